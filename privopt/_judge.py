@@ -1,0 +1,139 @@
+"""From a proposal to a solution: evaluate, quantise, certify, repair; check the bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from privopt._certificate import Certificate
+from privopt._isolate import describe
+from privopt._problem import Evaluation, M, Problem
+from privopt._solution import Solution, Status
+from privopt._solver import Guarantee, Proposal
+from privopt._text import number
+from privopt.errors import InvalidMechanism
+
+MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
+TOLERANCE = 1e-6
+"""A checked gap up to this, relative to max(1, |objective|), counts as optimal."""
+
+
+@dataclass
+class Verdict(Generic[M]):
+    """What judging a mechanism gave; ``mechanism`` is None if nothing of it is private."""
+
+    mechanism: M | None = None
+    evaluation: Evaluation | None = None
+    certificate: Certificate | None = None
+    reason: str = ""
+    stats: dict[str, float | int | str] = field(default_factory=dict)
+
+
+def judge(problem: Problem[M], proposal: Proposal, *, certify: bool) -> Solution[M]:
+    """The solution that a proposal deserves.
+
+    Nothing of the proposal is believed: the mechanism is rebuilt and judged by the problem, the bound
+    is what ``problem.check_bound`` proves from the dual that came with it.
+    """
+    try:
+        verdict = _judge_mechanism(problem, proposal, certify)
+        bound = _checked_bound(problem, proposal, verdict)
+    except Exception as cause:  # noqa: BLE001 - a proposal may hold anything; the reason is kept in the solution
+        return Solution(Status.FAILED, reason=f"the proposal cannot be judged: {describe(cause)}")
+    stats = {**_plain(proposal.stats), **verdict.stats}
+    if verdict.mechanism is None or verdict.evaluation is None:
+        status = Status.NOT_PRIVATE if "raw_leakage" in verdict.stats else Status.FAILED
+        if proposal.mechanism is None and proposal.infeasible is not None:
+            status = Status.INFEASIBLE if verdict.reason.startswith("infeasible") else Status.FAILED
+        return Solution(status, reason=verdict.reason, bound=bound, stats=stats)
+    objective = verdict.evaluation.objective
+    gap = None if bound is None else max(0.0, bound - objective)
+    closed = gap is not None and gap <= TOLERANCE * max(1.0, abs(objective))
+    return Solution(
+        Status.OPTIMAL if closed else Status.GAP if gap is not None else Status.FEASIBLE,
+        answer=verdict.mechanism,
+        reason=verdict.reason,
+        utility=verdict.evaluation.utility,
+        leakage=verdict.evaluation.leakage,
+        objective=objective,
+        bound=bound,
+        gap=gap,
+        certificate=verdict.certificate,
+        guarantee=Guarantee.OPTIMAL
+        if closed
+        else Guarantee.BOUNDED
+        if gap is not None
+        else Guarantee.FEASIBLE,
+        stats=stats,
+    )
+
+
+def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> Verdict[M]:
+    if proposal.mechanism is None:
+        why = problem.check_infeasible(proposal.infeasible) if proposal.infeasible is not None else None
+        return Verdict(reason=f"infeasible: {why}" if why else "the solver proposed no mechanism")
+    try:
+        mechanism = problem.check(proposal.mechanism).validated(simulation_only=not certify)
+    except InvalidMechanism as cause:
+        return Verdict(reason=f"the proposed mechanism is not one for this problem: {cause}")
+    raw = problem.evaluate(mechanism)
+    verdict: Verdict[M] = Verdict(stats={"raw_leakage": raw.leakage, "raw_utility": raw.utility})
+    fault = ""
+    for margin in (0.0, *MARGINS):
+        tried = problem.repair(mechanism, margin) if margin else mechanism
+        accepted, fault = _accept(problem, verdict, tried, certify, fault)
+        if accepted:
+            verdict.stats["repaired"] = margin
+            if margin and verdict.evaluation is not None:
+                verdict.stats["utility_lost_by_repair"] = raw.utility - verdict.evaluation.utility
+            return verdict
+    excess = f"leakage {number(raw.leakage, 9)} against a budget of {number(problem.budget, 9)}"
+    return Verdict(
+        reason=f"not private: {excess}, worst pair {raw.worst!r} {raw.where}; {fault}", stats=verdict.stats
+    )
+
+
+def _accept(
+    problem: Problem[M], verdict: Verdict[M], tried: M, certify: bool, fault: str
+) -> tuple[bool, str]:
+    """Whether a mechanism passes, recorded in the verdict; else the first reason why not."""
+    if not certify:
+        evaluation = problem.evaluate(tried)
+        verdict.mechanism, verdict.evaluation = tried, evaluation
+        verdict.reason = "not certified, as asked (certify=False): it releases only as a simulation"
+        return evaluation.feasible, fault or "the float reading is not feasible"
+    quantised = tried.quantised()
+    certificate = problem.certify(quantised)
+    if not certificate.ok:
+        return False, fault or certificate.reason
+    verdict.mechanism, verdict.certificate = quantised, certificate
+    verdict.evaluation = problem.evaluate(quantised)
+    return True, ""
+
+
+def _checked_bound(problem: Problem[M], proposal: Proposal, verdict: Verdict[M]) -> float | None:
+    """The bound that the problem itself can prove from the dual; a claim without proof is only noted."""
+    if proposal.bound is None:
+        return None
+    verdict.stats["claimed_bound"] = float(proposal.bound)
+    if not math.isfinite(proposal.bound):
+        return None
+    bound = problem.check_bound(float(proposal.bound), proposal.dual)
+    if bound is None:
+        verdict.stats["bound_refused"] = "the dual does not prove the claimed bound"
+        return None
+    objective = -math.inf if verdict.evaluation is None else verdict.evaluation.objective
+    if bound < objective - 1e-9 * max(1.0, abs(objective)):
+        verdict.stats["bound_refused"] = f"a mechanism reaches {objective!r}, above the bound {bound!r}"
+        return None
+    return bound
+
+
+def _plain(stats: Any) -> dict[str, float | int | str]:
+    """Statistics that can be written down; the rest as text."""
+    return {str(k): v if _writable(v) else repr(v) for k, v in dict(stats).items()}
+
+
+def _writable(value: object) -> bool:
+    return isinstance(value, (int, str)) or (isinstance(value, float) and not math.isnan(value))

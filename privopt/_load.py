@@ -1,0 +1,55 @@
+"""Models and problems from dictionaries and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from privopt._files import check_schema, read_json
+from privopt._problem import Problem
+from privopt._registry import problem_types
+from privopt.errors import FileRefused
+from privopt.models import JointDistribution, MarkovChain, model_from_dict
+
+
+def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
+    """The problem that ``problem.to_dict()`` wrote, or one written by hand.
+
+    Raises
+    ------
+    FileRefused
+        If the type is missing or unknown, or the fields do not fit its published schema.
+    InvalidModel, InvalidProblem
+        If the numbers do not make a model or a question.
+
+    Examples
+    --------
+    >>> chain = {"transition": [[0.9, 0.1], [0.5, 0.5]]}
+    >>> problem_from_dict({"type": "redaction", "chain": chain, "length": 4, "private": 1, "epsilon": 1}).length
+    4
+    """
+    known, kind = problem_types(), fields.get("type")
+    if not isinstance(kind, str) or kind not in known:
+        raise FileRefused(f'problem type {kind!r} is not one of {", ".join(known)}; give it as "type"')
+    return known[kind].from_dict(fields)
+
+
+def load_problem(path: str | os.PathLike[str]) -> Problem[Any]:
+    """Read a problem from a JSON file; see :func:`problem_from_dict`."""
+    return problem_from_dict(read_json(path))
+
+
+def load_model(path: str | os.PathLike[str]) -> JointDistribution | MarkovChain:
+    """Read a model from a JSON file.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be read or does not fit the published schema.
+    InvalidModel
+        If the numbers do not make a model.
+    """
+    fields = read_json(path)
+    check_schema(fields, "model")
+    return model_from_dict(fields)

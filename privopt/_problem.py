@@ -1,0 +1,143 @@
+"""The contract of a question: it holds the model, the budget and the utility, and it judges answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from privopt._certificate import Certificate
+from privopt._text import html_table, number
+from privopt.mechanisms import Mechanism
+
+M = TypeVar("M", bound=Mechanism)
+
+FEASIBILITY = 1e-12
+"""A float reading counts as feasible up to this violation, relative to max(1, budget)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A mechanism read in float64 by its problem: a reading, not a proof.
+
+    Parameters
+    ----------
+    utility, leakage, objective : float
+        The objective is maximised; leakage is in nats and may be inf.
+    feasible : bool
+        Whether the violation is at most 1e-12 max(1, budget).
+    violation : float
+        By how much the budget is missed, never negative.
+    worst : tuple of labels
+        Names of the pair that leaks most; empty when nothing leaks.
+    where : str
+        The output at which it does, in words.
+    exact : bool
+        False where simulated; ``standard_error`` is then that of the utility.
+    """
+
+    utility: float
+    leakage: float
+    objective: float
+    feasible: bool
+    violation: float
+    worst: tuple[Hashable, ...] = ()
+    where: str = ""
+    exact: bool = True
+    standard_error: float = 0.0
+
+    def __str__(self) -> str:
+        verdict = "feasible" if self.feasible else f"violates the budget by {number(self.violation)}"
+        where = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
+        return f"utility {number(self.utility)}, leakage {number(self.leakage)} nats, {verdict}{where}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("utility", number(self.utility)),
+            ("leakage (nats)", number(self.leakage)),
+            ("objective", number(self.objective)),
+            ("feasible", self.feasible),
+            ("worst pair", self.worst),
+            ("where", self.where),
+        ]
+        return html_table(rows)
+
+
+@dataclass(frozen=True)
+class Example(Generic[M]):
+    """A small instance of a problem, with the optimal objective where it is known."""
+
+    name: str
+    problem: Problem[M]
+    optimum: float | None = None
+    tolerance: float = 1e-9
+
+
+class Problem(ABC, Generic[M]):
+    """A question, declared: frozen data that judges mechanisms and never searches for one.
+
+    Subclasses are frozen dataclasses; they live one a file in the ``problems`` folder.
+    """
+
+    kind: ClassVar[str]
+    mechanism_type: ClassVar[type[Mechanism]]
+
+    @property
+    @abstractmethod
+    def budget(self) -> float:
+        """The number that bounds the answer; see the class for what it bounds."""
+
+    @abstractmethod
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another budget."""
+
+    @abstractmethod
+    def check(self, mechanism: Mechanism) -> M:
+        """The mechanism, if it is one for this problem; raises InvalidMechanism and says why if not."""
+
+    @abstractmethod
+    def evaluate(self, mechanism: M) -> Evaluation:
+        """Utility and leakage in float64, to a relative error of 1e-12."""
+
+    @abstractmethod
+    def certify(self, mechanism: M) -> Certificate:
+        """Prove, from the integer weights alone, that the budget holds; never calls ``evaluate``."""
+
+    @abstractmethod
+    def anchor(self) -> M:
+        """A mechanism strictly inside the constraint."""
+
+    @abstractmethod
+    def repair(self, mechanism: M, margin: float) -> M:
+        """A mechanism near the given one that keeps the budget with a relative margin."""
+
+    @abstractmethod
+    def check_bound(self, bound: float, dual: object) -> float | None:
+        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None."""
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Example[M], ...]:
+        """Small instances, easiest first, with known optima where there are any."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote."""
+
+    def check_infeasible(self, witness: object) -> str | None:
+        """Why no mechanism exists, if ``witness`` proves it; the default is that one always exists."""
+        return None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form: equal for equal questions."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,187 @@
+"""Solutions: proposals that were judged."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, Self
+
+from privopt._certificate import Certificate
+from privopt._numbers import decode_float, encode_float
+from privopt._problem import M
+from privopt._solver import Guarantee
+from privopt._text import html_table, number
+from privopt.errors import FileRefused, NotSolved
+
+FORMAT = "privopt/solution"
+VERSION = 1
+
+
+class Status(Enum):
+    """How a question ended. The value is advice to the user; ask ``status.ok``."""
+
+    OPTIMAL = "Solved to optimality: the checked bound meets the objective."
+    GAP = "Solved, with a checked bound that leaves a gap. A larger time limit may close it."
+    FEASIBLE = "Solved: private and judged, but nothing bounds what a better mechanism could do."
+    INFEASIBLE = "No mechanism satisfies the constraint. Raise the budget or drop a requirement."
+    TIME_OUT = "The time limit came before an answer. Raise time_limit or choose a faster solver."
+    NOT_PRIVATE = "The proposal breaks the privacy budget and could not be repaired. Choose another solver."
+    FAILED = "The solver failed. The reason says how; choose another solver."
+    REFUSED = "The solver does not take this instance. The reason says why; see candidates(problem)."
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a mechanism."""
+        return self in (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Solution(Generic[M]):
+    """A judged answer. The numbers are those of the quantised mechanism that will be sampled.
+
+    Parameters
+    ----------
+    status : Status
+    answer : Mechanism or None
+        Use :attr:`mechanism`, which raises where there is none.
+    reason : str
+        Why it ended so, in a sentence.
+    utility, leakage, objective : float or None
+        None for a solution that is not ok: nothing that failed looks like a number.
+    bound, gap : float or None
+        Checked upper bound on the objective, and bound - objective; None where nothing was proved.
+    certificate : Certificate or None
+    solver : str
+    guarantee : Guarantee or None
+        Computed from the checked gap, not claimed by the solver.
+    seconds : float
+    stats : mapping
+        What the solver and the judge counted: iterations, repairs, raw leakage, claimed bounds.
+    alternatives : tuple of str
+        Who else could, who refused and why.
+    problem : str
+        Fingerprint of the question.
+    """
+
+    status: Status
+    answer: M | None = None
+    reason: str = ""
+    utility: float | None = None
+    leakage: float | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    certificate: Certificate | None = None
+    solver: str = ""
+    guarantee: Guarantee | None = None
+    seconds: float = 0.0
+    stats: Mapping[str, float | int | str] = field(default_factory=dict)
+    alternatives: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def mechanism(self) -> M:
+        """The mechanism; raises NotSolved and says why where there is none."""
+        if not self.status.ok or self.answer is None:
+            raise NotSolved(f"there is no mechanism: {self.status.name}: {self.reason or self.status.value}")
+        return self.answer
+
+    @property
+    def certified(self) -> bool:
+        """Whether an exact certificate proves the claim."""
+        return self.certificate is not None and self.certificate.ok
+
+    def __str__(self) -> str:
+        if not self.status.ok:
+            return f"{self.status.name} by {self.solver or 'no solver'}: {self.reason or self.status.value}"
+        gap = "no bound" if self.gap is None else f"gap {number(self.gap, 3)}"
+        proof = "certified" if self.certified else "NOT certified"
+        return (
+            f"{self.status.name} by {self.solver}: utility {number(self.utility)}, leakage {number(self.leakage)} nats, "
+            f"{gap}, {proof}, {self.seconds:.3g} s"
+        )
+
+    def _repr_html_(self) -> str:
+        names = ("status", "reason", "solver", "guarantee", "utility", "leakage", "objective", "bound", "gap")
+        rows: list[tuple[str, object]] = [(name, getattr(self, name)) for name in names]
+        rows += [("certificate", self.certificate or "none"), ("seconds", number(self.seconds, 3))]
+        return html_table(rows + [("alternative", line) for line in self.alternatives])
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; the mechanism carries its integer weights."""
+        numbers = {name: _encode(getattr(self, name)) for name in _NUMBERS}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "status": self.status.name,
+            "reason": self.reason,
+            "problem": self.problem,
+            "solver": self.solver,
+            "guarantee": None if self.guarantee is None else self.guarantee.name,
+            **numbers,
+            "seconds": self.seconds,
+            "stats": {key: encode_float(v) if isinstance(v, float) else v for key, v in self.stats.items()},
+            "alternatives": list(self.alternatives),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "mechanism": None if self.answer is None else self.answer.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """The solution that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it is not one, or of a later version.
+        InvalidMechanism
+            If the mechanism inside is malformed.
+        """
+        from privopt._files import check_schema
+        from privopt.mechanisms import mechanism_from_dict
+
+        check_schema(given, "solution")
+        mechanism, certificate, guarantee = given["mechanism"], given["certificate"], given["guarantee"]
+        try:
+            numbers = {name: None if given[name] is None else decode_float(given[name]) for name in _NUMBERS}
+        except ValueError as cause:
+            raise FileRefused(f"the solution is malformed: {cause}") from cause
+        return cls(
+            status=Status[given["status"]],
+            answer=None if mechanism is None else mechanism_from_dict(mechanism),  # type: ignore[arg-type]
+            reason=given["reason"],
+            **numbers,
+            certificate=None if certificate is None else Certificate.from_dict(certificate),
+            solver=given["solver"],
+            guarantee=None if guarantee is None else Guarantee[guarantee],
+            seconds=float(given["seconds"]),
+            stats={k: math.inf if v == "inf" else v for k, v in given["stats"].items()},
+            alternatives=tuple(given["alternatives"]),
+            problem=given["problem"],
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a versioned JSON file: to a temporary file first, then renamed."""
+        from privopt._files import write_json
+
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that :meth:`save` wrote; nothing in it is executed or believed."""
+        from privopt._files import read_json
+
+        return cls.from_dict(read_json(path))
+
+
+_NUMBERS = ("utility", "leakage", "objective", "bound", "gap")
+
+
+def _encode(value: float | None) -> float | str | None:
+    return None if value is None else encode_float(value)

@@ -1,0 +1,54 @@
+"""How things are written for people: numbers, plain tables, escaped HTML tables."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+
+def number(value: float | None, digits: int = 6) -> str:
+    """A number for a sentence or a table cell; nothing for None.
+
+    Examples
+    --------
+    >>> number(0.30000000000000004), number(float("inf")), number(None)
+    ('0.3', 'inf', '')
+    """
+    if value is None:
+        return ""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{value:.{digits}g}"
+
+
+def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
+    """An HTML table of escaped cells.
+
+    Examples
+    --------
+    >>> html_table([("a<b", 1)])
+    '<table><tbody><tr><td>a&lt;b</td><td>1</td></tr></tbody></table>'
+    """
+
+    def line(cells: Sequence[object], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+
+    head = f"<thead>{line(header, 'th')}</thead>" if header else ""
+    return f"<table>{head}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+
+def plain_table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:
+    """A table of aligned columns for a terminal.
+
+    Examples
+    --------
+    >>> print(plain_table([("windows", 0.5)], ("solver", "utility")))
+    solver   utility
+    windows  0.5
+    """
+    cells = [tuple(header), *(tuple(str(c) for c in row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in cells
+    )

@@ -1,0 +1,204 @@
+"""Local redaction: each record is hidden with a probability that depends on its own value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt._labels import decode_labels, encode_labels, plain_label
+from privopt.errors import InvalidMechanism
+from privopt.mechanisms._base import Mechanism
+from privopt.mechanisms._columns import decode, encode
+from privopt.mechanisms._sampling import below
+
+TOTAL = 2**52
+"""Total of every integer row. A float in [0, 1] times it, rounded up, is exact in both worlds."""
+
+
+@dataclass(frozen=True, eq=False)
+class RedactionMechanism(Mechanism):
+    """Record t with value v is redacted with probability ``probabilities[t, v]``, else released as it is.
+
+    Parameters
+    ----------
+    probabilities : array (length, k)
+        In [0, 1]. Row t belongs to record t, column v to state v.
+    states : sequence of k labels, optional
+        Default 0 .. k-1.
+    simulation_only : bool
+        Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+
+    Raises
+    ------
+    InvalidMechanism
+        If an entry is outside [0, 1] or not a number, or the shape does not fit the states.
+
+    Examples
+    --------
+    >>> mechanism = RedactionMechanism([[1, 1], [0, 0]], states=("dry", "wet"))
+    >>> mechanism.release(["wet", "dry"]).tolist()
+    [None, 'dry']
+    """
+
+    kind: ClassVar[str] = "redaction"
+
+    probabilities: NDArray[np.float64]
+    states: tuple[Hashable, ...]
+    simulation_only: bool
+
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        states: Sequence[Hashable] | None = None,
+        simulation_only: bool = False,
+    ) -> None:
+        table = _table(probabilities)
+        labels = tuple(range(table.shape[1])) if states is None else tuple(plain_label(s) for s in states)
+        if len(labels) != table.shape[1] or len(set(labels)) != len(labels):
+            raise InvalidMechanism(
+                f"states must be {table.shape[1]} distinct labels, one a column of probabilities, got {labels!r}"
+            )
+        object.__setattr__(self, "probabilities", table)
+        object.__setattr__(self, "states", labels)
+        object.__setattr__(self, "simulation_only", bool(simulation_only))
+
+    @property
+    def length(self) -> int:
+        """Number of records."""
+        return int(self.probabilities.shape[0])
+
+    def exact(self) -> NDArray[np.int64]:
+        """Integer redaction weights out of ``2**52``, rounded towards redaction, which never leaks more.
+
+        Returns
+        -------
+        array (length, k) of int64
+            Record t with value v is redacted when a uniform integer below 2**52 is below ``exact()[t, v]``.
+            Raising a redaction probability equals erasing released values afterwards, so by
+            post-processing no leakage rises.
+
+        Examples
+        --------
+        >>> RedactionMechanism([[1.0, 0.5]]).exact() / 2**52
+        array([[1. , 0.5]])
+        """
+        return np.asarray(np.ceil(self.probabilities * float(TOTAL)), dtype=np.int64)
+
+    def quantised(self) -> RedactionMechanism:
+        """The mechanism whose probabilities are exactly ``exact() / 2**52``."""
+        return RedactionMechanism(self.exact() / float(TOTAL), self.states, self.simulation_only)
+
+    def validated(self, simulation_only: bool = False) -> RedactionMechanism:
+        """A fresh copy that went through the constructor's checks again."""
+        return RedactionMechanism(self.probabilities, self.states, simulation_only)
+
+    def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
+        """Release one sequence of ``length`` letters, or a 2-d array with one row a user.
+
+        Parameters
+        ----------
+        data : sequence, NumPy array, pandas or Polars column
+            Letters among ``states``.
+        rng : numpy.random.Generator, optional
+            Simulate with this generator. The result is then marked as simulated and protects nobody.
+
+        Returns
+        -------
+        The same kind of column, or a NumPy object array, with None in redacted cells.
+
+        Raises
+        ------
+        InvalidMechanism
+            If the data do not fit, or the mechanism was not certified and no ``rng`` is given.
+        """
+        if self.simulation_only and rng is None:
+            raise InvalidMechanism(
+                "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
+            )
+        codes = encode(data, self.states)
+        if codes.shape[-1] != self.length:
+            raise InvalidMechanism(
+                f"data has {codes.shape[-1]} records, the mechanism is for {self.length}; cut it to that window"
+            )
+        weights = self.exact()[np.arange(self.length), codes]
+        redacted = below(TOTAL, codes.shape, rng) < weights.astype(np.uint64)
+        return decode(codes, redacted, data, self.states, rng is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary with both the floats and the integer weights."""
+        return {
+            "type": self.kind,
+            "version": 1,
+            "states": encode_labels(self.states),
+            "probabilities": self.probabilities.tolist(),
+            "total": TOTAL,
+            "weights": self.exact().tolist(),
+            "simulation_only": self.simulation_only,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The mechanism that :meth:`to_dict` wrote; weights and floats must agree."""
+        if "probabilities" not in fields:
+            raise InvalidMechanism(
+                'a redaction mechanism needs "probabilities": a row a record, a column a state'
+            )
+        states = fields.get("states")
+        if states is not None and not isinstance(states, list):
+            raise InvalidMechanism(f'"states" must be a list of labels, got {states!r}')
+        try:
+            labels = None if states is None else decode_labels(states)
+        except ValueError as cause:
+            raise InvalidMechanism(str(cause)) from cause
+        mechanism = cls(fields["probabilities"], labels, fields.get("simulation_only", False) is True)
+        total, weights = fields.get("total", TOTAL), fields.get("weights")
+        if total != TOTAL or (weights is not None and mechanism.exact().tolist() != weights):
+            raise InvalidMechanism("the integer weights and the probabilities of the mechanism do not agree")
+        return mechanism
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RedactionMechanism):
+            return NotImplemented
+        same = np.array_equal(self.probabilities, other.probabilities)
+        return same and self.states == other.states and self.simulation_only == other.simulation_only
+
+    def __hash__(self) -> int:
+        return hash((self.probabilities.tobytes(), self.states))
+
+    def __repr__(self) -> str:
+        hidden = int((self.probabilities == 1).all(axis=1).sum())
+        shown = int((self.probabilities == 0).all(axis=1).sum())
+        note = ", simulation only" if self.simulation_only else ""
+        return (
+            f"RedactionMechanism({self.length} records x {len(self.states)} states: "
+            f"{hidden} always redacted, {shown} always released{note})"
+        )
+
+    def _repr_html_(self) -> str:
+        from privopt._text import html_table, number
+
+        rows = [(t, *(number(p) for p in row)) for t, row in enumerate(self.probabilities[:50].tolist())]
+        return html_table(rows, ("record", *(f"Pr(redacted | {s})" for s in self.states)))
+
+
+def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
+    """A read-only checked copy."""
+    try:
+        table = np.array(probabilities, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        raise InvalidMechanism(
+            f"probabilities must be a table of numbers, a row a record: {cause}"
+        ) from cause
+    if table.ndim != 2 or 0 in table.shape:
+        raise InvalidMechanism(f"probabilities must be a (records, states) table, got shape {table.shape}")
+    bad = np.argwhere(~((table >= 0) & (table <= 1)))
+    if bad.size:
+        t, v = bad[0].tolist()
+        raise InvalidMechanism(f"probabilities[{t}, {v}] = {table[t, v]} is not in [0, 1]")
+    table = table + 0.0
+    table.setflags(write=False)
+    return table

@@ -1,0 +1,7 @@
+"""What is known of the data: laws that are validated when they are made."""
+
+from privopt.models._load import model_from_dict as model_from_dict
+from privopt.models.joint import JointDistribution as JointDistribution
+from privopt.models.markov import MarkovChain as MarkovChain
+
+__all__ = ["JointDistribution", "MarkovChain", "model_from_dict"]

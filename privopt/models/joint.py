@@ -1,0 +1,273 @@
+"""Joint laws of what is sensitive and what is useful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from privopt._exact import IntegerRow
+from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.errors import InvalidModel
+from privopt.models._checks import (
+    Floats,
+    Objects,
+    Table,
+    exact_law,
+    float_row,
+    frozen_floats,
+    label_tuple,
+    number_array,
+)
+from privopt.models._codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models._html import html_table
+from privopt.models.joint_frame import Bins, count_frame
+
+_FIELDS: dict[str, object] = {"table": ..., "sensitive": None, "useful": None, "normalised": False}
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class JointDistribution:
+    """The joint law of a sensitive symbol S and a useful symbol X.
+
+    The law is the exact rational value of the given numbers divided by their exact sum; the float
+    arrays are that law, each entry rounded correctly. Symbols of probability zero are kept. Two
+    joints are equal when their exact laws and their labels are.
+
+    Parameters
+    ----------
+    table : array-like of int, float or Fraction, shape (n_s, n_x)
+        Pr(S=s, X=x), non-negative, summing to 1 within 1e-9.
+    sensitive : iterable of hashable, length n_s, optional
+        Distinct labels of the rows; 0..n_s-1 by default.
+    useful : iterable of hashable, length n_x, optional
+        Distinct labels of the columns; 0..n_x-1 by default.
+
+    Attributes
+    ----------
+    table : float array, shape (n_s, n_x)
+        Pr(S=s, X=x); read-only, as are the others.
+    sensitive, useful : tuple
+        Labels of rows and columns.
+    p_s, p_x : float array, shape (n_s,) and (n_x,)
+        Marginal laws.
+    s_given_x : float array, shape (n_s, n_x)
+        Pr(S=s | X=x); a column of zeros where Pr(X=x) = 0.
+    exact : IntegerRow
+        The exact law of the table, row by row.
+
+    Raises
+    ------
+    InvalidModel
+        If an entry is negative, not finite or not a number, the sum is off 1, the shape is wrong, or
+        labels are repeated or too few.
+
+    Examples
+    --------
+    >>> joint = JointDistribution([[0.5, 0.25], [0.0, 0.25]], sensitive=["ill", "well"])
+    >>> joint.p_s, joint.s_given_x[:, 1]
+    (array([0.75, 0.25]), array([0.5, 0.5]))
+    """
+
+    table: Floats
+    sensitive: Labels
+    useful: Labels
+    p_s: Floats
+    p_x: Floats
+    s_given_x: Floats
+    exact: IntegerRow
+    _given: Objects
+    _normalised: bool
+
+    def __init__(
+        self, table: Table, sensitive: Iterable[Label] | None = None, useful: Iterable[Label] | None = None
+    ) -> None:
+        self._fill(table, sensitive, useful, False)
+
+    @classmethod
+    def normalised(
+        cls, table: Table, sensitive: Iterable[Label] | None = None, useful: Iterable[Label] | None = None
+    ) -> Self:
+        """Divide counts, or a rounded table, by their exact sum.
+
+        Parameters
+        ----------
+        table : array-like of int, float or Fraction, shape (n_s, n_x)
+            Non-negative numbers with a positive sum; kept as they are.
+        sensitive, useful : iterable of hashable, optional
+            Labels, as in the constructor.
+
+        Raises
+        ------
+        InvalidModel
+            As the constructor, except that any positive sum will do.
+
+        Examples
+        --------
+        >>> JointDistribution.normalised([[3, 1], [0, 4]]).exact
+        IntegerRow(weights=(3, 1, 0, 4), total=8)
+        """
+        return cls._build(table, sensitive, useful, True)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        sensitive: str | Sequence[str],
+        useful: str | Sequence[str],
+        bins: Mapping[str, Bins] | None = None,
+    ) -> Self:
+        """Count the rows of a pandas or Polars data frame.
+
+        One column gives its values as labels. Several columns give one product symbol, whose labels
+        are the tuples of values that occur. Labels are sorted where they can be.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or another frame that narwhals reads
+            One row a person; no missing values in the columns used.
+        sensitive, useful : str or sequence of str
+            Columns that make up S and X.
+        bins : dict of column to int or sequence of float, optional
+            A number of bins of equal width, or their increasing edges. Labels are then strings such as
+            ``"[0.0, 2.5)"``; the last bin is closed.
+
+        Raises
+        ------
+        InvalidModel
+            If a column is unknown or has missing values, or bins do not fit.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"ill": ["no", "no", "yes"], "age": [20, 60, 70]})
+        >>> joint = JointDistribution.from_frame(frame, ["ill"], ["age"], bins={"age": [0, 50, 100]})
+        >>> joint.useful, joint.exact.weights
+        (('[0.0, 50.0)', '[50.0, 100.0]'), (1, 1, 0, 1))
+        """
+        counts = count_frame(frame, sensitive, useful, bins or {})
+        return cls.normalised(counts.table, counts.sensitive, counts.useful)
+
+    @classmethod
+    def _build(
+        cls,
+        table: object,
+        sensitive: Iterable[Label] | None,
+        useful: Iterable[Label] | None,
+        normalised: bool,
+    ) -> Self:
+        joint = cls.__new__(cls)
+        joint._fill(table, sensitive, useful, normalised)
+        return joint
+
+    def _fill(
+        self,
+        table: object,
+        sensitive: Iterable[Label] | None,
+        useful: Iterable[Label] | None,
+        normalised: bool,
+    ) -> None:
+        given = number_array(table, "table")
+        if given.ndim != 2:
+            raise InvalidModel(
+                f"table has {given.ndim} dimensions: give one row a sensitive symbol, shape (n_s, n_x)"
+            )
+        rows, columns = given.shape
+        exact = exact_law(
+            given.ravel().tolist(), "table", None if normalised else "JointDistribution.normalised"
+        )
+        weights = np.array(exact.weights, dtype=object).reshape(rows, columns)
+        of_s, of_x = weights.sum(axis=1), weights.sum(axis=0)
+        values: dict[str, object] = {
+            "table": frozen_floats(np.array(float_row(exact)).reshape(rows, columns)),
+            "sensitive": label_tuple(sensitive, rows, "sensitive"),
+            "useful": label_tuple(useful, columns, "useful"),
+            "p_s": frozen_floats([w / exact.total for w in of_s]),
+            "p_x": frozen_floats([w / exact.total for w in of_x]),
+            "s_given_x": frozen_floats(
+                [[w / (t or 1) for w, t in zip(row, of_x, strict=True)] for row in weights]
+            ),
+            "exact": exact,
+            "_given": given,
+            "_normalised": normalised,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values from which :meth:`from_dict` makes an equal joint.
+
+        Returns
+        -------
+        dict
+            The given numbers, unrounded, and the labels.
+
+        Raises
+        ------
+        InvalidModel
+            If a label is neither str, int, float, bool nor a tuple of those.
+
+        Examples
+        --------
+        >>> JointDistribution.normalised([[1, 2]]).to_dict()["table"]
+        [[1, 2]]
+        """
+        return {
+            "type": "joint_distribution",
+            "version": VERSION,
+            "table": [[encode_number(value) for value in row] for row in self._given.tolist()],
+            "sensitive": encode_labels(self.sensitive),
+            "useful": encode_labels(self.useful),
+            "normalised": self._normalised,
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, object]) -> Self:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InvalidModel
+            If a key is missing or unknown, or a value is not of its kind.
+
+        Examples
+        --------
+        >>> joint = JointDistribution([[0.5, 0.5]])
+        >>> JointDistribution.from_dict(joint.to_dict()) == joint
+        True
+        """
+        fields = document(d, "joint_distribution", _FIELDS)
+        return cls._build(
+            decode_numbers(fields["table"], "table", 2),
+            _decode_optional(fields["sensitive"], "sensitive"),
+            _decode_optional(fields["useful"], "useful"),
+            decode_flag(fields["normalised"], "normalised"),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, JointDistribution):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[IntegerRow, Labels, Labels]:
+        return self.exact, self.sensitive, self.useful
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Arrays come out of a pickle writable, so the joint is made anew.
+        return type(self)._build, (self._given, self.sensitive, self.useful, self._normalised)
+
+    def __repr__(self) -> str:
+        return f"JointDistribution({len(self.sensitive)} sensitive x {len(self.useful)} useful symbols)"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.sensitive, self.useful, self.table)
+
+
+def _decode_optional(value: object, what: str) -> Labels | None:
+    """Labels, or None for the default ones."""
+    return None if value is None else decode_labels(value, what)

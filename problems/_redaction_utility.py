@@ -1,0 +1,64 @@
+"""A proved enclosure of the utility of the integer mechanism."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt._exact import ball_ceiling, ball_floor
+from privopt.mechanisms import RedactionMechanism
+from privopt.mechanisms.redaction import TOTAL
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from privopt.problems.redaction import Redaction
+
+BITS = 192
+
+
+def utility_enclosure(problem: Redaction, mechanism: RedactionMechanism) -> tuple[float, float]:
+    """Floats below and above sum_t w_t Pr(t released) / sum_t w_t."""
+    from flint import ctx
+
+    saved = ctx.prec
+    try:
+        ctx.prec = BITS
+        value = _released(problem, mechanism)
+        return ball_floor(value), ball_ceiling(value)
+    finally:
+        ctx.prec = saved
+
+
+def _released(problem: Redaction, mechanism: RedactionMechanism) -> arb:
+    from flint import arb
+
+    shown = TOTAL - mechanism.exact()
+    chain = problem.chain
+    if problem.weights is None and chain.stationary:
+        # Two halves of 26 bits: sums of up to 2**37 of them fit 64-bit integers.
+        high, low = (shown >> 26).sum(axis=0), (shown & (2**26 - 1)).sum(axis=0)
+        sums = [(int(h) << 26) + int(part) for h, part in zip(high, low, strict=True)]
+        initial = chain.exact_initial
+        kept = sum((arb(w) * arb(s) for w, s in zip(initial.weights, sums, strict=True)), arb(0))
+        return kept / (arb(initial.total) * arb(TOTAL) * arb(problem.length))
+    law = [arb(w) / arb(chain.exact_initial.total) for w in chain.exact_initial.weights]
+    kept, whole = arb(0), arb(0)
+    weights = problem.record_weights.tolist()
+    for t, row in enumerate(shown.tolist()):
+        kept += arb(weights[t]) * sum((law[v] * arb(row[v]) for v in np.flatnonzero(row)), arb(0))
+        whole += arb(weights[t])
+        if t + 1 < problem.length and not chain.stationary:
+            law = _next(law, problem, t)
+    return kept / (whole * arb(TOTAL))
+
+
+def _next(law: list[arb], problem: Redaction, t: int) -> list[arb]:
+    from flint import arb
+
+    rows = problem.chain.exact_step(t)
+    moved = [
+        [law[i] * arb(row.weights[j]) / arb(row.total) for i, row in enumerate(rows)] for j in range(len(law))
+    ]
+    return [sum(column, arb(0)) for column in moved]

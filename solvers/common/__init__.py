@@ -1,0 +1,1 @@
+"""Machinery that the solvers of several questions share."""

@@ -1,0 +1,1 @@
+"""Algorithms for local redaction on a Markov chain."""

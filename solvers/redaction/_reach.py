@@ -1,0 +1,46 @@
+"""How much a first release tells at each distance from the private record, computed as far as it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.measures._directional import first_release_ratios
+from privopt.measures.redaction import left_steps, right_steps
+from privopt.problems.redaction import Redaction
+
+Floats = NDArray[np.float64]
+
+
+def possible_values(problem: Redaction, private: int) -> NDArray[np.intp]:
+    """States that the private record can have."""
+    return np.flatnonzero(problem.chain.marginal(private) > 0)
+
+
+def both_sides(problem: Redaction, private: int) -> tuple[Iterable[Floats], Iterable[Floats]]:
+    """Steps away from the private record, to the left and to the right."""
+    chain = problem.chain
+    return left_steps(chain, private), right_steps(chain, private, problem.length)
+
+
+def window_leakages(steps: Iterable[Floats], possible: NDArray[np.intp]) -> Iterator[Floats]:
+    """For each distance, the largest log-ratio over released values: [x, x'] among possible values."""
+    for ratios in first_release_ratios(steps):
+        yield ratios.max(axis=0)[np.ix_(possible, possible)]
+
+
+def influences(steps: Iterable[Floats], possible: NDArray[np.intp], negligible: float) -> Floats:
+    """Max-influence of each released value by distance, shape (m, k), until all are negligible.
+
+    The influence of value v at distance d is the largest |log Pr(X_d = v | x) / Pr(X_d = v | x')| over
+    possible private values x, x'. A value that cannot occur has influence 0.
+    """
+    rows: list[Floats] = []
+    for ratios in first_release_ratios(steps):
+        inner = ratios[:, possible][:, :, possible]
+        rows.append(np.maximum(inner.max(axis=(1, 2)), 0.0))
+        if rows[-1].max() <= negligible:
+            break
+    return np.array(rows) if rows else np.empty((0, 0))

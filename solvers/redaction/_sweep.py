@@ -1,0 +1,162 @@
+"""The extremals of one branch, traced backwards from where everything is released.
+
+A branch on one side redacts every record nearer than some distance, then releases label 0 with probability
+``1 - q_d`` and never label 1, then releases everything. What the records so far have told is one number, the
+state rho; with ``s = rho / q`` a step with crossing probabilities a (0 -> 1) and b (1 -> 0) maps
+
+    rho' = T(s) = ((1-b) s - a) / ((1-a) - b s),
+
+and everything may be released once rho <= 0, that is once ``s <= kappa = a / (1-b)`` for the next step, or at
+the end of the chain for every ``s <= 1``. Minimising ``sum w1 + w0 q`` is a scalar control problem. Let h be the
+derivative of the cost to go in rho. Stationarity in q is ``w0 q = h T'(s) s`` unless q = 1, hence going backwards
+one value of (rho, h) at the last partial record fixes all earlier ones. With ``n = (1-a) rho' + a`` and
+``m = b rho' + 1 - b`` the inverse step is ``s = n / m`` and ``T'(s) = m^2 / det``, free of cancellation.
+
+The mechanisms are of the form of 3R in Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far
+Enough to Protect", Section IV; the distances and probabilities are chosen here against the exact leakage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.problems._redaction_side import Floats, Walk
+
+# Parameter t of a curve: up to 0 the last probability is 10^t; from 0 on it is 1 and log h grows up to COSTATE.
+GRID: Floats = np.concatenate(
+    (np.linspace(-14, -1, 140, endpoint=False), np.linspace(-1, 0, 560), np.linspace(0, 1, 201)[1:])
+)
+COSTATE = 1e14
+_FLOOR = 1e-14
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """State, costate and cost at the first partial record, as functions of the parameter t."""
+
+    state: Floats
+    costate: Floats
+    cost: Floats
+
+
+def scale(walk: Walk) -> float:
+    """Largest weight, or 1 when all are zero: the unit of cost."""
+    return float(walk.weights.max(initial=0.0)) or 1.0
+
+
+def effective(walk: Walk) -> Floats:
+    """Weights of label 0, a hair above zero: a weightless record is redacted, for stationarity says so."""
+    return np.maximum(walk.weights[:, 0], _FLOOR * scale(walk))
+
+
+def stop_threshold(walk: Walk, last: int) -> float:
+    """Largest s after the record at distance ``last`` from which everything beyond may be released."""
+    return 1.0 if last == walk.length else inner_threshold(walk, last)
+
+
+def inner_threshold(walk: Walk, last: int) -> float:
+    """The same, were the chain to go on."""
+    i = walk.index(last + 1)
+    stay = 1 - float(walk.back[i])
+    return min(1.0, float(walk.cross[i]) / stay) if stay > 0 else 1.0
+
+
+def seed(walk: Walk, last: int, threshold: float, t: Floats) -> Curve:
+    """The curve of a single partial record."""
+    i = walk.index(last)
+    w0, w1 = float(effective(walk)[i]), float(walk.weights[i, 1])
+    probability = 10.0 ** np.minimum(t, 0)
+    growth = (COSTATE * scale(walk) / w0) ** np.maximum(t, 0)
+    return Curve(threshold * probability, w0 / threshold * growth, w1 + w0 * probability)
+
+
+def extend(walk: Walk, curve: Curve, first: int) -> Curve:
+    """The curve with one more partial record, at distance ``first``, in front."""
+    i, j = walk.index(first), walk.index(first + 1)
+    a, b, det = float(walk.cross[j]), float(walk.back[j]), float(walk.determinants[j])
+    w0, w1 = float(effective(walk)[i]), float(walk.weights[i, 1])
+    numerator = (1 - a) * curve.state + a
+    denominator = b * curve.state + (1 - b)
+    wanted = curve.costate * numerator * denominator / (det * w0)
+    q = np.minimum(wanted, 1.0)
+    s = numerator / denominator
+    costate = np.where(wanted >= 1, curve.costate * denominator**2 / det, w0 / s)
+    return Curve(q * s, costate, curve.cost + (w1 + w0 * q))
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One extremal: parameter, state and costate at its first record, cost to go, probabilities."""
+
+    state: float
+    costate: float
+    cost: float
+    probabilities: tuple[float, ...]
+
+
+def trace(walk: Walk, first: int, last: int, t: float) -> Trace:
+    """One extremal, from the last partial record back to the first."""
+    threshold, weights, unit = stop_threshold(walk, last), effective(walk), scale(walk)
+    i = walk.index(last)
+    w0 = float(weights[i])
+    q = 10.0 ** min(t, 0.0)
+    state, costate = threshold * q, w0 / threshold * (COSTATE * unit / w0) ** max(t, 0.0)
+    cost, found = float(walk.weights[i, 1]) + w0 * q, [q]
+    for d in range(last - 1, first - 1, -1):
+        j, i = i, walk.index(d)
+        a, b, det, w0 = (
+            float(walk.cross[j]),
+            float(walk.back[j]),
+            float(walk.determinants[j]),
+            float(weights[i]),
+        )
+        numerator, denominator = (1 - a) * state + a, b * state + (1 - b)
+        q = costate * numerator * denominator / (det * w0)
+        s = numerator / denominator
+        if q >= 1:
+            q, costate = 1.0, costate * denominator**2 / det
+        else:
+            costate = w0 / s
+        state, cost = q * s, cost + (float(walk.weights[i, 1]) + w0 * q)
+        found.append(q)
+    return Trace(state, costate, cost, tuple(reversed(found)))
+
+
+def curves_from(walk: Walk, first: int, t: Floats) -> Iterator[tuple[int, Curve]]:
+    """The curves that start at a distance, for every last partial record before the end of the chain."""
+    if walk.period == walk.length:
+        for last in range(first, walk.length):
+            if stop_threshold(walk, last) > 0:
+                yield last, curve_between(walk, first, last, t)
+        return
+    sweeps: list[Curve | None] = []
+    for last in range(first, walk.length):
+        sweeps = longer(walk, sweeps, last - first + 1, t)
+        if (curve := sweeps[walk.index(last)]) is not None:
+            yield last, curve
+
+
+def longer(walk: Walk, sweeps: list[Curve | None], count: int, t: Floats) -> list[Curve | None]:
+    """The curves of ``count`` partial records, by place of the last one in the period, from those of one less.
+
+    Steps repeat, so these serve every distance.
+    """
+    if count == 1:
+        positive = [inner_threshold(walk, stop + 1) > 0 for stop in range(walk.period)]
+        return [
+            seed(walk, stop + 1, inner_threshold(walk, stop + 1), t) if positive[stop] else None
+            for stop in range(walk.period)
+        ]
+    shift = 2 - count + walk.period * count  # whole periods keep the distance positive
+    return [None if curve is None else extend(walk, curve, stop + shift) for stop, curve in enumerate(sweeps)]
+
+
+def curve_between(walk: Walk, first: int, last: int, t: Floats) -> Curve:
+    """The curve whose partial records are exactly the distances ``first`` to ``last``."""
+    curve = seed(walk, last, stop_threshold(walk, last), t)
+    for d in range(last - 1, first - 1, -1):
+        curve = extend(walk, curve, d)
+    return curve

@@ -1,0 +1,123 @@
+"""Every registered solver on every example of its problem; a new file is picked up by scanning."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt._dispatch import fitness
+from privopt._registry import problem_types, solvers_of
+
+TIME_LIMIT = 20.0
+
+CASES = [
+    pytest.param(cls, example, id=f"{kind.kind}-{name}-{example.name}")
+    for kind in problem_types().values()
+    for name, cls in solvers_of(kind).items()
+    for example in kind.examples()
+]
+
+
+def same(a: po.Solution[Any], b: po.Solution[Any]) -> bool:
+    return (a.status, a.utility, a.leakage, a.answer, a.bound) == (
+        b.status,
+        b.utility,
+        b.leakage,
+        b.answer,
+        b.bound,
+    )
+
+
+@pytest.mark.parametrize(("cls", "example"), CASES)
+def test_contract(cls: type[po.Solver[Any]], example: po.Example[Any]) -> None:
+    problem, solver = example.problem, cls()
+    before = pickle.dumps(problem.to_dict())
+    candidate = fitness(solver, problem)
+    solution = po.solve(problem, solver, time_limit=TIME_LIMIT)
+    assert pickle.dumps(problem.to_dict()) == before
+    assert pickle.loads(pickle.dumps(solver)) == solver
+    assert pickle.loads(pickle.dumps(solution)) == solution
+    if candidate.refusal is not None:
+        check_refusal(candidate.refusal, solution)
+        return
+    assert candidate.seconds is not None
+    assert candidate.seconds >= 0
+    check_solution(candidate, example, solution)
+    assert same(solution, po.solve(problem, solver, time_limit=TIME_LIMIT))
+
+
+def check_refusal(sentence: str, solution: po.Solution[Any]) -> None:
+    assert len(sentence.split()) >= 4
+    assert "\n" not in sentence
+    assert (solution.status, solution.reason) == (po.Status.REFUSED, sentence)
+    assert solution.utility is None
+
+
+def check_solution(candidate: po.Candidate, example: po.Example[Any], solution: po.Solution[Any]) -> None:
+    problem, optimum = example.problem, example.optimum
+    if candidate.guarantee is po.Guarantee.BASELINE and solution.status is po.Status.NOT_PRIVATE:
+        return
+    assert solution.status.ok, solution.reason
+    assert po.verify(problem, solution).ok
+    evaluation = problem.evaluate(solution.mechanism)
+    assert evaluation.feasible
+    assert evaluation.objective == solution.objective
+    assert solution.objective is not None
+    if solution.bound is not None:
+        assert solution.bound >= solution.objective - 1e-12
+    if optimum is None:
+        return
+    assert solution.objective <= optimum + example.tolerance
+    if solution.bound is not None:
+        assert solution.bound >= optimum - example.tolerance
+    if solution.guarantee is po.Guarantee.OPTIMAL:
+        assert solution.objective == pytest.approx(optimum, abs=1e-6)
+    if candidate.guarantee is po.Guarantee.ORACLE:
+        assert solution.objective == pytest.approx(optimum, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
+def test_every_question_has_certified_answers_and_an_oracle(kind: type[po.Problem[Any]]) -> None:
+    solvers = [cls() for cls in solvers_of(kind).values()]
+    assert any(
+        fitness(s, e.problem).guarantee is po.Guarantee.ORACLE for s in solvers for e in kind.examples()
+    ), "no oracle"
+    for example in kind.examples():
+        solution = po.solve(example.problem)
+        assert solution.certified, example.name
+        if example.optimum is not None:
+            assert solution.objective == pytest.approx(example.optimum, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
+def test_every_solver_takes_some_example(kind: type[po.Problem[Any]]) -> None:
+    for cls in solvers_of(kind).values():
+        assert any(fitness(cls(), e.problem).refusal is None for e in kind.examples()), cls.name
+
+
+@pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
+def test_questions_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any]]) -> None:
+    for example in kind.examples():
+        problem = example.problem
+        again = po.problem_from_dict(problem.to_dict())
+        assert again == problem
+        assert again.fingerprint == problem.fingerprint
+        assert pickle.loads(pickle.dumps(problem)) == problem
+        assert problem.with_budget(problem.budget) == problem
+        mechanism = problem.anchor()
+        assert type(mechanism).from_dict(mechanism.to_dict()) == mechanism
+        assert problem.certify(mechanism.quantised()).ok
+        assert problem._repr_html_().startswith("<table>")  # type: ignore[attr-defined]
+
+
+def test_a_larger_budget_never_costs_utility() -> None:
+    problem = po.Redaction(po.MarkovChain([[0.99, 0.01], [0.8, 0.2]]), 10, 0, 1.0)
+    for solver in (None, "relaxation", "windows"):
+        found = po.frontier(problem, np.linspace(0, 3, 13), solver)
+        utilities = [s.utility for s in found]
+        assert utilities == sorted(utilities, key=lambda u: -1.0 if u is None else u)
+        assert all(po.verify(problem.with_budget(b), s).ok for b, s in zip(found.budgets, found, strict=True))
