@@ -44,7 +44,7 @@ def fit(
     letters = None if states is None else states.split(",")
     if letters is not None and "" in letters:
         raise InvalidModel(f"--states {states!r} holds an empty letter; an empty cell is a missing one")
-    read = read_table(data, list(dict.fromkeys((column, *_given(by)))))
+    read = read_table(data, list(dict.fromkeys([column, *_given(by)])))
     cells = [cell or None for cell in read.columns[column]]
     sequences = [[cells[i] for i in rows] for rows in _users(data, by, read).values()]
     chain = po.MarkovChain.fit(sequences, letters, order, smoothing)
@@ -63,23 +63,29 @@ def _law(chain: po.MarkovChain) -> list[tuple[object, ...]]:
     return [(s, *map(number, law)) for s, law in zip(chain.states, chain.step(0).tolist(), strict=True)]
 
 
+Source = Annotated[
+    Path, typer.Argument(metavar="MECHANISM_OR_SOLUTION.json", help="What to run.", show_default=False)
+]
+Output = Annotated[Path, typer.Option(metavar="OUT.csv", help="Written whole or not at all.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COL", help="Copy this column AS IT IS: nothing protects it. Repeat for more."),
+]
+Mark = Annotated[str, typer.Option(metavar="TEXT", help="Written into redacted cells.")]
+Simulate = Annotated[
+    int | None, typer.Option(min=0, metavar="SEED", help="Draw with this seed; PROTECTS NOBODY.")
+]
+
+
 def release(
-    mechanism: Annotated[
-        Path,
-        typer.Argument(metavar="MECHANISM_OR_SOLUTION.json", help="What to run.", show_default=False),
-    ],
+    mechanism: Source,
     data: Data,
     column: Column,
-    output: Annotated[Path, typer.Option(metavar="OUT.csv", help="Written whole or not at all.")],
+    output: Output,
     by: By = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL", help="Copy this column AS IT IS: nothing protects it. Repeat for more."),
-    ] = None,
-    mark: Annotated[str, typer.Option(metavar="TEXT", help="Written into redacted cells.")] = "",
-    simulate: Annotated[
-        int | None, typer.Option(min=0, metavar="SEED", help="Draw with this seed; PROTECTS NOBODY.")
-    ] = None,
+    keep: Keep = None,
+    mark: Mark = "",
+    simulate: Simulate = None,
 ) -> None:
     """Run a mechanism on a column of data.
 
@@ -96,23 +102,16 @@ def release(
     drawn = draw(machine, states, _users(data, by, read), simulate)
     cells = [mark if letter is None else str(letter) for letter in drawn]
     write_table(output, {**read.columns, column: cells})
-    show.facts(
-        [
-            ("records", read.rows),
-            ("redacted", drawn.count(None)),
-            ("drawn", SYSTEM if simulate is None else SIMULATED),
-            ("proof", machine.proof),
-            ("copied", ", ".join(repr(name) for name in copied)),
-            ("written", output),
-        ]
-    )
+    facts = [("records", read.rows), ("redacted", drawn.count(None))]
+    how = [("how", SYSTEM if simulate is None else SIMULATED), ("proof", machine.proof)]
+    show.facts([*facts, *how, ("copied", ", ".join(map(repr, copied))), ("written", output)])
 
 
 def _copied(column: str, by: str | None, keep: Sequence[str] | None) -> list[str]:
-    names = list(dict.fromkeys((*_given(by), *(keep or []))))
+    names: dict[str, None] = dict.fromkeys([*_given(by), *(keep or [])])
     if column in names:
         raise FileRefused(f"the column {column!r} is to be released; it cannot also be copied as it is")
-    return names
+    return list(names)
 
 
 def _given(by: str | None) -> list[str]:

@@ -40,7 +40,7 @@ def load_machine(path: Path, simulated: bool) -> Machine:
     if fields.get("format") == FORMAT:
         return _from_solution(path, po.Solution.from_dict(fields), simulated)
     mechanism = _redaction(path, mechanism_from_dict(fields))
-    check_schema(fields, f"mechanism-{mechanism.type}")
+    check_schema(fields, f"mechanism-{mechanism.kind}")
     return Machine(mechanism, BARE)
 
 
@@ -62,7 +62,7 @@ def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> M
 
 def _redaction(path: Path, mechanism: po.Mechanism) -> po.RedactionMechanism:
     if not isinstance(mechanism, po.RedactionMechanism):
-        raise InvalidMechanism(f"{path}: a {mechanism.type} mechanism does not redact a column of records")
+        raise InvalidMechanism(f"{path}: a {mechanism.kind} mechanism does not redact a column of records")
     return mechanism
 
 

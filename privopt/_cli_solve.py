@@ -62,5 +62,5 @@ def _facts(s: po.Solution[Any], budget: float) -> list[tuple[str, object]]:
         ("gap", number(s.gap, 3)),
         ("certificate", proof),
         ("seconds", number(s.seconds, 3)),
-        *(("candidate", line) for line in s.alternatives),
+        *(("considered", line) for line in s.alternatives),
     ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +19,7 @@ from privopt.errors import FileRefused
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 32
 MAX_VALUES = 20_000_000
+LARGEST = sys.float_info.max  # 1e999 is read as infinity, and an integer of 999 digits cannot become a float
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -29,12 +32,15 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     source = Path(path)
     try:
-        size = source.stat().st_size
-        if size > MAX_BYTES:
-            raise FileRefused(f"{source}: {size} bytes; at most {MAX_BYTES} are read")
-        text = source.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as cause:
-        raise FileRefused(f"{source}: cannot be read: {cause}") from cause
+        with source.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)  # not stat: a device or a pipe does not tell its size
+        if len(content) > MAX_BYTES:
+            raise FileRefused(f"{source}: more than {MAX_BYTES} bytes; no more are read")
+        text = content.decode("utf-8")
+    except OSError as cause:
+        raise FileRefused(f"{source}: cannot be read: {cause.strerror or cause}") from cause
+    except UnicodeDecodeError as cause:
+        raise FileRefused(f"{source}: is not UTF-8 text ({cause.reason} at byte {cause.start})") from cause
     return parse_json(text, str(source))
 
 
@@ -61,8 +67,8 @@ def parse_json(text: str, source: str = "input") -> dict[str, Any]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise FileRefused(f"key {next(n for n in names if names.count(n) > 1)!r} is given twice")
+        times = Counter(name for name, _ in pairs)
+        raise FileRefused(f"key {next(name for name in times if times[name] > 1)!r} is given twice")
     return fields
 
 
@@ -79,6 +85,8 @@ def _check_limits(value: object, source: str) -> None:
                 inner.extend(item.values())
             elif isinstance(item, list):
                 inner.extend(item)
+            elif isinstance(item, (int, float)) and abs(item) > LARGEST:
+                raise FileRefused(f'{source}: a number is too large for a float; write infinity as "inf"')
         count += len(inner)
         if count > MAX_VALUES:
             raise FileRefused(f"{source}: more than {MAX_VALUES} values")
@@ -90,18 +98,18 @@ def _check_limits(value: object, source: str) -> None:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when the block ends well.
+    """A text file that appears under its name only when the block ends well; the block only writes.
 
     Raises
     ------
     FileRefused
-        If the folder does not exist or cannot be written.
+        If the folder does not exist or cannot be written, the disk is full, or the name is a folder's.
     """
     target = Path(path)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent, text=True)
     except OSError as cause:
-        raise FileRefused(f"{target}: cannot be written: {cause}") from cause
+        raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             yield stream
@@ -109,6 +117,9 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
             os.fsync(stream.fileno())
         os.chmod(name, 0o666 & ~_umask())
         os.replace(name, target)
+    except OSError as cause:
+        Path(name).unlink(missing_ok=True)
+        raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

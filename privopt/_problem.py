@@ -136,6 +136,10 @@ class Problem(ABC, Generic[M]):
         """Why no mechanism exists, if ``witness`` proves it; the default is that one always exists."""
         return None
 
+    def _repr_html_(self) -> str:
+        rows = [(key, value) for key, value in self.to_dict().items() if key not in ("type", "version")]
+        return html_table(rows, (type(self).__name__, ""))
+
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON form: equal for equal questions."""

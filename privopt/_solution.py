@@ -13,14 +13,14 @@ from privopt._certificate import Certificate
 from privopt._numbers import decode_float, encode_float
 from privopt._problem import M
 from privopt._solver import Guarantee
-from privopt._text import html_table, number
+from privopt._text import Named, html_table, number
 from privopt.errors import FileRefused, NotSolved
 
 FORMAT = "privopt/solution"
 VERSION = 1
 
 
-class Status(Enum):
+class Status(Named, Enum):
     """How a question ended. The value is advice to the user; ask ``status.ok``."""
 
     OPTIMAL = "Solved to optimality: the checked bound meets the objective."
@@ -36,9 +36,6 @@ class Status(Enum):
     def ok(self) -> bool:
         """Whether there is a mechanism."""
         return self in (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)

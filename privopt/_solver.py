@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
 
 from privopt._problem import Problem
+from privopt._text import Named, fields_html, html_table, number
 from privopt.mechanisms import Mechanism
 
 P = TypeVar("P", bound=Problem[Any])
 
 
-class Guarantee(Enum):
+class Guarantee(Named, Enum):
     """What an algorithm proves; the value says it in words, the order is the order of preference."""
 
     OPTIMAL = "optimal: the checked bound equals the objective to tolerance"
@@ -61,6 +62,12 @@ class Budget:
         """Seconds left, never negative."""
         return max(0.0, self.deadline - time.monotonic())
 
+    def __str__(self) -> str:
+        return f"{number(self.remaining, 3)} s left, seed {self.seed}"
+
+    def _repr_html_(self) -> str:
+        return html_table([("seconds left", number(self.remaining, 3)), ("seed", self.seed)], ("Budget", ""))
+
 
 @dataclass(frozen=True)
 class Proposal:
@@ -84,6 +91,13 @@ class Proposal:
     dual: object = None
     infeasible: object = None
     stats: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        bound = "no bound" if self.bound is None else f"claims the bound {number(self.bound)}"
+        return f"proposal, not judged: {self.mechanism!r}, {bound}"
+
+    def _repr_html_(self) -> str:
+        return fields_html(self, "Proposal (not judged)")
 
 
 class Solver(ABC, Generic[P]):
@@ -114,6 +128,13 @@ class Solver(ABC, Generic[P]):
         """A sentence that says why this instance is not taken, or None. The default takes all."""
         return None
 
+    def __str__(self) -> str:
+        return f"{self.name} for {self.solves.__name__}"
+
+    def _repr_html_(self) -> str:
+        options = [(f.name, getattr(self, f.name)) for f in fields(self)] if is_dataclass(self) else []
+        return html_table([("solves", self.solves.__name__), *options], (self.name, ""))
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -136,6 +157,9 @@ class Candidate:
         if self.refusal is not None:
             return f"{self.name}: no, {self.refusal}"
         return f"{self.name}: {self.guarantee}, about {self.seconds:.2g} s"
+
+    def _repr_html_(self) -> str:
+        return html_table([(str(self),)])
 
 
 def missing_requirement(solver: Solver[Any]) -> str | None:

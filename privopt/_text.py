@@ -5,6 +5,11 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def number(value: float | None, digits: int = 6) -> str:
@@ -36,6 +41,25 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> 
 
     head = f"<thead>{line(header, 'th')}</thead>" if header else ""
     return f"<table>{head}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+
+class Named:
+    """An enumeration shown by the name of its member, with the member's sentence beside it in HTML."""
+
+    name: str
+    value: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def _repr_html_(self) -> str:
+        return html_table([(self.name, self.value)])
+
+
+def fields_html(item: DataclassInstance, title: str) -> str:
+    """The fields of a dataclass as an HTML table, under a title row."""
+    rows = [(f.name, getattr(item, f.name)) for f in fields(item)]
+    return html_table([(name, number(v) if isinstance(v, float) else v) for name, v in rows], (title, ""))
 
 
 def plain_table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -108,4 +109,7 @@ for _command in (solve, compare, frontier, fit, release, verify, solvers):
 
 def main() -> None:
     """Run the command line with the arguments of the process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a label may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="privopt")

@@ -33,3 +33,7 @@ class FileRefused(PrivoptError, ValueError):
 
 class NotSolved(PrivoptError, ValueError):
     """The mechanism of a solution that has none was asked for."""
+
+
+class MissingExtra(PrivoptError, RuntimeError):
+    """An optional package that the call needs is not installed; the message says how to get it."""

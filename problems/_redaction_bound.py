@@ -60,7 +60,11 @@ def lower_cost(
         if bound > best:
             best, dual = bound, attempt
         # Errors fall with the square of the size, so the last change tells what is left.
-        if (bound - previous) / 15 < target_gap / 2 or size >= 32768 or deadline() < 5 * (before - deadline()):
+        if (
+            (bound - previous) / 15 < target_gap / 2
+            or size >= 32768
+            or deadline() < 5 * (before - deadline())
+        ):
             return best, dual
         previous, size = bound, 4 * size
 

@@ -161,6 +161,11 @@ class Reach:
         state = np.where(x < 0.5, near, far)
         return np.where(cross == 0, np.maximum(state, 1e-300), state)
 
+    def budget(self, distance: int, state: Floats) -> Floats:
+        """Budget that leads to a state: the inverse of :meth:`start`."""
+        det, back = float(self.determinants[distance - 1]), float(self.back[distance - 1])
+        return -np.log1p(-det * (1 - state) / ((1 - back) + state * back))
+
     def start_slope(self, distance: int, budget: float) -> float:
         """Derivative of :meth:`start` in the budget."""
         det, back = float(self.determinants[distance - 1]), float(self.back[distance - 1])

@@ -35,14 +35,30 @@ from privopt.problems._redaction_side import Floats, Walk
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A piecewise linear lower bound: ``values`` at ``nodes`` (from 0, where it is the limit from the right)."""
+    """A piecewise linear lower bound, which may jump up at nodes.
+
+    Parameters
+    ----------
+    nodes
+        From 0 to 1.
+    starts, ends
+        The bound's limits at the left and the right end of every cell.
+    jumps
+        The nodes at which the value itself may jump: kappa, and the states that lead to a later kappa.
+    """
 
     nodes: Floats
-    values: Floats
+    starts: Floats
+    ends: Floats
+    jumps: Floats
 
     def at(self, states: Floats) -> Floats:
         """The bound at some states, each lowered a little against rounding; 0 where release may be allowed."""
-        return np.where(states <= 1e-12, 0.0, np.interp(states * (1 - 1e-12), self.nodes, self.values))
+        lowered = states * (1 - 1e-12)
+        cell = np.clip(np.searchsorted(self.nodes, lowered) - 1, 0, len(self.starts) - 1)
+        part = (lowered - self.nodes[cell]) / (self.nodes[cell + 1] - self.nodes[cell])
+        part = np.clip(part, 0, 1)
+        return np.where(states <= 1e-12, 0.0, (1 - part) * self.starts[cell] + part * self.ends[cell])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +85,8 @@ def lower_table(walk: Walk, size: int, cap: float, most: int) -> LowerTable:
     quiet = 0
     for distance in range(farthest, 0, -1):
         rows.append(_row(walk, distance, rows[-1] if rows else None, size, cap))
-        before = len(rows) - 1 - walk.period
-        same = (
-            by_rest
-            and before >= 0
-            and bool(np.all(np.abs(rows[before].values - rows[-1].values) <= 1e-11 * cap))
-        )
-        quiet = quiet + 1 if same else 0
+        before = rows[-1 - walk.period] if len(rows) > walk.period else None
+        quiet = quiet + 1 if before is not None and _alike(before, rows[-1], 1e-11 * cap) else 0
         if by_rest and (quiet > walk.period or len(rows) >= most):
             break
     return LowerTable(rows if by_rest else rows[::-1], by_rest)
@@ -84,63 +95,112 @@ def lower_table(walk: Walk, size: int, cap: float, most: int) -> LowerTable:
 def _alike(one: Row, other: Row, tolerance: float) -> bool:
     if len(one.nodes) != len(other.nodes):
         return False
-    return bool(np.all(np.abs(one.values - other.values) <= tolerance))
+    return bool(np.all(np.abs(one.starts - other.starts) <= tolerance))
 
 
-def _nodes(size: int, kappa: float) -> Floats:
-    inner = 1 / (1 + np.exp(-np.linspace(-9, 9, size)))
-    return np.unique(np.concatenate(([0.0], inner, [min(kappa, 1.0), 1.0])))
+_APART = 1e-9
+_JUMPS = 256
+
+
+def _nodes(size: int, jumps: Floats) -> Floats:
+    """Logistic spacing, giving way to jumps."""
+    base = np.concatenate(([0.0], 1 / (1 + np.exp(-np.linspace(-9, 9, size))), [1.0]))
+    walls = np.concatenate(([-1.0], jumps, [2.0]))
+    after = np.searchsorted(walls, base)
+    free = np.minimum(base - walls[after - 1], walls[np.minimum(after, len(walls) - 1)] - base) > _APART
+    return np.sort(np.concatenate((base[free], jumps)))
 
 
 def _row(walk: Walk, distance: int, following: Row | None, size: int, cap: float) -> Row:
     i, j = walk.index(distance), walk.index(distance + 1)
     w0, w1 = (float(weight) for weight in walk.weights[i])
     if following is None:
-        nodes = _nodes(size, 1.0)
+        jumps = np.empty(0)
+        nodes = _nodes(size, jumps)
         alpha, gamma = np.zeros(len(nodes) - 1), np.zeros(len(nodes) - 1)
     else:
-        a, b, det = float(walk.cross[j]), float(walk.back[j]), float(walk.determinants[j])
-        nodes = _nodes(size, a / (1 - b) if b < 1 else 1.0)
-        alpha, gamma = _lines(nodes, following, a, b, det)
+        step = _Step(float(walk.cross[j]), float(walk.back[j]), float(walk.determinants[j]))
+        jumps = _pulled_jumps(step, following.jumps)
+        nodes = _nodes(size, jumps)
+        alpha, gamma = _lines(nodes, following, step)
     alpha = alpha - 1e-15 * (gamma + cap)
-    beyond = _least(nodes, alpha, gamma, w0)
-    beside = np.concatenate((w0 + alpha + gamma * nodes[1:], [np.inf]))
-    values = w1 + np.minimum(beyond, np.concatenate(([np.inf], beside[:-1])))
-    values = np.minimum(values * (1 - 1e-14), cap)
-    return Row(nodes, np.maximum.accumulate(np.maximum(values, 0.0)))
+    starts = np.minimum((w1 + _least(nodes, alpha, gamma, w0)) * (1 - 1e-14), cap)
+    ends = np.minimum((w1 + w0 + alpha + gamma * nodes[1:]) * (1 - 1e-14), cap)
+    # The value does not decrease, so what holds at one state holds from there on.
+    both = np.maximum.accumulate(np.column_stack((starts[:-1], np.minimum(ends, starts[1:]))).ravel())
+    both = np.maximum(both, 0.0)
+    return Row(nodes, both[::2], both[1::2], jumps)
 
 
-def _lines(nodes: Floats, following: Row, a: float, b: float, det: float) -> tuple[Floats, Floats]:
-    """On every cell a line below ``s -> following(T(s))``: zero up to kappa, tight to second order beyond."""
-    kappa = min(a / (1 - b), 1.0) if b < 1 else 1.0
-    pulled = ((1 - a) * following.nodes + a) / (b * following.nodes + 1 - b)
-    pulled[0], pulled[-1] = kappa, 1.0
-    kinks = np.unique(np.concatenate((nodes, pulled)))
-    kinks = kinks[kinks >= kappa]
-    first = int(np.searchsorted(nodes, kappa))
+@dataclass(frozen=True)
+class _Step:
+    """The map T of one step and its inverse."""
+
+    a: float
+    b: float
+    det: float
+
+    @property
+    def kappa(self) -> float:
+        """Where T is 0."""
+        return min(self.a / (1 - self.b), 1.0) if self.b < 1 else 1.0
+
+    def forward(self, s: Floats) -> Floats:
+        return ((1 - self.b) * s - self.a) / ((1 - self.a) - self.b * s)
+
+    def inverse(self, state: Floats) -> Floats:
+        return np.maximum(((1 - self.a) * state + self.a) / (self.b * state + 1 - self.b), self.kappa)
+
+    def turning(self, ratio: Floats) -> Floats:
+        """Where the derivative of T is ``1 / ratio``."""
+        return (
+            ((1 - self.a) - np.sqrt(self.det * ratio)) / self.b if self.b > 0 else np.full_like(ratio, np.inf)
+        )
+
+
+def _pulled_jumps(step: _Step, jumps: Floats) -> Floats:
+    found = np.sort(np.concatenate(([step.kappa], step.inverse(jumps))))
+    found = found[(found > 1e-8) & (found < 1 - 1e-5)]  # 0 and 1 stay nodes
+    return found[np.diff(found, prepend=-1.0) > _APART][:_JUMPS]
+
+
+def _lines(nodes: Floats, following: Row, step: _Step) -> tuple[Floats, Floats]:
+    """On every cell a line below ``s -> following(T(s))``: zero up to kappa, tight to second order beyond.
+
+    The chord's slope is taken, or 0 where a jump inside the cell would push such a line far down.
+    """
     alpha, gamma = np.zeros(len(nodes) - 1), np.zeros(len(nodes) - 1)
+    kappa = step.kappa
+    # A cell with kappa inside it (kappa too near an end to be a node) keeps the line 0.
+    first = int(np.searchsorted(nodes, kappa))
     if first >= len(nodes) - 1:
         return alpha, gamma
-    # The piece of ``following`` over each interval between kinks, and the cell it is in.
-    middle = (kinks[1:] + kinks[:-1]) / 2
+    pulled = step.inverse(following.nodes)
+    pulled[0], pulled[-1] = kappa, 1.0
+    kinks = np.unique(np.concatenate((nodes[first:], pulled[pulled >= nodes[first]])))
+    left, right = kinks[:-1], kinks[1:]
+    middle = (left + right) / 2
     piece = np.clip(np.searchsorted(pulled, middle) - 1, 0, len(pulled) - 2)
-    cell = np.searchsorted(nodes, middle) - 1
-    beta = np.diff(following.values)[piece] / np.diff(following.nodes)[piece]
+    cell = np.clip(np.searchsorted(nodes[first:], middle) - 1, 0, len(nodes) - first - 2)
+    beta = (following.ends[piece] - following.starts[piece]) / np.diff(following.nodes)[piece]
 
     def value(s: Floats) -> Floats:
-        mapped = ((1 - b) * s - a) / ((1 - a) - b * s)
-        return following.values[piece] + beta * (mapped - following.nodes[piece])
+        return following.starts[piece] + beta * (step.forward(s) - following.nodes[piece])
 
-    ends = np.searchsorted(kinks, nodes[first:])
-    heights = np.append(value(kinks[:-1])[ends[:-1]], value(kinks[1:])[-1])
-    gamma[first:] = np.maximum(np.diff(heights) / np.diff(nodes[first:]), 0.0)
+    low, high = value(left), value(right)
+    begins = np.searchsorted(kinks, nodes[first:])
+    bottom, top = low[begins[:-1]], high[begins[1:] - 1]
+    slope = np.maximum((top - bottom) / np.diff(nodes[first:]), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        turning = ((1 - a) - np.sqrt(det * beta / gamma[cell])) / b if b > 0 else kinks[:-1]
-    turning = np.where(np.isfinite(turning), turning, kinks[1:])
-    gap = np.full(len(middle), np.inf)
-    for s in (kinks[:-1], np.clip(turning, kinks[:-1], kinks[1:]), kinks[1:]):
-        gap = np.minimum(gap, value(s) - gamma[cell] * s)
-    alpha[first:] = np.minimum.reduceat(gap, ends[:-1])
+        turning = step.turning(beta / slope[cell])
+    turning = np.clip(np.where(np.isfinite(turning), turning, right), left, right)
+    inside = np.minimum(
+        np.minimum(low - slope[cell] * left, high - slope[cell] * right),
+        value(turning) - slope[cell] * turning,
+    )
+    chord, flat = np.minimum.reduceat(inside, begins[:-1]), np.minimum.reduceat(low, begins[:-1])
+    sunk = flat - (chord + slope * nodes[first:-1]) > (top - bottom) / 2
+    alpha[first:], gamma[first:] = np.where(sunk, flat, chord), np.where(sunk, 0.0, slope)
     return alpha, gamma
 
 

@@ -235,9 +235,3 @@ class Redaction(Problem[RedactionMechanism]):
             + ("" if self.weights is None else ", weights=...")
             + f", form={self.form!r})"
         )
-
-    def _repr_html_(self) -> str:
-        from privopt._text import html_table
-
-        names = ("chain", "length", "private", "epsilon", "weights", "form")
-        return html_table([(name, getattr(self, name)) for name in names])

@@ -111,7 +111,7 @@ def test_questions_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any
         mechanism = problem.anchor()
         assert type(mechanism).from_dict(mechanism.to_dict()) == mechanism
         assert problem.certify(mechanism.quantised()).ok
-        assert problem._repr_html_().startswith("<table>")  # type: ignore[attr-defined]
+        assert problem._repr_html_().startswith("<table>")
 
 
 def test_a_larger_budget_never_costs_utility() -> None:

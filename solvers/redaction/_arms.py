@@ -46,10 +46,14 @@ class Arm:
         """The best plan with a first release at a distance and a budget in the other direction."""
         return best_plan(self.walk, self.known, first, float(self.known.start(first, budget)), limit)
 
-    def cost(self, table: Table, firsts: NDArray[np.intp], budgets: Floats) -> Floats:
-        """The same cost from a table, elementwise."""
-        states = self.known.start(firsts, budgets)
-        return self.known.spent[firsts - 1] + table.value(table.place(self.walk, firsts), states)
+    def cost(self, table: Table, first: int, budgets: Floats) -> Floats:
+        """The same cost from a table, for several budgets."""
+        states = self.known.start(first, budgets)
+        return float(self.known.spent[first - 1]) + table.value(table.place(self.walk, first), states)
+
+    def jumps(self, table: Table, first: int) -> Floats:
+        """Budgets that just suffice for a state at which the cost may jump."""
+        return self.known.budget(first, table.jumps[table.place(self.walk, first)] * (1 - 3e-12))
 
 
 @dataclass(frozen=True)

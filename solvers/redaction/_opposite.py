@@ -31,16 +31,18 @@ def pairs(
     other way round.
     """
     after_left, after_right = epsilon - left.leaks[0], epsilon - right.leaks[0]
-    allowed = np.flatnonzero((after_right >= 0) & (right.known.spent[:-1] < limit)) + 1
-    for dl in (np.flatnonzero((after_left >= 0) & (left.known.spent[:-1] < limit)) + 1).tolist():
-        spent = float(left.known.spent[dl - 1])
-        dr = allowed[right.known.spent[allowed - 1] + spent < limit]
-        if len(dr) == 0:
-            return
-        cost = left.cost(tables[0], np.full(len(dr), dl), after_right[dr - 1])
-        cost = cost + right.cost(tables[1], dr, np.full(len(dr), after_left[dl - 1]))
-        for i in np.argsort(cost)[:_KEPT].tolist():
-            yield Pair(float(cost[i]), (dl, int(dr[i])), branch)
+    lefts = np.flatnonzero((after_left >= 0) & (left.known.spent[:-1] < limit)) + 1
+    rights = np.flatnonzero((after_right >= 0) & (right.known.spent[:-1] < limit)) + 1
+    spent = left.known.spent[lefts - 1][:, None] + right.known.spent[rights - 1]
+    if not (spent < limit).any():
+        return
+    cost = np.array([left.cost(tables[0], d, after_right[rights - 1]) for d in lefts.tolist()])
+    cost += np.array([right.cost(tables[1], d, after_left[lefts - 1]) for d in rights.tolist()]).T
+    cost[spent >= limit] = np.inf
+    for i, row in enumerate(cost):
+        for j in np.argsort(row)[:_KEPT].tolist():
+            if np.isfinite(row[j]):
+                yield Pair(float(row[j]), (int(lefts[i]), int(rights[j])), branch)
 
 
 def solve_pair(left: Arm, right: Arm, epsilon: float, pair: Pair, branches: tuple[int, int]) -> Answer:

@@ -52,7 +52,7 @@ def _total(
 ) -> np.ndarray:
     costs = []
     for arm, table, first, budget in zip(arms, tables, pair, (shares, epsilon - shares), strict=True):
-        cost = arm.cost(table, np.full(len(shares), first), budget)
+        cost = arm.cost(table, first, budget)
         # At the very end of the range rounding must not decide whether a side may release everything.
         costs.append(np.where(budget >= arm.leaks[1][first - 1], arm.known.spent[first - 1], cost))
     return costs[0] + costs[1]
@@ -65,8 +65,9 @@ def _minima(
     high = min(epsilon, float(left.leaks[1][pair[0] - 1]))
     if low >= high:  # both may release everything: a window
         return
-    grid = low + (high - low) * _COARSE
-    grid[-1] = high
+    jumps = (left.jumps(tables[0], pair[0]), epsilon - right.jumps(tables[1], pair[1]))
+    grid = np.unique(np.concatenate((low + (high - low) * _COARSE, [high], *jumps)))
+    grid = grid[(grid >= low) & (grid <= high)]
     value = _total((left, right), tables, epsilon, pair, grid)
     padded = np.concatenate(([np.inf], value, [np.inf]))
     for i in np.flatnonzero((value <= padded[:-2]) & (value < padded[2:])).tolist():
@@ -86,6 +87,8 @@ def refine(left: Arm, right: Arm, epsilon: float, split: Split) -> Answer:
         return answer
     follow = (_Follow(left, plans[0]), _Follow(right, plans[1]))
     share = _balance(follow, epsilon, split)
+    if not (follow[0].reaches(share) and follow[1].reaches(epsilon - share)):
+        return answer  # pinned at a jump, on the wrong side of it by rounding
     traces = (follow[0].at(share), follow[1].at(epsilon - share))
     better = Answer(follow[0].plan(traces[0]), follow[1].plan(traces[1]), branches)
     return better if better.cost <= answer.cost else answer
@@ -104,7 +107,12 @@ class _Follow:
         self._arm, self._first, self._last = arm, plan.first, plan.last
         self._curve: Curve = curve_between(arm.walk, plan.first, plan.last, GRID)
 
+    def reaches(self, budget: float) -> bool:
+        """Whether the distances of the plan are possible within a budget."""
+        return float(self._arm.known.start(self._first, budget)) <= float(self._curve.state.max())
+
     def at(self, budget: float) -> Trace:
+        """The extremal; past the end of the curve the last one, whose costate is huge."""
         state = max(float(self._arm.known.start(self._first, budget)), 1e-13)
         at = crossings(self._curve, state)
         if len(at) == 0:
@@ -127,10 +135,11 @@ def _balance(follow: tuple[_Follow, _Follow], epsilon: float, split: Split) -> f
     def slope(share: float) -> float:
         return follow[0].slope(share) - follow[1].slope(epsilon - share)
 
-    half = (split.high - split.low) / 16
-    low, high = max(split.low, split.share - half), min(split.high, split.share + half)
-    if slope(low) < 0 < slope(high):
-        return float(brentq(slope, low, high, xtol=1e-13))
+    for part in (1 / 16, 1.0):
+        half = (split.high - split.low) * part
+        low, high = max(split.low, split.share - half), min(split.high, split.share + half)
+        if slope(low) < 0 < slope(high):
+            return float(brentq(slope, low, high, xtol=1e-13))
 
     def total(share: float) -> float:
         return follow[0].at(share).cost + follow[1].at(epsilon - share).cost

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privopt.problems._redaction_side import Floats, Walk
-from privopt.solvers.redaction._sweep import Curve, extend, longer, scale, seed, stop_threshold
+from privopt.solvers.redaction._sweep import Curve, extend, inner_threshold, longer, scale, seed, stop_threshold
 
 # States pile up near 0 (about to release) and near 1 (nothing gained yet), hence logistic spacing.
 NODES: Floats = 1 / (
@@ -29,42 +28,46 @@ _COARSE: Floats = np.concatenate(
 _ROWS = 4000
 
 
+_JUMPS = 200
+_JUST = 1e-12
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Cost to go at the nodes.
+    """Cost to go at nodes.
 
     Parameters
     ----------
-    rows
+    nodes, rows
         By number of records left (a repeating walk) or by distance, then one row by place in the period that
         serves every longer rest.
+    jumps
+        States up to which some curve goes: the value may jump up there.
     by_rest
-        Which of the two.
+        Whether rows go by number of records left.
     period
         Number of rows at the end that serve longer rests.
     complete
         Whether time sufficed.
     """
 
-    rows: Floats
+    nodes: list[Floats]
+    rows: list[Floats]
+    jumps: list[Floats]
     by_rest: bool
     period: int
     complete: bool
 
-    def place(self, walk: Walk, distances: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Rows that hold the values at some distances."""
+    def place(self, walk: Walk, distance: int) -> int:
+        """The row that holds the values at a distance."""
         if not self.by_rest:
-            return np.minimum(distances, len(self.rows)) - 1
-        rest = walk.length - distances
-        known = len(self.rows) - self.period
-        return np.where(rest < known, rest, known + (distances - 1) % self.period)
+            return min(distance, len(self.rows)) - 1
+        rest, known = walk.length - distance, len(self.rows) - self.period
+        return rest if rest < known else known + (distance - 1) % self.period
 
-    def value(self, places: NDArray[np.intp], states: Floats) -> Floats:
-        """Cost to go from each state in each row; 0 where everything may be released."""
-        right = np.clip(np.searchsorted(NODES, states), 1, len(NODES) - 1)
-        part = np.clip((states - NODES[right - 1]) / (NODES[right] - NODES[right - 1]), 0, 1)
-        cost = (1 - part) * self.rows[places, right - 1] + part * self.rows[places, right]
-        return np.where(states <= 0, 0.0, cost)
+    def value(self, place: int, states: Floats) -> Floats:
+        """Cost to go from each state in a row; 0 where everything may be released."""
+        return np.where(states <= 0, 0.0, np.interp(states, self.nodes[place], self.rows[place]))
 
 
 def tabulate(walk: Walk, limit: float, deadline: Callable[[], float]) -> Table:
@@ -74,42 +77,71 @@ def tabulate(walk: Walk, limit: float, deadline: Callable[[], float]) -> Table:
     return _changing(walk, limit, deadline)
 
 
-def _envelope(row: Floats, curve: Curve, cap: float) -> Floats:
+def _with(jumps: Floats) -> Floats:
+    """Nodes on both sides of every jump."""
+    return np.sort(np.concatenate((NODES, jumps * (1 - _JUST), jumps * (1 + _JUST))))
+
+
+def _envelope(nodes: Floats, row: Floats, curve: Curve, cap: float) -> Floats:
     """The lower of a row and a curve; the curve may turn back (stops at the end of the chain)."""
     turns = np.flatnonzero(np.diff(np.sign(np.diff(curve.state)) < 0)) + 1
     for piece in np.split(np.arange(len(curve.state)), turns) if len(turns) else [slice(None)]:
         state, cost = curve.state[piece], curve.cost[piece]
         if state[0] > state[-1]:
             state, cost = state[::-1], cost[::-1]
-        row = np.minimum(row, np.interp(NODES, state, cost, right=cap))
+        row = np.minimum(row, np.interp(nodes, state, cost, right=cap))
     return row
+
+
+def _repeating_jumps(walk: Walk) -> Floats:
+    found = np.empty(0)
+    for _ in range(_JUMPS):
+        for i in range(walk.period):
+            a, b = float(walk.cross[i]), float(walk.back[i])
+            kappa = inner_threshold(walk, walk.period + i)
+            found = np.unique(np.append(((1 - a) * found + a) / (b * found + (1 - b)), kappa))
+        found = found[(found > 1e-9) & (found < 1 - 1e-6)][: 2 * _JUMPS]
+        if len(found) == 0 or (len(found) > 1 and found[-1] > 1 - 1e-5):
+            break
+    return found
 
 
 def _repeating(walk: Walk, limit: float, deadline: Callable[[], float]) -> Table:
     cap, tolerance = 2 * limit + scale(walk), 1e-12 * scale(walk)
-    inner = [np.full(len(NODES), cap)] * walk.period
+    jumps = _repeating_jumps(walk)
+    nodes = _with(jumps)
+    inner = [np.full(len(nodes), cap)] * walk.period
     rows, sweeps, quiet = [], list[Curve | None](), 0
     end = seed(walk, walk.length, 1.0, _COARSE)
     for rest in range(1, min(walk.length, _ROWS) + 1):
         distance = walk.length - rest + 1
         end = extend(walk, end, distance) if rest > 1 else end
-        row = _envelope(inner[walk.index(distance)], end, cap)
-        changed = _improves(row, inner[walk.index(distance)], limit, tolerance)
-        rows.append(row)
+        before = inner[walk.index(distance)]
+        rows.append(_envelope(nodes, before, end, cap))
         sweeps = longer(walk, sweeps, rest, _COARSE)
-        for stop, curve in enumerate(sweeps):
-            if curve is not None:
-                start = (stop - rest + 1) % walk.period
-                lower = _envelope(inner[start], curve, cap)
-                changed |= _improves(lower, inner[start], limit, tolerance)
-                inner[start] = lower
+        lower = _lowered(nodes, inner, sweeps, rest, cap)
+        pairs = zip((rows[-1], *lower), (before, *inner), strict=True)
         # What the last record adds nothing to, a longer rest adds nothing to: the value is a fixed point
         # wherever it is below the limit, and dearer states are never on the way.
-        quiet = 0 if changed else quiet + 1
+        quiet = 0 if any(_improves(new, old, limit, tolerance) for new, old in pairs) else quiet + 1
+        inner = lower
         if quiet > walk.period or deadline() <= 0:
             break
     complete = quiet > walk.period or len(rows) == walk.length
-    return Table(np.array(rows + inner), True, walk.period, complete)
+    count = len(rows) + walk.period
+    return Table([nodes] * count, rows + inner, [jumps] * count, True, walk.period, complete)
+
+
+def _lowered(
+    nodes: Floats, inner: list[Floats], sweeps: list[Curve | None], count: int, cap: float
+) -> list[Floats]:
+    """Values by place in the period, with the curves of ``count`` records added."""
+    lower = list(inner)
+    for stop, curve in enumerate(sweeps):
+        if curve is not None:
+            start = (stop - count + 1) % len(inner)
+            lower[start] = _envelope(nodes, lower[start], curve, cap)
+    return lower
 
 
 def _improves(new: Floats, old: Floats, limit: float, tolerance: float) -> bool:
@@ -123,20 +155,29 @@ def _changing(walk: Walk, limit: float, deadline: Callable[[], float]) -> Table:
     """
     cap, tolerance = 2 * limit + scale(walk), 1e-12 * scale(walk)
     farthest = int(np.searchsorted(np.cumsum(walk.weights[:, 1]), limit)) + 1
-    rows: list[Floats] = []
+    table = Table([], [], [], False, 0, True)
     active: list[Curve] = []
     for distance in range(min(farthest, walk.length), 0, -1):
         active = [extend(walk, curve, distance) for curve in active]
         threshold = stop_threshold(walk, distance)
         if threshold > 0:
             active.append(seed(walk, distance, threshold, _COARSE))
-        top = np.full(len(NODES), cap)
-        values = np.array([_envelope(top, curve, cap) for curve in active]).reshape(-1, len(NODES))
+        jumps = np.unique([float(curve.state[-1]) for curve in active])
+        nodes = _with(jumps[jumps < 1 - 1e-6])
+        top = np.full(len(nodes), cap)
+        values = np.array([_envelope(nodes, top, curve, cap) for curve in active]).reshape(-1, len(nodes))
         row = values.min(axis=0, initial=cap)
         useful = np.any((values <= row + tolerance) & (values <= limit), axis=1)
         active = [curve for curve, keep in zip(active, useful, strict=True) if keep]
-        rows.append(row)
+        for kept, new in ((table.nodes, nodes), (table.rows, row), (table.jumps, jumps[jumps < 1 - 1e-6])):
+            kept.append(new)
         if deadline() <= 0:
-            rows.extend([top] * (distance - 1))
-            return Table(np.array(rows[::-1]), False, 0, False)
-    return Table(np.array(rows[::-1]), False, 0, True)
+            return _cut(table, distance - 1, cap)
+    return _cut(table, 0, cap)
+
+
+def _cut(table: Table, missing: int, cap: float) -> Table:
+    """By distance, with dear rows for the nearest distances that time did not suffice for."""
+    nodes = [*table.nodes, *[NODES] * missing][::-1]
+    rows = [*table.rows, *[np.full(len(NODES), cap)] * missing][::-1]
+    return Table(nodes, rows, [*table.jumps, *[np.empty(0)] * missing][::-1], False, 0, missing == 0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
@@ -125,10 +126,18 @@ def _ranked(
     for branch in (0, 1):
         same = (tables[0][branch], tables[1][branch])
         different = (tables[0][branch], tables[1][1 - branch])
-        found += splits(arms[0][branch], arms[1][branch], same, epsilon, limit, branch)
-        found += pairs(arms[0][branch], arms[1][1 - branch], different, epsilon, limit, branch)
-    complete = all(table.complete for side in tables for table in side)
+        found += _in_time(splits(arms[0][branch], arms[1][branch], same, epsilon, limit, branch), deadline)
+        found += _in_time(
+            pairs(arms[0][branch], arms[1][1 - branch], different, epsilon, limit, branch), deadline
+        )
+    complete = deadline() > 0 and all(table.complete for side in tables for table in side)
     return sorted(found, key=lambda candidate: candidate.estimate), complete
+
+
+def _in_time(
+    found: Iterator[Split] | Iterator[Pair], deadline: Callable[[], float]
+) -> Iterator[Split | Pair]:
+    return takewhile(lambda _: deadline() > 0, found)
 
 
 def _tables(arms: Arms, limit: float, deadline: Callable[[], float]) -> list[list[Table]]:

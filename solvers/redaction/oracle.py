@@ -126,19 +126,29 @@ class _Space:
 
     def maximise(self, shown: NDArray[np.intp], start: Floats) -> Floats | None:
         """A local maximum over the shown cells, or None where SLSQP finds no feasible point."""
-        from scipy.optimize import NonlinearConstraint, minimize
+        from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
         def full(part: Floats) -> Floats:
             free = np.ones(self.size)
             free[shown] = np.clip(part, 0.0, 1.0)
             return free
 
+        released = full(np.zeros(len(shown)))
+        if self.slack(released, shown).min(initial=0.0) >= -1e-15:
+            return released  # nothing of this support beats showing it always
+
+        def loss(part: Floats) -> float:
+            return -self.value(full(part))
+
+        def slack_of(part: Floats) -> Floats:
+            return self.slack(full(part), shown)
+
         found = minimize(
-            lambda part: -self.value(full(part)),
+            loss,
             start,
             method="SLSQP",
-            bounds=[(0.0, 1.0)] * len(shown),
-            constraints=NonlinearConstraint(lambda part: self.slack(full(part), shown), 0.0, np.inf),
+            bounds=Bounds(0.0, 1.0),
+            constraints=NonlinearConstraint(slack_of, 0.0, np.inf),
             options={"maxiter": 300, "ftol": 1e-14},
         )
         free = full(found.x)

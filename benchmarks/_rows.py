@@ -1,0 +1,137 @@
+"""Rows: what became of one run, written as JSON lines and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from privopt._files import parse_json, writing
+from privopt._numbers import decode_float, encode_float
+from privopt._solution import Status
+from privopt.errors import FileRefused
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver on one instance with one budget; a failure or a refusal is a row too.
+
+    Numbers are None where there is none. ``certified`` says that the solution carries a certificate,
+    ``verified`` that it was proved again from its stored form. ``raw_leakage`` is that of the mechanism
+    as proposed, before repair and quantising. ``seconds`` is wall time of solving and judging.
+    """
+
+    suite: str
+    instance: str
+    size: int
+    fingerprint: str
+    solver: str
+    budget: float
+    status: str
+    reason: str
+    utility: float | None
+    leakage: float | None
+    objective: float | None
+    bound: float | None
+    gap: float | None
+    certified: bool
+    verified: bool
+    repaired: bool
+    raw_leakage: float | None
+    seconds: float
+    guarantee: str
+    seed: int
+    privopt: str
+    python: str
+    numpy: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a mechanism."""
+        return Status[self.status].ok
+
+    @property
+    def broken(self) -> bool:
+        """Whether a certified claim failed when it was proved again."""
+        return self.certified and not self.verified
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: encode_float(v) if isinstance(v, float) else v for name, v in found.items()}
+
+
+_KINDS = {f.name: str(f.type) for f in fields(Row)}
+
+
+def row_from_dict(given: Mapping[str, Any]) -> Row:
+    """The row that ``to_dict`` wrote.
+
+    Raises
+    ------
+    FileRefused
+        If a field is missing, unknown or not of its kind.
+    """
+    odd = sorted(set(given) ^ set(_KINDS))
+    if odd:
+        raise FileRefused(f"a row has the wrong fields: {', '.join(odd)} is missing or unknown; run the suite again")
+    row = Row(**{name: _decode(name, value) for name, value in given.items()})
+    if row.status not in Status.__members__:
+        raise FileRefused(f"status of a row: {row.status!r} is not one of {', '.join(Status.__members__)}")
+    return row
+
+
+def _decode(name: str, value: Any) -> Any:
+    kind = _KINDS[name]
+    if value is None and kind.endswith("None"):
+        return None
+    if kind.startswith("float"):
+        try:
+            return decode_float(value)
+        except ValueError as cause:
+            raise FileRefused(f"{name} of a row: {cause}") from cause
+    expected = {"str": str, "int": int, "bool": bool}[kind]
+    if type(value) is not expected:
+        raise FileRefused(f"{name} of a row: expected {kind}, got {value!r}")
+    return value
+
+
+def write_rows(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """Write one JSON object a line; the file appears whole or not at all."""
+    with writing(path) as stream:
+        for row in rows:
+            stream.write(json.dumps(row.to_dict(), allow_nan=False) + "\n")
+
+
+def read_rows(path: str | os.PathLike[str]) -> tuple[Row, ...]:
+    """The rows that :func:`write_rows` wrote.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be read, or a line is not a row, with its number.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise FileRefused(f"{path}: cannot be read: {cause}; is it the folder of a run?") from cause
+    found = []
+    for i, line in enumerate(lines, 1):
+        source = f"{path}, line {i}"
+        try:
+            found.append(row_from_dict(parse_json(line, source)))
+        except FileRefused as cause:
+            raise FileRefused(str(cause) if str(cause).startswith(source) else f"{source}: {cause}") from cause
+    return tuple(found)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """The same rows for a spreadsheet; a missing number is an empty cell."""
+    with writing(path) as stream:
+        table = csv.DictWriter(stream, list(_KINDS), lineterminator="\n")
+        table.writeheader()
+        table.writerows(row.to_dict() for row in rows)

@@ -1,0 +1,116 @@
+"""The summary of a report in sentences, every one computed from the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from privopt._certificate import Certificate
+from privopt._solution import Status
+from privopt._text import number
+from privopt.benchmarks._folder import Manifest, Released
+from privopt.benchmarks._rows import Row
+
+ENOUGH = 1e-6
+"""A difference of utility worth a sentence."""
+
+
+def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
+    """The verified row with the largest objective; the name of the solver breaks ties."""
+    found = [r for r in rows if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None]
+    return min(found, key=lambda r: (-(r.objective or 0.0), r.solver), default=None)
+
+
+def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
+    """The best solver on the showcase against the reference, and where the difference is largest."""
+    best = winner(rows, manifest.instance, manifest.budget)
+    if best is None:
+        if manifest.instance:
+            yield f"No solver has a certified answer to {manifest.instance} at ε = {number(manifest.budget)}."
+        return
+    yield (
+        f"At ε = {number(best.budget)} the best certified answer to {best.instance} is by {best.solver}: "
+        f"utility {number(best.utility, 4)}, leakage {number(best.leakage, 4)} nats{_proof(best)}."
+    )
+    yield from _against(manifest.reference, best, rows)
+
+
+def _proof(best: Row) -> str:
+    if best.gap is None:
+        return ", with no checked bound on what a better mechanism could do"
+    closed = Status[best.status] is Status.OPTIMAL
+    return ", proved optimal by a checked bound" if closed else f", at most {number(best.gap, 3)} below the optimum"
+
+
+def _against(reference: str, best: Row, rows: Sequence[Row]) -> Iterator[str]:
+    pairs = list(_pairs(reference, rows))
+    here = next((u for row, u in pairs if (row.instance, row.budget) == (best.instance, best.budget)), None)
+    if here is not None and best.utility is not None:
+        gain = best.utility - here
+        verdict = f"{number(100 * gain, 3)} points less" if gain > ENOUGH else "nobody does better"
+        yield f"The baseline {reference}, which ignores the data, reaches {number(here, 4)} there: {verdict}."
+    if not pairs:
+        return
+    row, utility = max(pairs, key=lambda pair: (pair[0].utility or 0.0) - pair[1])
+    if (row.utility or 0.0) - utility > ENOUGH:
+        yield (
+            f"Over all instances and budgets the gain over {reference} is largest on {row.instance} at "
+            f"ε = {number(row.budget)}: {number(row.utility, 4)} by {row.solver} against {number(utility, 4)}."
+        )
+
+
+def _pairs(reference: str, rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
+    """The best row with the reference's utility, wherever both are certified."""
+    for row in rows:
+        best = winner(rows, row.instance, row.budget)
+        if row.solver == reference and row.verified and row.utility is not None and best is not None:
+            yield best, row.utility
+
+
+def counts(rows: Sequence[Row]) -> Iterator[str]:
+    """How many runs were certified, bounded, refused and failed."""
+    solved = [r for r in rows if r.ok]
+    closed = sum(Status[r.status] is Status.OPTIMAL for r in rows)
+    bounded = sum(r.gap is not None for r in solved)
+    certified = sum(r.certified for r in rows)
+    yield (
+        f"Of {len(rows)} runs {len(solved)} gave a mechanism and {certified} of these are certified in exact arithmetic; "
+        f"{sum(r.verified for r in rows)} were proved again from their stored form. "
+        f"A checked bound came with {bounded}, and it closes the gap in {closed}."
+    )
+    broken = [r for r in rows if r.broken]
+    if broken:
+        yield f"{len(broken)} certified claims FAILED when proved again; the first: {broken[0].reason}."
+    leaky = Counter(r.solver for r in rows if r.raw_leakage is not None and r.raw_leakage > r.budget)
+    if leaky:
+        listed = ", ".join(f"{solver} ({n})" for solver, n in sorted(leaky.items()))
+        yield f"Proposals that leaked more than the budget, before repair: {listed}."
+    yield _refusals([r for r in rows if not r.ok])
+
+
+def _refusals(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "No run was refused and none failed."
+    kinds = Counter((r.solver, r.status.lower().replace("_", " ")) for r in rows)
+    listed = "; ".join(f"{solver}: {n} {status}" for (solver, status), n in sorted(kinds.items()))
+    return f"{len(rows)} runs gave no mechanism ({listed}); the reasons are in a table below."
+
+
+def release_sentences(manifest: Manifest, released: Released | None, proof: Certificate | None) -> Iterator[str]:
+    """What was released, and whether its files prove it."""
+    if released is None or proof is None:
+        yield "No data were released, because no certified mechanism answers the question."
+        return
+    shown = sum(line[-1] != "" for line in released.lines)
+    yield (
+        f"The mechanism of {released.solution.solver} then released {manifest.title}: {shown} of {len(released.lines)} "
+        "records are shown, the others are empty cells."
+    )
+    lo, hi = (number(x, 6) for x in proof.leakage)
+    if proof.ok:
+        yield (
+            f"Read back from the files alone, it is proved again that the leakage, in [{lo}, {hi}] nats, is at most "
+            f"{number(proof.budget)}."
+        )
+    else:
+        yield f"Read back from the files, the release could NOT be proved private: {proof.reason}."

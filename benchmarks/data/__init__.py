@@ -1,0 +1,1 @@
+"""Data sets that ship with the package; LICENCES.md says where each comes from and on what terms."""

@@ -1,0 +1,72 @@
+"""The optimal local redaction of a binary chain with one private record, with a proved bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import RedactionMechanism
+from privopt.problems._redaction_bound import lower_cost
+from privopt.problems._redaction_dual import utility_bound
+from privopt.problems._redaction_sides import sides
+from privopt.problems.redaction import Redaction
+from privopt.solvers.redaction._two_sides import best_mechanism
+
+TARGET = 5e-7
+"""Utility that the bound may leave open."""
+
+
+@register
+@dataclass(frozen=True)
+class Optimal(Solver[Redaction]):
+    """Every stationary point of a scalar control problem on each side, and every way to share the budget.
+
+    The optimum redacts near, releases far, and between them releases one label with a probability that
+    grows with distance; with records on both sides it may release different labels on the two. The bound
+    comes from piecewise linear value tables, which the problem computes again by itself.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "optimal"
+    interruptible: ClassVar[bool] = True
+
+    bound: bool = True
+
+    def guarantee(self, problem: Redaction) -> Guarantee:
+        """Bounded: the gap is stated, and closed on small and fast-mixing chains."""
+        return Guarantee.BOUNDED if self.bound else Guarantee.FEASIBLE
+
+    def cost(self, problem: Redaction) -> float:
+        """Fractions of a second, growing with the records that the private one still influences."""
+        return 0.3 + 1e-3 * min(problem.length, 2000)
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse more than two states or several private records."""
+        if problem.chain.k != 2:
+            return f"it needs a chain of 2 states, this one has {problem.chain.k}"
+        if len(problem.private) > 1:
+            return f"it protects one private record, this problem has {len(problem.private)}"
+        return None
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the optimum and a bound; half of the time at least is left for the bound."""
+        (p,) = problem.private
+        if np.count_nonzero(problem.chain.marginal(p)) < 2:
+            return Proposal(RedactionMechanism(np.zeros((problem.length, 2)), problem.chain.states), 1.0, {})
+        left, right = sides(problem, p)
+        stop = budget.remaining / 2
+        found = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop))
+        table = np.ones((problem.length, 2))
+        table[:p], table[p + 1 :] = found[0][::-1], found[1]
+        mechanism = RedactionMechanism(np.clip(table, 0.0, 1.0), problem.chain.states)
+        stats = {k: v for k, v in asdict(found[2]).items() if k != "cost"}
+        budget.progress(0.5, "mechanism found, bounding")
+        if not self.bound or math.isinf(problem.epsilon):
+            return Proposal(mechanism, stats=stats)
+        cost, dual = lower_cost(left, right, problem.epsilon, TARGET, lambda: 0.8 * budget.remaining)
+        return Proposal(mechanism, utility_bound(problem, cost), dual, stats=stats)

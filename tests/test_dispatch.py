@@ -1,0 +1,128 @@
+"""The life of a question: incumbents, guarantees, bounds, statuses, determinism."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import privopt as po
+from privopt import _registry
+
+PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, 1.0)
+
+
+@dataclass(frozen=True)
+class Scripted(po.Solver[po.Redaction]):
+    """Promises and costs what the test says."""
+
+    solves: ClassVar = po.Redaction
+    name: ClassVar[str] = "scripted"
+    promise: po.Guarantee = po.Guarantee.OPTIMAL
+    seconds: float = 0.0
+
+    def guarantee(self, problem: po.Redaction) -> po.Guarantee:
+        return self.promise
+
+    def cost(self, problem: po.Redaction) -> float:
+        return self.seconds
+
+    def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(problem.safe(), bound=2.0)
+
+
+@dataclass(frozen=True)
+class Dear(Scripted):
+    seconds: float = 1e6
+
+
+@dataclass(frozen=True)
+class Published(Scripted):
+    promise: po.Guarantee = po.Guarantee.BASELINE
+
+
+def enter(monkeypatch: pytest.MonkeyPatch, cls: type[Scripted]) -> None:
+    monkeypatch.setitem(_registry._solvers, (po.Redaction, "scripted"), cls)
+
+
+def names(problem: po.Redaction) -> list[str]:
+    return [c.name for c in po.candidates(problem)]
+
+
+def test_best_guarantee_first_then_cost_then_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, Scripted)
+    assert names(PROBLEM)[0] == "scripted"
+    assert names(PROBLEM) == names(PROBLEM)
+
+
+def test_what_does_not_fit_the_time_is_not_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, Dear)
+    chosen = po.select(PROBLEM)
+    assert chosen is not None
+    assert chosen.name == "optimal"
+    assert po.solve(PROBLEM).solver == "optimal"
+
+
+def test_baselines_and_oracles_run_by_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, Published)
+    solution = po.solve(PROBLEM)
+    assert solution.solver != "scripted"
+    assert any("scripted" in line and "by name" in line for line in solution.alternatives)
+    assert po.solve(PROBLEM, "scripted").status is po.Status.FEASIBLE
+
+
+def test_an_unchecked_bound_does_not_stop_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, Scripted)
+    solution = po.solve(PROBLEM)
+    assert solution.utility == pytest.approx(0.6510699824, abs=1e-9)
+    assert solution.bound is not None
+    assert solution.bound < 1
+
+
+def test_the_choice_and_the_refusals_are_recorded() -> None:
+    text = "\n".join(po.solve(PROBLEM).alternatives)
+    assert "oracle: no, it enumerates" in text
+    assert "optimal" in text
+
+
+def test_same_answer_twice() -> None:
+    first, again = po.solve(PROBLEM), po.solve(PROBLEM)
+    assert first.answer == again.answer
+    assert (first.objective, first.bound) == (again.objective, again.bound)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan")])
+def test_time_limits_are_positive(limit: float) -> None:
+    with pytest.raises(po.errors.InvalidProblem, match="time_limit must be > 0"):
+        po.solve(PROBLEM, time_limit=limit)
+
+
+def test_a_tiny_limit_still_gives_a_private_answer() -> None:
+    begun = time.monotonic()
+    problem = po.Redaction(po.MarkovChain([[0.999, 0.001], [0.004, 0.996]]), 3000, 1500, 1.0)
+    solution = po.solve(problem, time_limit=0.2)
+    assert time.monotonic() - begun < 2.2
+    assert solution.certified
+
+
+def test_not_a_problem() -> None:
+    with pytest.raises(po.errors.InvalidProblem, match="expected a problem"):
+        po.solve("redaction")  # type: ignore[arg-type]
+    with pytest.raises(po.errors.UnsuitableSolver, match="list of names"):
+        po.compare(PROBLEM, "windows")
+
+
+def test_compare_runs_oracles_too() -> None:
+    small = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 4, 0, 0.5)
+    found = po.compare(small)
+    assert {s.solver for s in found} == set(names(small))
+    assert found["oracle"].utility == pytest.approx(0.6269224714, abs=1e-8)
+    assert found[0].objective == max(s.objective for s in found if s.objective is not None)
+
+
+def test_progress_is_told() -> None:
+    told: list[float] = []
+    po.frontier(PROBLEM, [0.5, 1.0], "windows", progress=lambda fraction, message: told.append(fraction))
+    assert told == [0.0, 0.5]
