@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from privopt.benchmarks.registry import External
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class External:
+    """A data set that is read from the user's folder.
+
+    Parameters
+    ----------
+    name : str
+    file : str
+        Path within the folder.
+    sha256 : str
+        Of the form that the benchmarks use.
+    origin, licence : str
+        In words.
+    """
+
+    name: str
+    file: str
+    sha256: str
+    origin: str
+    licence: str
+
 
 _NONE = "No licence was found: for local tests only, not cleared for redistribution."
 _UCI = "UCI repository; CC BY 4.0 as far as known, not checked against a source."

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INK = "#010203"
 """Stands for the colour of the surrounding text, which is dark or light by the reader's wish."""
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "privopt",
     "font.family": "sans-serif",
@@ -32,7 +32,14 @@ _STYLE = {
     "font.size": 9.5,
     **{
         name: INK
-        for name in ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color")
+        for name in (
+            "text.color",
+            "axes.edgecolor",
+            "axes.labelcolor",
+            "xtick.color",
+            "ytick.color",
+            "grid.color",
+        )
     },
 }
 
@@ -43,7 +50,9 @@ def svg(figure: Figure, identifier: str, title: str) -> str:
     Identifiers inside are prefixed, so that several figures can share a page.
     """
     stream = io.StringIO()
-    figure.savefig(stream, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    figure.savefig(
+        stream, format="svg", transparent=True, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    )
     text = stream.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")
     text = re.sub(r'\bid="', f'id="{identifier}-', text)
@@ -66,7 +75,10 @@ def frontier_svg(rows: Sequence[Row], solvers: Sequence[str], identifier: str, t
     with _style():
         figure, axes = new_figure(4.4, 3.5)
         best = {b: max(r.objective or 0.0 for r in rows if r.budget == b) for b in {r.budget for r in rows}}
-        bounds = {b: min((r.bound for r in rows if r.budget == b and r.bound is not None), default=None) for b in best}
+        bounds = {
+            b: min((r.bound for r in rows if r.budget == b and r.bound is not None), default=None)
+            for b in best
+        }
         draw_band(axes, [(b, best[b], top) for b, top in bounds.items() if top is not None], "checked bound")
         for place, solver in enumerate(solvers):
             points = [(r.budget, r.objective) for r in rows if r.solver == solver and r.objective is not None]
@@ -91,13 +103,15 @@ def redaction_svg(released: Released, identifier: str, title: str) -> str | None
     if not isinstance(mechanism, RedactionMechanism) or not isinstance(problem, Redaction):
         return None
     with _style():
-        figure, axes = new_figure(7.0, 3.2)
+        figure, axes = new_figure(5.4, 3.0)
         distance = np.arange(problem.length) - problem.private[0]
         for place, state in enumerate(mechanism.states):
             column = mechanism.probabilities[:, place]
             width, offset = 0.8 / len(mechanism.states), (place + 0.5) / len(mechanism.states) - 0.5
-            axes.bar(distance + 0.8 * offset, column, width, color=COLOURS[place % len(COLOURS)], label=str(state))
-        axes.set_xlabel("distance from the private record (records; negative: before)")
+            axes.bar(
+                distance + 0.8 * offset, column, width, color=COLOURS[place % len(COLOURS)], label=str(state)
+            )
+        axes.set_xlabel("distance from the private record")
         axes.set_ylabel("Pr(redacted)")
         axes.set_ylim(0, 1.02)
         axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(mechanism.states))

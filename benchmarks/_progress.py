@@ -18,10 +18,23 @@ def progress(title: str, total: int) -> Iterator[Listener]:
         yield _plain(title, total)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     left = (TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), *left)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        *left,
+    )
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=total)
 
@@ -40,11 +53,17 @@ def _plain(title: str, total: int) -> Listener:
         done += 1
         if done == total or done * 10 // total > (done - 1) * 10 // total:
             left = (time.monotonic() - begun) / done * (total - done)
-            print(f"{title}: {done}/{total}, about {left:.0f} s left; {_describe(outcome)}", file=sys.stderr, flush=True)
+            print(
+                f"{title}: {done}/{total}, about {left:.0f} s left; {_describe(outcome)}",
+                file=sys.stderr,
+                flush=True,
+            )
 
     return listen
 
 
 def _describe(outcome: Outcome) -> str:
     row = outcome.row
-    return f"{row.instance}, budget {number(row.budget)}, {row.solver}: {row.status.lower().replace('_', ' ')}"
+    return (
+        f"{row.instance}, budget {number(row.budget)}, {row.solver}: {row.status.lower().replace('_', ' ')}"
+    )

@@ -18,7 +18,10 @@ def best_certified(outcomes: Iterable[Outcome], instance: str, budget: float) ->
     found = [
         o
         for o in outcomes
-        if o.row.verified and o.row.instance == instance and o.row.budget == budget and o.row.objective is not None
+        if o.row.verified
+        and o.row.instance == instance
+        and o.row.budget == budget
+        and o.row.objective is not None
     ]
     return min(found, key=lambda o: (-(o.row.objective or 0.0), o.row.solver), default=None)
 
@@ -36,7 +39,9 @@ def release_showcase(folder: Path, showcase: Showcase, outcomes: Iterable[Outcom
     cells = ["" if letter is None else str(letter) for letter in released]
     write_json(folder / PROBLEM, best.task.instance.problem.with_budget(showcase.budget).to_dict())
     best.solution.save(folder / SOLUTION)
-    write_table(folder / RELEASED, (records.label, records.letter), list(zip(records.labels, cells, strict=True)))
+    write_table(
+        folder / RELEASED, (records.label, records.letter), list(zip(records.labels, cells, strict=True))
+    )
     return best
 
 

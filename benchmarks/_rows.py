@@ -12,6 +12,7 @@ from typing import Any
 
 from privopt._files import parse_json, writing
 from privopt._numbers import decode_float, encode_float
+from privopt._problem import FEASIBILITY
 from privopt._solution import Status
 from privopt.errors import FileRefused
 
@@ -59,6 +60,13 @@ class Row:
         """Whether a certified claim failed when it was proved again."""
         return self.certified and not self.verified
 
+    @property
+    def over_budget(self) -> bool:
+        """Whether the mechanism as proposed leaked more than the budget, beyond what rounding explains."""
+        return self.raw_leakage is not None and self.raw_leakage - self.budget > FEASIBILITY * max(
+            1.0, self.budget
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -78,7 +86,9 @@ def row_from_dict(given: Mapping[str, Any]) -> Row:
     """
     odd = sorted(set(given) ^ set(_KINDS))
     if odd:
-        raise FileRefused(f"a row has the wrong fields: {', '.join(odd)} is missing or unknown; run the suite again")
+        raise FileRefused(
+            f"a row has the wrong fields: {', '.join(odd)} is missing or unknown; run the suite again"
+        )
     row = Row(**{name: _decode(name, value) for name, value in given.items()})
     if row.status not in Status.__members__:
         raise FileRefused(f"status of a row: {row.status!r} is not one of {', '.join(Status.__members__)}")
@@ -125,7 +135,9 @@ def read_rows(path: str | os.PathLike[str]) -> tuple[Row, ...]:
         try:
             found.append(row_from_dict(parse_json(line, source)))
         except FileRefused as cause:
-            raise FileRefused(str(cause) if str(cause).startswith(source) else f"{source}: {cause}") from cause
+            raise FileRefused(
+                str(cause) if str(cause).startswith(source) else f"{source}: {cause}"
+            ) from cause
     return tuple(found)
 
 

@@ -17,7 +17,11 @@ ENOUGH = 1e-6
 
 def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
     """The verified row with the largest objective; the name of the solver breaks ties."""
-    found = [r for r in rows if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None]
+    found = [
+        r
+        for r in rows
+        if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None
+    ]
     return min(found, key=lambda r: (-(r.objective or 0.0), r.solver), default=None)
 
 
@@ -29,7 +33,7 @@ def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
             yield f"No solver has a certified answer to {manifest.instance} at ε = {number(manifest.budget)}."
         return
     yield (
-        f"At ε = {number(best.budget)} the best certified answer to {best.instance} is by {best.solver}: "
+        f"At ε = {number(best.budget)} the best certified answer to {best.instance} is by the solver “{best.solver}”: "
         f"utility {number(best.utility, 4)}, leakage {number(best.leakage, 4)} nats{_proof(best)}."
     )
     yield from _against(manifest.reference, best, rows)
@@ -39,7 +43,11 @@ def _proof(best: Row) -> str:
     if best.gap is None:
         return ", with no checked bound on what a better mechanism could do"
     closed = Status[best.status] is Status.OPTIMAL
-    return ", proved optimal by a checked bound" if closed else f", at most {number(best.gap, 3)} below the optimum"
+    return (
+        ", proved optimal by a checked bound"
+        if closed
+        else f", at most {number(best.gap, 3)} below the optimum"
+    )
 
 
 def _against(reference: str, best: Row, rows: Sequence[Row]) -> Iterator[str]:
@@ -47,15 +55,17 @@ def _against(reference: str, best: Row, rows: Sequence[Row]) -> Iterator[str]:
     here = next((u for row, u in pairs if (row.instance, row.budget) == (best.instance, best.budget)), None)
     if here is not None and best.utility is not None:
         gain = best.utility - here
-        verdict = f"{number(100 * gain, 3)} points less" if gain > ENOUGH else "nobody does better"
-        yield f"The baseline {reference}, which ignores the data, reaches {number(here, 4)} there: {verdict}."
+        verdict = (
+            f"{number(100 * gain, 3)} percentage points less" if gain > ENOUGH else "no solver does better"
+        )
+        yield f"The baseline “{reference}”, which hides a window whatever the data say, reaches {number(here, 4)} there: {verdict}."
     if not pairs:
         return
     row, utility = max(pairs, key=lambda pair: (pair[0].utility or 0.0) - pair[1])
     if (row.utility or 0.0) - utility > ENOUGH:
         yield (
-            f"Over all instances and budgets the gain over {reference} is largest on {row.instance} at "
-            f"ε = {number(row.budget)}: {number(row.utility, 4)} by {row.solver} against {number(utility, 4)}."
+            f"Over all instances and budgets the gain over “{reference}” is largest on {row.instance} at "
+            f"ε = {number(row.budget)}: {number(row.utility, 4)} by “{row.solver}” against {number(utility, 4)}."
         )
 
 
@@ -81,7 +91,7 @@ def counts(rows: Sequence[Row]) -> Iterator[str]:
     broken = [r for r in rows if r.broken]
     if broken:
         yield f"{len(broken)} certified claims FAILED when proved again; the first: {broken[0].reason}."
-    leaky = Counter(r.solver for r in rows if r.raw_leakage is not None and r.raw_leakage > r.budget)
+    leaky = Counter(r.solver for r in rows if r.over_budget)
     if leaky:
         listed = ", ".join(f"{solver} ({n})" for solver, n in sorted(leaky.items()))
         yield f"Proposals that leaked more than the budget, before repair: {listed}."
@@ -96,21 +106,22 @@ def _refusals(rows: Sequence[Row]) -> str:
     return f"{len(rows)} runs gave no mechanism ({listed}); the reasons are in a table below."
 
 
-def release_sentences(manifest: Manifest, released: Released | None, proof: Certificate | None) -> Iterator[str]:
+def release_sentences(
+    manifest: Manifest, released: Released | None, proof: Certificate | None
+) -> Iterator[str]:
     """What was released, and whether its files prove it."""
     if released is None or proof is None:
         yield "No data were released, because no certified mechanism answers the question."
         return
     shown = sum(line[-1] != "" for line in released.lines)
     yield (
-        f"The mechanism of {released.solution.solver} then released {manifest.title}: {shown} of {len(released.lines)} "
+        f"The mechanism of “{released.solution.solver}” then released {manifest.title}: {shown} of {len(released.lines)} "
         "records are shown, the others are empty cells."
     )
-    lo, hi = (number(x, 6) for x in proof.leakage)
     if proof.ok:
         yield (
-            f"Read back from the files alone, it is proved again that the leakage, in [{lo}, {hi}] nats, is at most "
-            f"{number(proof.budget)}."
+            f"Read back from the files alone, it is proved again that this mechanism leaks at most {number(proof.budget)} "
+            f"nats; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
         )
     else:
         yield f"Read back from the files, the release could NOT be proved private: {proof.reason}."

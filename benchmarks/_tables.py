@@ -6,54 +6,11 @@ import html
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from privopt._solution import Status
-from privopt._text import number
+from privopt.benchmarks._cells import Cell, quantity, table
 from privopt.benchmarks._folder import Released
 from privopt.benchmarks._rows import Row
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell whose text differs from what it sorts by; a key that is a number sits to the right."""
-
-    text: str
-    key: float | str | None = None
-    kind: str = ""
-
-
-def quantity(value: float | None, digits: int = 5, suffix: str = "") -> Cell:
-    """A number, or an empty cell that sorts last.
-
-    Examples
-    --------
-    >>> quantity(0.123456789)
-    Cell(text='0.12346', key=0.123456789, kind='')
-    """
-    return Cell("" if value is None else number(value, digits) + suffix, float("-inf") if value is None else value)
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[Cell | str]], caption: str, *, sortable: bool = True) -> str:
-    """A captioned HTML table; everything in it is escaped."""
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
-    body = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
-    kind = ' class="sortable"' if sortable else ""
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{html.escape(caption)}"><table{kind}>'
-        f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
-def _cell(cell: Cell | str) -> str:
-    given = cell if isinstance(cell, Cell) else Cell(cell)
-    kinds = [given.kind] if given.kind else []
-    key = ""
-    if given.key is not None:
-        key = f' data-key="{html.escape(str(given.key))}"'
-        kinds += [] if isinstance(given.key, str) else ["number"]
-    kind = f' class="{" ".join(kinds)}"' if kinds else ""
-    return f"<td{kind}{key}>{html.escape(given.text)}</td>"
 
 
 def results(rows: Iterable[Row]) -> str:
@@ -66,7 +23,11 @@ def results(rows: Iterable[Row]) -> str:
 
 def _result(r: Row) -> tuple[Cell | str, ...]:
     used = None if r.leakage is None or not 0 < r.budget < float("inf") else 100 * r.leakage / r.budget
-    proof = Cell("FAILED", kind="bad") if r.broken else Cell("yes" if r.verified else "no", kind="" if r.verified else "bad")
+    proof = (
+        Cell("FAILED", kind="bad")
+        if r.broken
+        else Cell("yes" if r.verified else "no", kind="" if r.verified else "bad")
+    )
     gap = Cell("no bound", float("inf")) if r.gap is None else quantity(r.gap, 2)
     return (
         r.instance,
@@ -83,9 +44,32 @@ def _result(r: Row) -> tuple[Cell | str, ...]:
     )
 
 
+def side_by_side(rows: Sequence[Row]) -> str:
+    """The objective of every solver for each instance and budget, with the best checked bound."""
+    solvers = sorted({r.solver for r in rows if r.ok})
+    keys = list(dict.fromkeys(_key(r) for r in rows if r.ok))
+    found = {(_key(r), r.solver): r.objective for r in rows}
+    lines: list[tuple[Cell | str, ...]] = []
+    for key in keys:
+        bound = min((r.bound for r in rows if _key(r) == key and r.bound is not None), default=None)
+        values = [quantity(found.get((key, solver))) for solver in solvers]
+        lines.append((key[0], quantity(key[1]), *values, quantity(bound)))
+    return table(("instance", "ε", *solvers, "checked bound"), lines, "Objective by solver")
+
+
 def by_solver(rows: Sequence[Row]) -> str:
     """One line a solver: how often it answered, was certified, was best, and how long it took."""
-    header = ("solver", "runs", "mechanisms", "certified", "best", "gap closed", "repaired", "over ε as proposed", "median s")
+    header = (
+        "solver",
+        "runs",
+        "mechanisms",
+        "certified",
+        "best",
+        "gap closed",
+        "repaired",
+        "over ε as proposed",
+        "median s",
+    )
     top = {
         key: max((r.objective for r in rows if _key(r) == key and r.objective is not None), default=None)
         for key in {_key(r) for r in rows}
@@ -97,10 +81,11 @@ def _key(r: Row) -> tuple[str, float]:
     return r.instance, r.budget
 
 
-def _solver(solver: str, rows: Sequence[Row], top: Mapping[tuple[str, float], float | None]) -> tuple[Cell | str, ...]:
+def _solver(
+    solver: str, rows: Sequence[Row], top: Mapping[tuple[str, float], float | None]
+) -> tuple[Cell | str, ...]:
     own = [r for r in rows if r.solver == solver]
     best = [r for r in own if r.objective is not None and r.objective >= (top[_key(r)] or 0.0) - 1e-6]
-    leaky = sum(r.raw_leakage is not None and r.raw_leakage > r.budget for r in own)
     seconds = [r.seconds for r in own if r.ok]
     figures = (
         len(own),
@@ -109,7 +94,7 @@ def _solver(solver: str, rows: Sequence[Row], top: Mapping[tuple[str, float], fl
         len(best),
         sum(Status[r.status] is Status.OPTIMAL for r in own),
         sum(r.repaired for r in own),
-        leaky,
+        sum(r.over_budget for r in own),
     )
     median = quantity(statistics.median(seconds) if seconds else None, 3)
     return (solver, *(quantity(n) for n in figures), median)
@@ -118,14 +103,25 @@ def _solver(solver: str, rows: Sequence[Row], top: Mapping[tuple[str, float], fl
 def refusals(rows: Iterable[Row]) -> str:
     """Runs without a mechanism, alike ones together."""
     found = Counter((r.solver, r.instance, r.status, r.reason) for r in rows if not r.ok)
-    lines = [(solver, name, status, quantity(n), why) for (solver, name, status, why), n in sorted(found.items())]
-    return table(("solver", "instance", "status", "runs", "reason"), lines, "Refusals and failures") if lines else ""
+    lines = [
+        (solver, name, status, quantity(n), why) for (solver, name, status, why), n in sorted(found.items())
+    ]
+    return (
+        table(("solver", "instance", "status", "runs", "reason"), lines, "Refusals and failures")
+        if lines
+        else ""
+    )
 
 
-def released_table(released: Released) -> str:
-    """The data as released; a hidden cell says so."""
-    lines = [tuple(Cell("hidden", kind="hidden") if cell == "" else cell for cell in line) for line in released.lines]
-    return table(released.header, lines, "Released records", sortable=False)
+def released_list(released: Released) -> str:
+    """The data as released, a box a record; a hidden one says so."""
+    boxes = [_box(line[0], line[-1]) for line in released.lines]
+    return f'<ol class="records" aria-label="Released records">{"".join(boxes)}</ol>'
+
+
+def _box(label: str, cell: str) -> str:
+    kind, shown = (' class="hidden"', "hidden") if cell == "" else ("", html.escape(cell))
+    return f"<li{kind}><small>{html.escape(label)}</small> {shown}</li>"
 
 
 def facts(pairs: Mapping[str, str]) -> str:

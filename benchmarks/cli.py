@@ -30,7 +30,14 @@ def list_suites(as_json: Json = False) -> None:
 
     found = [(s.name, len(s.instances()), len(s.budgets), s.describe) for s in suites().values()]
     if as_json:
-        emit({"suites": [dict(zip(("name", "instances", "budgets", "describe"), line, strict=True)) for line in found]})
+        emit(
+            {
+                "suites": [
+                    dict(zip(("name", "instances", "budgets", "describe"), line, strict=True))
+                    for line in found
+                ]
+            }
+        )
     else:
         table(found, ("suite", "instances", "budgets", "what it asks"))
 
@@ -38,8 +45,12 @@ def list_suites(as_json: Json = False) -> None:
 @app.command()
 def run(
     suite: Annotated[str, typer.Argument(help="Name of a suite; see: privopt bench list")],
-    report: Annotated[Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")] = None,
-    output: Annotated[Path | None, typer.Option(help="Folder of the run; default privopt-runs/SUITE.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder of the run; default privopt-runs/SUITE.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the solvers.")] = 0,
     time_limit: Annotated[
         float | None, typer.Option(min=1e-3, help="Seconds for each run; default that of the suite.")
@@ -66,7 +77,9 @@ def run(
 @app.command("report")
 def report_again(
     folder: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    report: Annotated[Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a run again from its files, and prove its release again.
@@ -84,7 +97,14 @@ def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None
     from privopt._cli_show import emit
 
     if as_json:
-        emit({"holds": verdict.holds, "folder": str(folder), "report": str(page), "summary": list(verdict.sentences)})
+        emit(
+            {
+                "holds": verdict.holds,
+                "folder": str(folder),
+                "report": str(page),
+                "summary": list(verdict.sentences),
+            }
+        )
     else:
         print("\n".join((*verdict.sentences, f"Rows and files: {folder}", f"Report: {page}")))
     if not verdict.holds:

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from privopt.benchmarks._external import ENTRIES, External
 from privopt.errors import FileRefused
 
 FOLDER = "PRIVOPT_DATA"
 """Environment variable: the folder that holds the external data sets."""
-
-
-@dataclass(frozen=True)
-class External:
-    """A data set that is read from the user's folder.
-
-    Parameters
-    ----------
-    name : str
-    file : str
-        Path within the folder.
-    sha256 : str
-        Of the form that the benchmarks use.
-    origin, licence : str
-        In words.
-    """
-
-    name: str
-    file: str
-    sha256: str
-    origin: str
-    licence: str
 
 
 def external_sets() -> dict[str, External]:
@@ -43,8 +21,6 @@ def external_sets() -> dict[str, External]:
     >>> external_sets()["galton"].file
     'galton/galton.csv'
     """
-    from privopt.benchmarks._external import ENTRIES
-
     return {entry.name: entry for entry in sorted(ENTRIES, key=lambda entry: entry.name)}
 
 
@@ -62,7 +38,9 @@ def load_external(name: str) -> Path:
         raise FileRefused(f"there is no external data set {name!r}; there are {', '.join(known)}")
     entry, folder = known[name], os.environ.get(FOLDER)
     if not folder:
-        raise FileRefused(f"{name} does not ship with privopt; set {FOLDER} to the folder that holds {entry.file}")
+        raise FileRefused(
+            f"{name} does not ship with privopt; set {FOLDER} to the folder that holds {entry.file}"
+        )
     path = Path(folder) / entry.file
     try:
         content = path.read_bytes()
@@ -70,5 +48,7 @@ def load_external(name: str) -> Path:
         raise FileRefused(f"{path} cannot be read: {cause}; origin of {name}: {entry.origin}") from cause
     found = hashlib.sha256(content).hexdigest()
     if found != entry.sha256:
-        raise FileRefused(f"{path} is not the {name} that is meant: its sha256 is {found}, not {entry.sha256}")
+        raise FileRefused(
+            f"{path} is not the {name} that is meant: its sha256 is {found}, not {entry.sha256}"
+        )
     return path

@@ -65,7 +65,7 @@ def page(manifest: Manifest, rows: Sequence[Row], released: Released | None, ver
         css=_text("page.css"),
         script=_text("page.js"),
         summary=_paragraphs(manifest.about) + _result(verdict),
-        frontier=_frontiers(rows),
+        frontier=_frontiers(rows) + tables.side_by_side(rows),
         mechanism=_mechanism(released),
         solvers=tables.by_solver(rows),
         runs=tables.results(rows) + tables.refusals(rows),
@@ -104,9 +104,17 @@ def _frontiers(rows: Sequence[Row]) -> str:
 def _frontier_caption(rows: Sequence[Row]) -> str:
     """What the figure shows of the bound, in words."""
     bounded = any(r.bound is not None for r in rows)
-    certified = "every point is certified" if all(r.verified for r in rows) else "not every point is certified"
-    band = "the grey band reaches up to the best checked bound" if bounded else "no solver brought a checked bound"
-    return f"utility that each solver reaches within the budget ε, {rows[0].size} records; {certified}; {band}."
+    certified = (
+        "every point is certified" if all(r.verified for r in rows) else "not every point is certified"
+    )
+    band = (
+        "the grey band reaches up to the best checked bound"
+        if bounded
+        else "no solver brought a checked bound"
+    )
+    return (
+        f"utility that each solver reaches within the budget ε, {rows[0].size} records; {certified}; {band}."
+    )
 
 
 def _mechanism(released: Released | None) -> str:
@@ -123,15 +131,11 @@ def _mechanism(released: Released | None) -> str:
     )
     try:
         drawn = redaction_svg(released, "redaction", title)
+        shown = "" if drawn is None else _figure(drawn, caption)
     except MissingExtra as cause:
-        drawn = None
-        note = _paragraphs([f"The figure was left out: {cause}."])
-    else:
-        note = ""
-    shown = "" if drawn is None else _figure(drawn, caption, "wide")
-    return shown + note + tables.released_table(released)
+        shown = _paragraphs([f"The figure was left out: {cause}."])
+    return shown + tables.released_list(released)
 
 
-def _figure(drawn: str, caption: str, kind: str = "") -> str:
-    inner = f'<div class="{kind}">{drawn}</div>' if kind else drawn
-    return f"<figure>{inner}<figcaption>{html.escape(caption)}</figcaption></figure>\n"
+def _figure(drawn: str, caption: str) -> str:
+    return f"<figure>{drawn}<figcaption>{html.escape(caption)}</figcaption></figure>\n"

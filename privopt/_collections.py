@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from privopt._dispatch import check_solvers, solve
-from privopt._judge import judge
+from privopt._judge import judge, with_bound
 from privopt._problem import M, Problem
 from privopt._solution import Solution, Status
 from privopt._solver import Proposal, Solver
@@ -216,10 +216,8 @@ def _carry_over(
     again = judge(asked, Proposal(before.answer), certify=certify)
     if again.objective is None or (now.objective is not None and again.objective <= now.objective):
         return now
-    from privopt._dispatch import with_bound
-
     kept = replace(
         again, solver=before.solver, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives
     )
     kept = replace(kept, reason="carried over from a smaller budget")
-    return kept if now.bound is None else with_bound(kept, now.bound)
+    return kept if now.bound is None else with_bound(kept, now.bound, now.dual)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
-from privopt._isolate import SolverFailure, SolverTimeout, describe, run_guarded
-from privopt._judge import judge
+from privopt._isolate import PATIENCE, SolverFailure, SolverTimeout, describe, run_guarded
+from privopt._judge import judge, with_bound
 from privopt._problem import M, Problem
 from privopt._registry import find_solver, solvers_of
 from privopt._solution import Solution, Status
@@ -164,7 +164,8 @@ class _Call(Generic[M]):
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
         try:
             proposal = run_guarded(candidate.solver, self.problem, Budget(deadline, self.seed, self.progress))
-            judged = judge(self.problem, proposal, certify=self.certify)
+            patience = max(0.0, deadline - time.monotonic()) + PATIENCE
+            judged = judge(self.problem, proposal, certify=self.certify, seconds=patience)
         except SolverTimeout as cause:
             judged = Solution(Status.TIME_OUT, reason=str(cause))
         except SolverFailure as cause:
@@ -204,21 +205,10 @@ def _best(tried: dict[str, Solution[M]]) -> Solution[M]:
     if not ok:
         return next(iter(reversed(tried.values())))
     winner = max(ok, key=lambda s: s.objective if s.objective is not None else 0.0)
-    bounds = [s.bound for s in tried.values() if s.bound is not None]
+    bounds = [(s.bound, s.dual) for s in tried.values() if s.bound is not None]
     seconds = sum(s.seconds for s in tried.values())
-    return replace(with_bound(winner, min(bounds)) if bounds else winner, seconds=seconds)
-
-
-def with_bound(solution: Solution[M], bound: float) -> Solution[M]:
-    """The same solution with a checked bound: status, gap and guarantee follow."""
-    from privopt._judge import TOLERANCE
-
-    if solution.objective is None:
-        return solution
-    gap = max(0.0, bound - solution.objective)
-    closed = gap <= TOLERANCE * max(1.0, abs(solution.objective))
-    status, guarantee = (Status.OPTIMAL, Guarantee.OPTIMAL) if closed else (Status.GAP, Guarantee.BOUNDED)
-    return replace(solution, bound=bound, gap=gap, status=status, guarantee=guarantee)
+    best = with_bound(winner, *min(bounds, key=lambda item: item[0])) if bounds else winner
+    return replace(best, seconds=seconds)
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:

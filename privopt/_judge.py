@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from privopt._certificate import Certificate
 from privopt._isolate import describe
 from privopt._problem import Evaluation, M, Problem
-from privopt._solution import Solution, Status
+from privopt._solution import Solution, Status, standing
 from privopt._solver import Guarantee, Proposal
 from privopt._text import number
 from privopt.errors import InvalidMechanism
 
 MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
-TOLERANCE = 1e-6
-"""A checked gap up to this, relative to max(1, |objective|), counts as optimal."""
 
 
 @dataclass
@@ -30,15 +28,17 @@ class Verdict(Generic[M]):
     stats: dict[str, float | int | str] = field(default_factory=dict)
 
 
-def judge(problem: Problem[M], proposal: Proposal, *, certify: bool) -> Solution[M]:
+def judge(
+    problem: Problem[M], proposal: Proposal, *, certify: bool, seconds: float = math.inf
+) -> Solution[M]:
     """The solution that a proposal deserves.
 
     Nothing of the proposal is believed: the mechanism is rebuilt and judged by the problem, the bound
-    is what ``problem.check_bound`` proves from the dual that came with it.
+    is what ``problem.check_bound`` proves, within ``seconds``, from the dual that came with it.
     """
     try:
         verdict = _judge_mechanism(problem, proposal, certify)
-        bound = _checked_bound(problem, proposal, verdict)
+        bound = _checked_bound(problem, proposal, verdict, seconds)
     except Exception as cause:  # noqa: BLE001 - a proposal may hold anything; the reason is kept in the solution
         return Solution(Status.FAILED, reason=f"the proposal cannot be judged: {describe(cause)}")
     stats = {**_plain(proposal.stats), **verdict.stats}
@@ -47,26 +47,26 @@ def judge(problem: Problem[M], proposal: Proposal, *, certify: bool) -> Solution
         if proposal.mechanism is None and proposal.infeasible is not None:
             status = Status.INFEASIBLE if verdict.reason.startswith("infeasible") else Status.FAILED
         return Solution(status, reason=verdict.reason, bound=bound, stats=stats)
-    objective = verdict.evaluation.objective
-    gap = None if bound is None else max(0.0, bound - objective)
-    closed = gap is not None and gap <= TOLERANCE * max(1.0, abs(objective))
-    return Solution(
-        Status.OPTIMAL if closed else Status.GAP if gap is not None else Status.FEASIBLE,
+    solution = Solution(
+        Status.FEASIBLE,
         answer=verdict.mechanism,
         reason=verdict.reason,
         utility=verdict.evaluation.utility,
         leakage=verdict.evaluation.leakage,
-        objective=objective,
-        bound=bound,
-        gap=gap,
+        objective=verdict.evaluation.objective,
         certificate=verdict.certificate,
-        guarantee=Guarantee.OPTIMAL
-        if closed
-        else Guarantee.BOUNDED
-        if gap is not None
-        else Guarantee.FEASIBLE,
+        guarantee=Guarantee.FEASIBLE,
         stats=stats,
     )
+    return solution if bound is None else with_bound(solution, bound, proposal.dual)
+
+
+def with_bound(solution: Solution[M], bound: float, dual: object) -> Solution[M]:
+    """The same solution with a checked bound and its proof: status, gap and guarantee follow."""
+    if solution.objective is None:
+        return solution
+    gap, status, guarantee = standing(solution.objective, bound)
+    return replace(solution, bound=bound, dual=dual, gap=gap, status=status, guarantee=guarantee)
 
 
 def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> Verdict[M]:
@@ -112,14 +112,16 @@ def _accept(
     return True, ""
 
 
-def _checked_bound(problem: Problem[M], proposal: Proposal, verdict: Verdict[M]) -> float | None:
+def _checked_bound(
+    problem: Problem[M], proposal: Proposal, verdict: Verdict[M], seconds: float
+) -> float | None:
     """The bound that the problem itself can prove from the dual; a claim without proof is only noted."""
     if proposal.bound is None:
         return None
     verdict.stats["claimed_bound"] = float(proposal.bound)
     if not math.isfinite(proposal.bound):
         return None
-    bound = problem.check_bound(float(proposal.bound), proposal.dual)
+    bound = problem.check_bound(float(proposal.bound), proposal.dual, seconds)
     if bound is None:
         verdict.stats["bound_refused"] = "the dual does not prove the claimed bound"
         return None

@@ -29,6 +29,13 @@ def decode_float(value: Any) -> float:
     """
     if value in ("inf", "-inf"):
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or _is_nan(value):
         raise ValueError(f'expected a number or "inf", got {value!r}')
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as cause:
+        raise ValueError("an integer beyond the range of floats") from cause
+
+
+def _is_nan(value: float) -> bool:
+    return isinstance(value, float) and math.isnan(value)

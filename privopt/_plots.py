@@ -55,7 +55,8 @@ def draw_line(axes: Axes, points: Sequence[tuple[float, float]], label: str, pla
         [y for _, y in drawn],
         marker=MARKERS[place % len(MARKERS)],
         color=COLOURS[place % len(COLOURS)],
-        markersize=4.5,
+        markersize=5,
+        markerfacecolor="none",
         linewidth=1.4,
         label=label,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -115,8 +116,15 @@ class Problem(ABC, Generic[M]):
         """A mechanism near the given one that keeps the budget with a relative margin."""
 
     @abstractmethod
-    def check_bound(self, bound: float, dual: object) -> float | None:
-        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None."""
+    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
+        """Whether the objective is the one that utility and leakage give."""
+
+    @abstractmethod
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None.
+
+        None also when the check does not end within ``seconds``.
+        """
 
     @classmethod
     @abstractmethod

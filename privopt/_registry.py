@@ -132,8 +132,8 @@ def scan(folder: str | os.PathLike[str]) -> None:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
-        except BaseException:
+        except Exception as cause:  # noqa: BLE001 - a foreign file may raise anything; it is named with the reason
             del sys.modules[name]
-            raise
+            raise UnsuitableSolver(f"{path} cannot be imported: {type(cause).__name__}: {cause}") from cause
         if len(_solvers) == before:
             raise UnsuitableSolver(f"{path} registers no solver; decorate the class with privopt.register")

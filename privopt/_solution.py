@@ -38,6 +38,20 @@ class Status(Named, Enum):
         return self in (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
 
 
+TOLERANCE = 1e-6
+"""A checked gap up to this, relative to max(1, |objective|), counts as optimal."""
+
+
+def standing(objective: float, bound: float | None) -> tuple[float | None, Status, Guarantee]:
+    """Gap, status and guarantee of a judged objective under a checked bound, or under none."""
+    if bound is None:
+        return None, Status.FEASIBLE, Guarantee.FEASIBLE
+    gap = max(0.0, bound - objective)
+    if gap <= TOLERANCE * max(1.0, abs(objective)):
+        return gap, Status.OPTIMAL, Guarantee.OPTIMAL
+    return gap, Status.GAP, Guarantee.BOUNDED
+
+
 @dataclass(frozen=True)
 class Solution(Generic[M]):
     """A judged answer. The numbers are those of the quantised mechanism that will be sampled.
@@ -64,6 +78,8 @@ class Solution(Generic[M]):
         Who else could, who refused and why.
     problem : str
         Fingerprint of the question.
+    dual : JSON-able
+        The proof of the bound, for ``problem.check_bound``.
     """
 
     status: Status
@@ -81,6 +97,7 @@ class Solution(Generic[M]):
     stats: Mapping[str, float | int | str] = field(default_factory=dict)
     alternatives: tuple[str, ...] = ()
     problem: str = ""
+    dual: object = None
 
     @property
     def mechanism(self) -> M:
@@ -122,6 +139,7 @@ class Solution(Generic[M]):
             "solver": self.solver,
             "guarantee": None if self.guarantee is None else self.guarantee.name,
             **numbers,
+            "dual": self.dual,
             "seconds": self.seconds,
             "stats": {key: encode_float(v) if isinstance(v, float) else v for key, v in self.stats.items()},
             "alternatives": list(self.alternatives),
@@ -161,6 +179,7 @@ class Solution(Generic[M]):
             stats={k: math.inf if v == "inf" else v for k, v in given["stats"].items()},
             alternatives=tuple(given["alternatives"]),
             problem=given["problem"],
+            dual=given["dual"],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -132,7 +132,9 @@ class Solver(ABC, Generic[P]):
         return f"{self.name} for {self.solves.__name__}"
 
     def _repr_html_(self) -> str:
-        options = [(f.name, getattr(self, f.name)) for f in fields(self)] if is_dataclass(self) else []
+        options: list[tuple[str, object]] = []
+        if is_dataclass(self):
+            options = [(f.name, getattr(self, f.name)) for f in fields(self)]
         return html_table([("solves", self.solves.__name__), *options], (self.name, ""))
 
 

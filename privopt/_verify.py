@@ -8,7 +8,7 @@ from typing import Any
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
 from privopt._problem import Problem
-from privopt._solution import Solution
+from privopt._solution import Solution, standing
 from privopt.errors import InvalidMechanism, PrivoptError
 
 RELATIVE = 1e-9
@@ -18,7 +18,7 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
     """Prove the privacy of a solution afresh and compare with everything it says of itself.
 
     No solver is imported and no float reading is used: the integer weights are certified in exact
-    arithmetic, then the fingerprints, the stored certificate and the stated numbers are compared.
+    arithmetic, then the fingerprints, the stored certificate, the stated numbers and the bound are checked.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
     except PrivoptError as cause:
         return _refused(problem, f"the mechanism does not fit the problem: {cause}")
     fresh = problem.certify(mechanism)
-    fault = _fault(fresh, solution)
+    fault = _fault(problem, fresh, solution)
     return replace(fresh, ok=False, reason=fault) if fault and fresh.ok else fresh
 
 
@@ -66,7 +66,7 @@ def _refused(problem: Problem[Any], reason: str) -> Certificate:
     )
 
 
-def _fault(fresh: Certificate, solution: Solution[Any]) -> str:
+def _fault(problem: Problem[Any], fresh: Certificate, solution: Solution[Any]) -> str:
     """What the solution says of itself that is not so; empty if all holds."""
     stored = solution.certificate
     if stored is None:
@@ -76,10 +76,34 @@ def _fault(fresh: Certificate, solution: Solution[Any]) -> str:
     if stored != fresh:
         changed = [name for name, value in fresh.to_dict().items() if stored.to_dict()[name] != value]
         return f"the stored certificate differs from the fresh one in {', '.join(changed)}"
+    return _false_number(fresh, solution) or _false_standing(problem, solution)
+
+
+def _false_number(fresh: Certificate, solution: Solution[Any]) -> str:
+    """A stated utility or leakage outside its proved enclosure."""
     for name, value, (lo, hi) in (
         ("utility", solution.utility, fresh.utility),
         ("leakage", solution.leakage, fresh.leakage),
     ):
         if value is None or not lo - RELATIVE * max(1, abs(lo)) <= value <= hi + RELATIVE * max(1, abs(hi)):
-            return f"the stated {name} {encode_float(value) if value is not None else None} is not in [{lo}, {hi}]"
+            return (
+                f"the stated {name} {None if value is None else encode_float(value)} is not in [{lo}, {hi}]"
+            )
+    return ""
+
+
+def _false_standing(problem: Problem[Any], solution: Solution[Any]) -> str:
+    """A stated objective, bound, gap, status or guarantee that is not so."""
+    objective = solution.objective
+    if objective is None or solution.utility is None or solution.leakage is None:
+        return "the solution states no objective"
+    if not problem.is_objective(objective, solution.utility, solution.leakage):
+        return f"the stated objective {objective} does not follow from the utility and the leakage"
+    if (solution.gap, solution.status, solution.guarantee) != standing(objective, solution.bound):
+        return "the stated gap, status and guarantee do not follow from the objective and the bound"
+    if solution.bound is None:
+        return ""
+    proved = problem.check_bound(solution.bound, solution.dual)
+    if proved is None or proved > solution.bound + RELATIVE * max(1, abs(solution.bound)):
+        return f"the stated bound {solution.bound} is not proved by its dual"
     return ""

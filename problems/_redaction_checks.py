@@ -14,6 +14,10 @@ from privopt.errors import InvalidProblem
 from privopt.models import MarkovChain
 
 
+MAX_CELLS = 2**27
+"""Cells of the largest mechanism: one gigabyte of floats."""
+
+
 def length(chain: MarkovChain, given: object) -> int:
     """A number of records that the chain can have."""
     if not isinstance(chain, MarkovChain):
@@ -21,6 +25,8 @@ def length(chain: MarkovChain, given: object) -> int:
     size = _integer(given, "length")
     if size < 1:
         raise InvalidProblem(f"length must be >= 1 record, got {size}")
+    if size * chain.k > MAX_CELLS:
+        raise InvalidProblem(f"length {size} x {chain.k} states exceeds the {MAX_CELLS} cells that fit a mechanism")
     if chain.max_length is not None and size > chain.max_length:
         raise InvalidProblem(
             f"length {size} exceeds the {chain.max_length} records that the chain's steps give"
@@ -59,14 +65,16 @@ def weights(given: ArrayLike, size: int) -> tuple[float, ...]:
     """Finite non-negative weights, one a record, not all zero."""
     try:
         table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
+    except (TypeError, ValueError, OverflowError) as cause:
         raise InvalidProblem(f"weights must be {size} numbers: {cause}") from cause
     if table.shape != (size,):
         raise InvalidProblem(f"weights must be {size} numbers, one a record, got shape {table.shape}")
     bad = np.flatnonzero(~((table >= 0) & (table < math.inf)))
     if bad.size:
         raise InvalidProblem(f"weights[{bad[0]}] = {table[bad[0]]} is not a finite number >= 0")
-    if table.sum() == 0 or not math.isfinite(table.sum()):
+    with np.errstate(over="ignore"):
+        total = float(table.sum())
+    if total == 0 or not math.isfinite(total):
         raise InvalidProblem("weights must have a positive finite sum; give at least one record a weight")
     return tuple(table.tolist())
 

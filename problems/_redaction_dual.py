@@ -26,7 +26,7 @@ def utility_bound(problem: Redaction, cost: float) -> float:
     return 1.0 - hidden - cost + ROUNDING
 
 
-def check_dual(problem: Redaction, dual: object) -> float | None:
+def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> float | None:
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
     An empty dual stands for what needs no proof: the private records are redacted, or constant.

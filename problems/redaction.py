@@ -181,11 +181,18 @@ class Redaction(Problem[RedactionMechanism]):
 
         return repair(self, self.check(mechanism), margin)
 
-    def check_bound(self, bound: float, dual: object) -> float | None:
-        """The upper bound on utility that the value tables described by ``dual`` prove, or None."""
+    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
+        """Whether the objective equals the utility."""
+        return objective == utility
+
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """The upper bound on utility that value tables of the sizes in ``dual`` prove, or None.
+
+        The tables are computed afresh; None also when that takes longer than ``seconds``.
+        """
         from privopt.problems._redaction_dual import check_dual
 
-        proved = check_dual(self, dual)
+        proved = check_dual(self, dual, seconds)
         return None if proved is None else max(proved, bound)
 
     def to_dict(self) -> dict[str, Any]:

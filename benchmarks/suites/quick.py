@@ -45,17 +45,23 @@ def instances() -> tuple[Instance, ...]:
 def about() -> tuple[str, ...]:
     """What the data and the chain are, with the fitted numbers."""
     (_, alpha), (beta, _) = frost_chain().transition.tolist()
-    return (
+    days = len(seattle_weather().dates)
+    data = (
         "Weather stands in for a personal stream: each day of Seattle from 2012 to 2015 (public-domain NOAA data) is a "
         "record that says frost (minimum 0 °C or less) or mild. Read it as a diary in which one day is private, "
-        "and whose other days give it away because they depend on it.",
-        f"The law of the records is a two-state Markov chain fitted on {len(seattle_weather().dates)} days: after a mild "
-        f"day a frost comes with probability α = {alpha:.4f}, after a frost a mild day with probability β = {beta:.4f}; "
-        f"the second eigenvalue is λ = {1 - alpha - beta:.4f}, so frosts come in runs. One chain for all seasons is a "
-        "simplification: every certificate below is a proof for this chain, not for the weather.",
-        "The question is which days to hide, and how often, so that the release shifts the odds of frost on the private "
-        "day by a factor of at most e^ε; the utility is the expected share of days released.",
+        "and whose other days give it away because they depend on it."
     )
+    model = (
+        f"The law of the records is a two-state Markov chain fitted on {days} days: after a mild day a frost comes with "
+        f"probability α = {alpha:.4f}, after a frost a mild day with probability β = {beta:.4f}; the second eigenvalue "
+        f"is λ = {1 - alpha - beta:.4f}, so frosts come in runs. One chain for all seasons is a simplification: every "
+        "certificate below is a proof for this chain, not for the weather."
+    )
+    question = (
+        "The question is which days to hide, and how often, so that the release shifts the odds of frost on the private "
+        "day by a factor of at most e^ε; the utility is the expected share of days released."
+    )
+    return data, model, question
 
 
 def records() -> Records:

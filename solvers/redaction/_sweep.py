@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,6 +32,7 @@ GRID: Floats = np.concatenate(
 )
 COSTATE = 1e14
 _FLOOR = 1e-14
+Costate = TypeVar("Costate", float, Floats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,14 @@ def seed(walk: Walk, last: int, threshold: float, t: Floats) -> Curve:
     i = walk.index(last)
     w0, w1 = float(effective(walk)[i]), float(walk.weights[i, 1])
     probability = 10.0 ** np.minimum(t, 0)
-    growth = (COSTATE * scale(walk) / w0) ** np.maximum(t, 0)
-    return Curve(threshold * probability, w0 / threshold * growth, w1 + w0 * probability)
+    costate = _last_costate(w0, scale(walk), np.maximum(t, 0)) / threshold
+    return Curve(threshold * probability, costate, w1 + w0 * probability)
+
+
+def _last_costate(w0: float, unit: float, t: Costate) -> Costate:
+    """From ``w0`` at t = 0 to COSTATE units at t = 1, logarithms being cubes: slow near one unit."""
+    begin = float(np.cbrt(np.log(w0 / unit) / np.log(COSTATE)))
+    return unit * COSTATE ** ((begin + (1 - begin) * t) ** 3)
 
 
 def extend(walk: Walk, curve: Curve, first: int) -> Curve:
@@ -103,7 +111,7 @@ def trace(walk: Walk, first: int, last: int, t: float) -> Trace:
     i = walk.index(last)
     w0 = float(weights[i])
     q = 10.0 ** min(t, 0.0)
-    state, costate = threshold * q, w0 / threshold * (COSTATE * unit / w0) ** max(t, 0.0)
+    state, costate = threshold * q, _last_costate(w0, unit, max(t, 0.0)) / threshold
     cost, found = float(walk.weights[i, 1]) + w0 * q, [q]
     for d in range(last - 1, first - 1, -1):
         j, i = i, walk.index(d)
