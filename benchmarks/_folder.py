@@ -26,7 +26,7 @@ PROBLEM, SOLUTION, RELEASED = "problem.json", "solution.json", "released.csv"
 class Manifest:
     """What a report needs to know of a run beside its rows; numbers in seconds.
 
-    ``reference`` names the solver that others are compared with, ``instance`` and ``budget`` what the
+    ``reference`` names the solver that others are compared with and ``reference_does`` what it does, ``instance`` and ``budget`` what the
     released mechanism answers, ``title`` the data it released; all are empty where the suite has none.
     """
 
@@ -39,6 +39,7 @@ class Manifest:
     instance: str = ""
     budget: float = 0.0
     reference: str = ""
+    reference_does: str = ""
     title: str = ""
 
 
@@ -88,7 +89,7 @@ def read_run(folder: Path) -> tuple[Manifest, tuple[Row, ...]]:
     given = read_json(folder / RUN)
     if given.pop("format", None) != FORMAT or given.pop("version", None) != VERSION:
         raise FileRefused(f"{folder / RUN}: not a run of format {FORMAT} {VERSION}; run the suite again")
-    texts = ("suite", "describe", "begun", "instance", "reference", "title")
+    texts = ("suite", "describe", "begun", "instance", "reference", "reference_does", "title")
     about, machine = given.get("about"), given.get("environment")
     good = all(isinstance(given.get(name), str) for name in texts)
     good = good and all(isinstance(given.get(name), (int, float)) for name in ("seconds", "budget"))

@@ -56,5 +56,6 @@ class Job:
             instance="" if showcase is None else showcase.instance,
             budget=0.0 if showcase is None else showcase.budget,
             reference="" if showcase is None else showcase.reference,
+            reference_does="" if showcase is None else showcase.reference_does,
             title="" if showcase is None else showcase.records().title,
         )

@@ -36,7 +36,7 @@ def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
         f"At ε = {number(best.budget)} the best certified answer to {best.instance} is by the solver “{best.solver}”: "
         f"utility {number(best.utility, 4)}, leakage {number(best.leakage, 4)} nats{_proof(best)}."
     )
-    yield from _against(manifest.reference, best, rows)
+    yield from _against(manifest, best, rows)
 
 
 def _proof(best: Row) -> str:
@@ -50,7 +50,8 @@ def _proof(best: Row) -> str:
     )
 
 
-def _against(reference: str, best: Row, rows: Sequence[Row]) -> Iterator[str]:
+def _against(manifest: Manifest, best: Row, rows: Sequence[Row]) -> Iterator[str]:
+    reference = manifest.reference
     pairs = list(_pairs(reference, rows))
     here = next((u for row, u in pairs if (row.instance, row.budget) == (best.instance, best.budget)), None)
     if here is not None and best.utility is not None:
@@ -58,7 +59,7 @@ def _against(reference: str, best: Row, rows: Sequence[Row]) -> Iterator[str]:
         verdict = (
             f"{number(100 * gain, 3)} percentage points less" if gain > ENOUGH else "no solver does better"
         )
-        yield f"The baseline “{reference}”, which hides a window whatever the data say, reaches {number(here, 4)} there: {verdict}."
+        yield f"The baseline “{reference}”, which {manifest.reference_does}, reaches {number(here, 4)} there: {verdict}."
     if not pairs:
         return
     row, utility = max(pairs, key=lambda pair: (pair[0].utility or 0.0) - pair[1])

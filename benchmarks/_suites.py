@@ -42,12 +42,14 @@ class Records:
 class Showcase:
     """The instance and budget whose best certified mechanism releases real data.
 
-    ``reference`` names the solver that the report compares the best one with.
+    ``reference`` names the solver that the report compares the best one with, ``reference_does`` says
+    in words what that one does, as in "hides a window".
     """
 
     instance: str
     budget: float
     reference: str
+    reference_does: str
     records: Callable[[], Records]
 
 

@@ -108,7 +108,7 @@ def _frontier_caption(rows: Sequence[Row]) -> str:
         "every point is certified" if all(r.verified for r in rows) else "not every point is certified"
     )
     band = (
-        "the grey band reaches up to the best checked bound"
+        "the grey band, where a gap is left, reaches up to the best checked bound"
         if bounded
         else "no solver brought a checked bound"
     )
@@ -126,7 +126,7 @@ def _mechanism(released: Released | None) -> str:
     title = f"Redaction probability by distance from the private record, by {solution.solver}"
     caption = (
         f"How often each record is hidden, by its distance from the private record and by its value: the mechanism of "
-        f"{solution.solver} at ε = {number(released.problem.budget)}, utility {number(solution.utility, 4)}, as it was "
+        f"“{solution.solver}” at ε = {number(released.problem.budget)}, utility {number(solution.utility, 4)}, as it was "
         "sampled for the release below. No bar: always shown. The private record itself is always hidden."
     )
     try:

@@ -51,8 +51,7 @@ def lower_cost(
         Seconds left; the next refinement is not started when it would not fit.
     """
     best, dual = 0.0, Dual(nodes=64, rows=2000, share=target_gap / 4)
-    previous = -np.inf
-    size = 128
+    previous, size = -np.inf, 128
     while True:
         before = deadline()
         attempt = Dual(nodes=size, rows=2000, share=target_gap / 4)

@@ -79,11 +79,15 @@ def weights(given: ArrayLike, size: int) -> tuple[float, ...]:
     return tuple(table.tolist())
 
 
-def form(given: object) -> str:
-    """The form of the mechanism."""
-    if given != "local":
-        raise InvalidProblem(f'form must be "local", got {given!r}')
-    return "local"
+def form(given: object, positions: tuple[int, ...]) -> str:
+    """The form of the mechanism; a sequential one walks away from one private record."""
+    if given not in ("local", "sequential"):
+        raise InvalidProblem(f'form must be "local" or "sequential", got {given!r}')
+    if given == "sequential" and len(positions) > 1:
+        raise InvalidProblem(
+            f'form "sequential" walks away from one private record, got {len(positions)}; use form="local"'
+        )
+    return str(given)
 
 
 def _integer(given: object, name: str) -> int:

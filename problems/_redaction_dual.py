@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privopt.problems._redaction_bound import check
+from privopt.problems._redaction_central import LARGEST, sizes
+from privopt.problems._redaction_central import check as check_central
 from privopt.problems._redaction_sides import sides
 
 if TYPE_CHECKING:
@@ -29,10 +32,13 @@ def utility_bound(problem: Redaction, cost: float) -> float:
 def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> float | None:
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
-    An empty dual stands for what needs no proof: the private records are redacted, or constant.
+    A dual with a kind holds multipliers of the programme that sees all records, see
+    :mod:`privopt.problems._redaction_central`. An empty dual stands for what needs no proof: the private records are redacted, or constant.
     """
     if not isinstance(dual, dict):
         return None
+    if "kind" in dual:
+        return _check_multipliers(problem, dual, seconds)
     constant = [p for p in problem.private if np.count_nonzero(problem.chain.marginal(p)) < 2]
     if constant:
         return 1.0
@@ -40,8 +46,22 @@ def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> f
         return utility_bound(problem, 0.0)
     if problem.chain.k != 2 or len(problem.private) != 1 or set(dual) != set(LIMITS):
         return None
-    sizes = {name: value for name, value in dual.items() if isinstance(value, (int, float))}
-    if any(name not in sizes or not low <= sizes[name] <= high for name, (low, high) in LIMITS.items()):
+    given: dict[str, float] = {k: v for k, v in dual.items() if isinstance(v, (int, float))}
+    if any(name not in given or not low <= given[name] <= high for name, (low, high) in LIMITS.items()):
         return None
     left, right = sides(problem, problem.private[0])
-    return utility_bound(problem, check(left, right, problem.epsilon, sizes))
+    return utility_bound(problem, check(left, right, problem.epsilon, given))
+
+
+def _check_multipliers(problem: Redaction, dual: dict[object, object], seconds: float) -> float | None:
+    """The bound that ``{"kind": "central", "multipliers": [...]}`` proves within some seconds, or None."""
+    begun = time.monotonic()
+    kind, given, size = dual["kind"], dual.get("multipliers"), sizes(problem)
+    if not isinstance(kind, str) or kind != "central" or len(dual) != 2 or not isinstance(given, list):
+        return None
+    if seconds <= 0 or size is None or len(given) != size[1]:
+        return None
+    if not all(type(value) in (int, float) and 0 <= value <= LARGEST for value in given):
+        return None
+    bound = check_central(problem, np.array(given, dtype=np.float64))
+    return bound if time.monotonic() - begun <= seconds else None

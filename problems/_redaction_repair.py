@@ -36,7 +36,7 @@ def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> 
             break
         if not _hide(table, *worst):
             return problem.safe()
-    return RedactionMechanism(table, mechanism.states, mechanism.simulation_only)
+    return mechanism.with_probabilities(table)
 
 
 def _worst(problem: Redaction, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:

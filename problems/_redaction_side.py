@@ -159,7 +159,7 @@ class Reach:
         far = (e * (1 - back) - cross) / ((1 - cross) - e * back)
         near = (det - x * (1 - back)) / (det + x * back)
         state = np.where(x < 0.5, near, far)
-        return np.where(cross == 0, np.maximum(state, 1e-300), state)
+        return np.asarray(np.where(cross == 0, np.maximum(state, 1e-300), state), dtype=np.float64)
 
     def budget(self, distance: int, state: Floats) -> Floats:
         """Budget that leads to a state: the inverse of :meth:`start`."""
@@ -183,7 +183,7 @@ def reach(walk: Walk, count: int) -> Reach:
         change = cross + back
         log_det = np.log1p(-change) if change < 0.5 else np.log(det)
         mixed = -np.expm1(distances * log_det) / change if change > 0 else np.zeros(count)
-        return Reach(det**distances, cross * mixed, back * mixed, spent)
+        return Reach(np.power(det, distances, dtype=np.float64), cross * mixed, back * mixed, spent)
     crossed, backed = np.empty(count), np.empty(count)
     p, q = 0.0, 0.0
     for d, i in enumerate(index.tolist()):
@@ -191,4 +191,4 @@ def reach(walk: Walk, count: int) -> Reach:
         # Sums of non-negative terms only: no digits are lost however far the walk goes.
         p, q = (1 - p) * a + p * (1 - b), q * (1 - a) + (1 - q) * b
         crossed[d], backed[d] = p, q
-    return Reach(np.cumprod(walk.determinants[index]), crossed, backed, spent)
+    return Reach(np.cumprod(walk.determinants[index], dtype=np.float64), crossed, backed, spent)

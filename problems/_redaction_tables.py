@@ -182,26 +182,43 @@ def _lines(nodes: Floats, following: Row, step: _Step) -> tuple[Floats, Floats]:
     middle = (left + right) / 2
     piece = np.clip(np.searchsorted(pulled, middle) - 1, 0, len(pulled) - 2)
     cell = np.clip(np.searchsorted(nodes[first:], middle) - 1, 0, len(nodes) - first - 2)
-    beta = (following.ends[piece] - following.starts[piece]) / np.diff(following.nodes)[piece]
-
-    def value(s: Floats) -> Floats:
-        return following.starts[piece] + beta * (step.forward(s) - following.nodes[piece])
-
-    low, high = value(left), value(right)
+    pieces = _Pieces(following, step, piece)
+    low, high = pieces.at(left), pieces.at(right)
     begins = np.searchsorted(kinks, nodes[first:])
     bottom, top = low[begins[:-1]], high[begins[1:] - 1]
     slope = np.maximum((top - bottom) / np.diff(nodes[first:]), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        turning = step.turning(beta / slope[cell])
-    turning = np.clip(np.where(np.isfinite(turning), turning, right), left, right)
-    inside = np.minimum(
-        np.minimum(low - slope[cell] * left, high - slope[cell] * right),
-        value(turning) - slope[cell] * turning,
-    )
-    chord, flat = np.minimum.reduceat(inside, begins[:-1]), np.minimum.reduceat(low, begins[:-1])
+    chord = np.minimum.reduceat(pieces.least(left, right, slope[cell]), begins[:-1])
+    flat = np.minimum.reduceat(low, begins[:-1])
     sunk = flat - (chord + slope * nodes[first:-1]) > (top - bottom) / 2
     alpha[first:], gamma[first:] = np.where(sunk, flat, chord), np.where(sunk, 0.0, slope)
     return alpha, gamma
+
+
+@dataclass(frozen=True, eq=False)
+class _Pieces:
+    """``s -> following(T(s))`` on intervals within a piece each: convex there."""
+
+    following: Row
+    step: _Step
+    piece: NDArray[np.intp]
+
+    @property
+    def _beta(self) -> Floats:
+        rise = self.following.ends - self.following.starts
+        return (rise / np.diff(self.following.nodes))[self.piece]
+
+    def at(self, s: Floats) -> Floats:
+        """Values at one point of each interval."""
+        base, node = self.following.starts[self.piece], self.following.nodes[self.piece]
+        return np.asarray(base + self._beta * (self.step.forward(s) - node), dtype=np.float64)
+
+    def least(self, left: Floats, right: Floats, slope: Floats) -> Floats:
+        """Least value of each piece minus ``slope * s``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            turning = self.step.turning(self._beta / slope)
+        turning = np.clip(np.where(np.isfinite(turning), turning, right), left, right)
+        tried = [self.at(s) - slope * s for s in (left, turning, right)]
+        return np.minimum(np.minimum(tried[0], tried[1]), tried[2])
 
 
 def _least(nodes: Floats, alpha: Floats, gamma: Floats, w0: float) -> Floats:
@@ -213,7 +230,7 @@ def _least(nodes: Floats, alpha: Floats, gamma: Floats, w0: float) -> Floats:
 
     def cost(i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
         s = np.clip(roots[i] * ratio[j], nodes[j], nodes[j + 1])
-        return w0 * nodes[i] / np.maximum(s, 1e-300) + alpha[j] + gamma[j] * s
+        return np.asarray(w0 * nodes[i] / np.maximum(s, 1e-300) + alpha[j] + gamma[j] * s, dtype=np.float64)
 
     return _monotone_minima(cells, cost)
 

@@ -34,6 +34,8 @@ def utility_enclosure(problem: Redaction, mechanism: RedactionMechanism) -> tupl
 def _released(problem: Redaction, mechanism: RedactionMechanism) -> arb:
     from flint import arb
 
+    if mechanism.sequential is not None:
+        return _sequential(problem, mechanism)
     shown = TOTAL - mechanism.exact()
     chain = problem.chain
     if problem.weights is None and chain.stationary:
@@ -62,3 +64,43 @@ def _next(law: list[arb], problem: Redaction, t: int) -> list[arb]:
         [law[i] * arb(row.weights[j]) / arb(row.total) for i, row in enumerate(rows)] for j in range(len(law))
     ]
     return [sum(column, arb(0)) for column in moved]
+
+
+def _sequential(problem: Redaction, mechanism: RedactionMechanism) -> arb:
+    """Utility of a sequential mechanism: a record stays hidden while nothing nearer was released.
+
+    On the right Pr(all hidden up to t) sums the transfer recursion. On the left, with w[i] the chance that
+    all records between t and the private one are hidden given X_t = i, it is sum_i Pr(X_t = i) r[i] w[i].
+    """
+    from flint import arb
+
+    p, n, k = mechanism.sequential, problem.length, problem.chain.k
+    assert p is not None
+    hide = [[arb(w) / arb(TOTAL) for w in row] for row in mechanism.exact().tolist()]
+    laws = _laws(problem)
+    weights = [arb(w) for w in problem.record_weights.tolist()]
+    kept = weights[p] * sum((laws[p][v] * (1 - hide[p][v]) for v in range(k)), arb(0))
+    ahead = laws[p]
+    for t in range(p + 1, n):
+        ahead = [x * h for x, h in zip(_next(ahead, problem, t - 1), hide[t], strict=True)]
+        kept += weights[t] * (1 - sum(ahead, arb(0)))
+    back = [arb(1)] * k
+    for t in range(p - 1, -1, -1):
+        rows = problem.chain.exact_step(t)
+        back = [
+            sum((arb(row.weights[j]) * back[j] for j in range(k)), arb(0)) / arb(row.total) for row in rows
+        ]
+        kept += weights[t] * (1 - sum((laws[t][i] * hide[t][i] * back[i] for i in range(k)), arb(0)))
+        back = [h * b for h, b in zip(hide[t], back, strict=True)]
+    return kept / sum(weights, arb(0))
+
+
+def _laws(problem: Redaction) -> list[list[arb]]:
+    """The law of every record, as balls."""
+    from flint import arb
+
+    initial = problem.chain.exact_initial
+    laws = [[arb(w) / arb(initial.total) for w in initial.weights]]
+    for t in range(problem.length - 1):
+        laws.append(laws[-1] if problem.chain.stationary else _next(laws[-1], problem, t))
+    return laws

@@ -14,7 +14,7 @@ from privopt._certificate import Certificate
 from privopt._numbers import encode_float
 from privopt._problem import FEASIBILITY, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
-from privopt.measures.redaction import RedactionReading, read_redaction
+from privopt.measures.redaction import RedactionReading, read_redaction, release_probabilities
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems import _redaction_checks as checks
@@ -43,8 +43,9 @@ class Redaction(Problem[RedactionMechanism]):
         Budget in nats, >= 0, may be inf.
     weights : array (length,), optional
         Non-negative value of each record, not all zero; default 1.
-    form : {"local"}
-        "local": each record is hidden independently of the others.
+    form : {"local", "sequential"}
+        "local": each record is hidden independently of the others. "sequential", for one private record:
+        after the first release on a side, seen from the private record, everything beyond is released.
 
     Raises
     ------
@@ -80,13 +81,14 @@ class Redaction(Problem[RedactionMechanism]):
         form: str = "local",
     ) -> None:
         size = checks.length(chain, length)
+        positions = checks.private(private, size)
         values: dict[str, object] = {
             "chain": chain,
             "length": size,
-            "private": checks.private(private, size),
+            "private": positions,
             "epsilon": checks.epsilon(epsilon),
             "weights": None if weights is None else checks.weights(weights, size),
-            "form": checks.form(form),
+            "form": checks.form(form, positions),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -119,7 +121,17 @@ class Redaction(Problem[RedactionMechanism]):
             raise InvalidMechanism(
                 f"the mechanism is for states {mechanism.states!r}, the chain has {self.chain.states!r}"
             )
+        expected = self.private[0] if self.form == "sequential" else None
+        if mechanism.sequential != expected:
+            raise InvalidMechanism(
+                f"form {self.form!r} needs a mechanism with sequential={expected}, got {mechanism.sequential}"
+            )
         return mechanism
+
+    def answer(self, probabilities: ArrayLike) -> RedactionMechanism:
+        """The mechanism of this problem's form and states with given redaction probabilities."""
+        place = self.private[0] if self.form == "sequential" else None
+        return RedactionMechanism(probabilities, self.chain.states, sequential=place)
 
     def evaluate(self, mechanism: RedactionMechanism) -> Evaluation:
         """Utility and leakage in float64, O(n k^3) a private record.
@@ -131,7 +143,7 @@ class Redaction(Problem[RedactionMechanism]):
         """
         table = self.check(mechanism).probabilities
         weights = self.record_weights
-        released = (self.chain.marginals(self.length) * (1.0 - table)).sum(axis=1)
+        released = release_probabilities(self.chain, table, mechanism.sequential)
         utility = math.fsum((weights * released).tolist()) / math.fsum(weights.tolist())
         readings = {p: read_redaction(self.chain, p, table) for p in self.private}
         p = max(readings, key=lambda q: readings[q].leakage)
@@ -164,7 +176,7 @@ class Redaction(Problem[RedactionMechanism]):
 
     def safe(self) -> RedactionMechanism:
         """Everything redacted: leaks nothing."""
-        return RedactionMechanism(np.ones((self.length, self.chain.k)), self.chain.states)
+        return self.answer(np.ones((self.length, self.chain.k)))
 
     def anchor(self) -> RedactionMechanism:
         """A mechanism strictly inside the constraint: everything redacted."""

@@ -34,6 +34,7 @@ CHAIN = po.MarkovChain([[0.9, 0.1], [0.4, 0.6]])
         ({"weights": [0] * 5}, "positive finite sum"),
         ({"weights": "heavy"}, "weights must be 5 numbers"),
         ({"form": "global"}, "form must be"),
+        ({"form": "sequential", "private": (1, 3)}, "one private record"),
         (
             {"length": 9, "chain": po.MarkovChain([[[0.5, 0.5]] * 2] * 3, initial=[0.5, 0.5])},
             "exceeds the 4 records",

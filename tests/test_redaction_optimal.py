@@ -89,9 +89,16 @@ def leakage(left: Side, right: Side, redaction: Floats) -> float:
         return float(np.abs(np.diff(np.log(law), axis=0)).max())
 
 
+def linear(price: Floats) -> Callable[[Floats], float]:
+    def cost(values: Floats) -> float:
+        return float(price @ values)
+
+    return cost
+
+
 def oracle(left: Side, right: Side, epsilon: float) -> float:
     """A general non-linear solver over every set of values that may be released."""
-    from scipy.optimize import minimize
+    from scipy.optimize import NonlinearConstraint, minimize
 
     weights = np.concatenate((left.weights, right.weights))
     best, growth = float(weights.sum()), np.exp(epsilon)
@@ -110,12 +117,12 @@ def oracle(left: Side, right: Side, epsilon: float) -> float:
             return np.concatenate((growth * law[0] - law[1], growth * law[1] - law[0]))
 
         found = minimize(
-            lambda values, free=free: float(weights[free] @ values),
+            linear(weights[free]),
             np.full(int(free.sum()), 0.97),
             bounds=[(0.0, 1.0)] * int(free.sum()),
-            constraints=[{"type": "ineq", "fun": slack}],
+            constraints=[NonlinearConstraint(slack, 0, np.inf)],
             method="SLSQP",
-            options={"ftol": 1e-12, "maxiter": 100},
+            tol=1e-12,
         )
         redaction = full(np.clip(found.x, 0, 1))
         redaction[redaction > 1 - 1e-7] = 1
@@ -218,7 +225,7 @@ def test_nothing_but_the_private_record() -> None:
 def influences(alpha: float, beta: float, count: int) -> Floats:
     power = (1 - alpha - beta) ** np.arange(1, count + 1)
     odds = np.array([alpha / beta, beta / alpha])
-    return np.abs(np.log1p(odds * power[:, None]) - np.log1p(-power[:, None]))
+    return np.asarray(np.abs(np.log1p(odds * power[:, None]) - np.log1p(-power[:, None])), dtype=np.float64)
 
 
 @pytest.mark.parametrize(("epsilon", "q", "expected"), [(row[0], row[3], row[4]) for row in FIGURE])
@@ -238,20 +245,24 @@ def test_relaxation_that_reaches_the_end_of_the_chain() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_pooling_is_optimal(seed: int) -> None:
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 7))
     bounds, weights = rng.uniform(0, 3, count), rng.uniform(0, 1, count) * (rng.random(count) < 0.85)
+
+    def cost(v: Floats) -> float:
+        return float((weights * np.exp(-v)).sum())
+
     u = pooled(bounds, weights)
     assert np.all(np.cumsum(u) <= bounds + 1e-9)
     found = minimize(
-        lambda v: float((weights * np.exp(-v)).sum()),
+        cost,
         u / 2,
-        bounds=[(0, None)] * count,
-        constraints=[{"type": "ineq", "fun": lambda v: bounds - np.cumsum(v)}],
+        bounds=Bounds(0, np.inf),
+        constraints=[NonlinearConstraint(np.cumsum, -np.inf, bounds)],
         method="SLSQP",
-        options={"ftol": 1e-13, "maxiter": 500},
+        tol=1e-13,
     )
     assert (weights * np.exp(-u)).sum() <= found.fun + 1e-6
 

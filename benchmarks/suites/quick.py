@@ -79,6 +79,6 @@ register_suite(
         budgets=(0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0),
         time_limit=10.0,
         about=about,
-        showcase=Showcase("month-middle", 1.0, "windows", records),
+        showcase=Showcase("month-middle", 1.0, "windows", "hides a window whatever the data say", records),
     )
 )

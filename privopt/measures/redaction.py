@@ -84,6 +84,41 @@ def read_redaction(chain: MarkovChain, private: int, table: NDArray[np.float64])
     return _worst(left, right, possible)
 
 
+def release_probabilities(
+    chain: MarkovChain, table: NDArray[np.float64], sequential: int | None = None
+) -> NDArray[np.float64]:
+    """Pr(record t is released) for every record, shape (length,).
+
+    Parameters
+    ----------
+    chain : MarkovChain
+    table : array (length, k)
+        Redaction probabilities by record and value.
+    sequential : int, optional
+        Position from which a sequential mechanism walks; by default the mechanism is local.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
+    >>> table = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> release_probabilities(chain, table), release_probabilities(chain, table, 0)
+    (array([0. , 0.5, 0. ]), array([0. , 0.5, 0.5]))
+    """
+    law = chain.marginals(len(table))
+    released: NDArray[np.float64] = (law * (1.0 - table)).sum(axis=1)
+    if sequential is None:
+        return released
+    for steps, side in (
+        (left_steps(chain, sequential), range(sequential - 1, -1, -1)),
+        (right_steps(chain, sequential, len(table)), range(sequential + 1, len(table))),
+    ):
+        hidden = law[sequential]
+        for step, t in zip(steps, side, strict=True):
+            hidden = (hidden @ step) * table[t]
+            released[t] = 1.0 - hidden.sum()
+    return released
+
+
 def left_steps(chain: MarkovChain, private: int) -> Iterator[Floats]:
     """Time-reversed steps from the private record to the first one."""
     return (chain.reversed(t) for t in range(private, 0, -1))

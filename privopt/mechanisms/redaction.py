@@ -23,12 +23,18 @@ TOTAL = 2**52
 class RedactionMechanism(Mechanism):
     """Record t with value v is redacted with probability ``probabilities[t, v]``, else released as it is.
 
+    Local redaction treats each record by itself. Sequential redaction walks away from the private record
+    to both sides and, after the first release on a side, releases everything beyond: given the record
+    released first, what lies beyond it says nothing more, so the leakage is that of the local mechanism.
+
     Parameters
     ----------
     probabilities : array (length, k)
         In [0, 1]. Row t belongs to record t, column v to state v.
     states : sequence of k labels, optional
         Default 0 .. k-1.
+    sequential : int, optional
+        Position of the private record from which a sequential mechanism walks; None for a local one.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
 
@@ -48,12 +54,15 @@ class RedactionMechanism(Mechanism):
 
     probabilities: NDArray[np.float64]
     states: tuple[Hashable, ...]
+    sequential: int | None
     simulation_only: bool
 
     def __init__(
         self,
         probabilities: ArrayLike,
         states: Sequence[Hashable] | None = None,
+        *,
+        sequential: int | None = None,
         simulation_only: bool = False,
     ) -> None:
         table = _table(probabilities)
@@ -64,6 +73,9 @@ class RedactionMechanism(Mechanism):
             )
         object.__setattr__(self, "probabilities", table)
         object.__setattr__(self, "states", labels)
+        if sequential is not None and not 0 <= sequential < len(table):
+            raise InvalidMechanism(f"sequential must be a position in 0 .. {len(table) - 1}, got {sequential}")
+        object.__setattr__(self, "sequential", sequential)
         object.__setattr__(self, "simulation_only", bool(simulation_only))
 
     @property
@@ -90,11 +102,19 @@ class RedactionMechanism(Mechanism):
 
     def quantised(self) -> RedactionMechanism:
         """The mechanism whose probabilities are exactly ``exact() / 2**52``."""
-        return RedactionMechanism(self.exact() / float(TOTAL), self.states, self.simulation_only)
+        return self.with_probabilities(self.exact() / float(TOTAL))
+
+    def with_probabilities(self, probabilities: ArrayLike) -> RedactionMechanism:
+        """The same kind of mechanism with other probabilities."""
+        return RedactionMechanism(
+            probabilities, self.states, sequential=self.sequential, simulation_only=self.simulation_only
+        )
 
     def validated(self, simulation_only: bool = False) -> RedactionMechanism:
         """A fresh copy that went through the constructor's checks again."""
-        return RedactionMechanism(self.probabilities, self.states, simulation_only)
+        return RedactionMechanism(
+            self.probabilities, self.states, sequential=self.sequential, simulation_only=simulation_only
+        )
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release one sequence of ``length`` letters, or a 2-d array with one row a user.
@@ -126,6 +146,10 @@ class RedactionMechanism(Mechanism):
             )
         weights = self.exact()[np.arange(self.length), codes]
         redacted = below(TOTAL, codes.shape, rng) < weights.astype(np.uint64)
+        if self.sequential is not None:
+            p = self.sequential
+            redacted[..., p + 1 :] = np.logical_and.accumulate(redacted[..., p + 1 :], axis=-1)
+            redacted[..., :p] = np.logical_and.accumulate(redacted[..., :p][..., ::-1], axis=-1)[..., ::-1]
         return decode(codes, redacted, data, self.states, rng is not None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,6 +161,7 @@ class RedactionMechanism(Mechanism):
             "probabilities": self.probabilities.tolist(),
             "total": TOTAL,
             "weights": self.exact().tolist(),
+            "sequential": self.sequential,
             "simulation_only": self.simulation_only,
         }
 
@@ -154,7 +179,15 @@ class RedactionMechanism(Mechanism):
             labels = None if states is None else decode_labels(states)
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
-        mechanism = cls(fields["probabilities"], labels, fields.get("simulation_only", False) is True)
+        sequential = fields.get("sequential")
+        if sequential is not None and type(sequential) is not int:
+            raise InvalidMechanism(f'"sequential" must be a position or null, got {sequential!r}')
+        mechanism = cls(
+            fields["probabilities"],
+            labels,
+            sequential=sequential,
+            simulation_only=fields.get("simulation_only", False) is True,
+        )
         total, weights = fields.get("total", TOTAL), fields.get("weights")
         if total != TOTAL or (weights is not None and mechanism.exact().tolist() != weights):
             raise InvalidMechanism("the integer weights and the probabilities of the mechanism do not agree")
@@ -163,8 +196,8 @@ class RedactionMechanism(Mechanism):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RedactionMechanism):
             return NotImplemented
-        same = np.array_equal(self.probabilities, other.probabilities)
-        return same and self.states == other.states and self.simulation_only == other.simulation_only
+        same = np.array_equal(self.probabilities, other.probabilities) and self.states == other.states
+        return same and (self.sequential, self.simulation_only) == (other.sequential, other.simulation_only)
 
     def __hash__(self) -> int:
         return hash((self.probabilities.tobytes(), self.states))
@@ -172,7 +205,8 @@ class RedactionMechanism(Mechanism):
     def __repr__(self) -> str:
         hidden = int((self.probabilities == 1).all(axis=1).sum())
         shown = int((self.probabilities == 0).all(axis=1).sum())
-        note = ", simulation only" if self.simulation_only else ""
+        note = "" if self.sequential is None else f", sequential from record {self.sequential}"
+        note += ", simulation only" if self.simulation_only else ""
         return (
             f"RedactionMechanism({self.length} records x {len(self.states)} states: "
             f"{hidden} always redacted, {shown} always released{note})"

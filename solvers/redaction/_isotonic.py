@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.problems._redaction_side import Floats
+from privopt.solvers.redaction._golden import golden_minimum
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,12 @@ class Relaxed:
 
     redaction: Floats
     cost: float
+    threshold: float = -1.0
+    """The largest influence that may be released; below 0 nothing is."""
+
+
+Programme = Callable[[Floats, Floats], Floats]
+"""From bounds on prefix sums and weights to the ``u`` that minimises ``sum weights exp(-u)``."""
 
 
 def relaxed_side(influences: Floats, weights: Floats, budget: float) -> Floats:
@@ -40,22 +47,24 @@ def relaxed_side(influences: Floats, weights: Floats, budget: float) -> Floats:
     budget
         What this side may leak.
     """
-    return _with_regions(influences, weights, budget, budget)
+    return with_regions(influences, weights, budget, budget, pooled)
 
 
-def _with_regions(influences: Floats, weights: Floats, budget: float, threshold: float) -> Floats:
+def with_regions(
+    influences: Floats, weights: Floats, budget: float, threshold: float, solve: Programme
+) -> Floats:
     """The same with the regions of a smaller budget."""
     released = influences <= threshold
     redaction = np.where(released, 0.0, 1.0)
-    small = _first(released.all(axis=1))
+    small = _first(np.asarray(released.all(axis=1)))
     redaction[small:] = 0
-    begin = min(_first(released.any(axis=1)), small)
+    begin = min(_first(np.asarray(released.any(axis=1))), small)
     if begin == small:
         return redaction
     # A record beyond that releases something tells at most its largest released influence; none tells nothing.
     telling = np.where(released, influences, 0.0).max(axis=1)
     delta = np.append(telling[begin + 1 : small], telling[small] if small < len(influences) else 0.0)
-    u = pooled(budget - delta, np.where(released, weights, 0.0).sum(axis=1)[begin:small])
+    u = solve(budget - delta, np.where(released, weights, 0.0).sum(axis=1)[begin:small])
     medium = redaction[begin:small]
     redaction[begin:small] = np.where(released[begin:small], np.exp(-u)[:, None], medium)
     return redaction
@@ -111,10 +120,10 @@ def best_side(influences: Floats, weights: Floats, budget: float) -> Relaxed:
     for threshold in thresholds[::-1].tolist():
         if weights[influences > threshold].sum() >= best.cost:
             break
-        redaction = _with_regions(influences, weights, budget, threshold)
+        redaction = with_regions(influences, weights, budget, threshold, pooled)
         cost = float((weights * redaction).sum())
         if cost < best.cost:
-            best = Relaxed(redaction, cost)
+            best = Relaxed(redaction, cost, threshold)
     return best
 
 
@@ -125,7 +134,19 @@ def best_split(
     right_weights: Floats,
     epsilon: float,
 ) -> tuple[Floats, Floats]:
-    """Redaction probabilities of both sides under the best split of epsilon found.
+    """Redaction probabilities of both sides under the best split of epsilon found."""
+    one, other = best_parts(left_influences, left_weights, right_influences, right_weights, epsilon)[:2]
+    return one.redaction, other.redaction
+
+
+def best_parts(
+    left_influences: Floats,
+    left_weights: Floats,
+    right_influences: Floats,
+    right_weights: Floats,
+    epsilon: float,
+) -> tuple[Relaxed, Relaxed, float]:
+    """Both sides under the best split of epsilon found, and the left side's share.
 
     The cost is piecewise smooth in the left side's share and jumps where a region changes, so the shares at which
     one does are tried next to a grid, and the best cells are refined.
@@ -142,8 +163,7 @@ def best_split(
         return one.cost + other.cost
 
     share = min(_shares(left_influences, right_influences, epsilon, cost), key=cost)
-    one, other = answer(share)
-    return one.redaction, other.redaction
+    return *answer(share), share
 
 
 _GRID, _JUMPS, _REFINED = 33, 48, 3
@@ -151,17 +171,15 @@ _GRID, _JUMPS, _REFINED = 33, 48, 3
 
 def _shares(left: Floats, right: Floats, epsilon: float, cost: Callable[[float], float]) -> list[float]:
     """Shares worth comparing: grid, places where a region changes, and local minima between them."""
-    from scipy.optimize import minimize_scalar
-
     jumps = (_largest(left, epsilon), epsilon - _largest(right, epsilon))
     shares = np.unique(np.concatenate((np.linspace(0, epsilon, _GRID), *jumps)))
     shares = shares[(shares >= 0) & (shares <= epsilon)]
     costs = np.array([cost(share) for share in shares.tolist()])
     found = [float(shares[i]) for i in np.argsort(costs)[:_REFINED]]
     for i in np.argsort(costs)[:_REFINED].tolist():
-        cells = [(shares[j], shares[j + 1]) for j in (i - 1, i) if 0 <= j < len(shares) - 1]
+        cells = [(float(shares[j]), float(shares[j + 1])) for j in (i - 1, i) if 0 <= j < len(shares) - 1]
         for low, high in cells:
-            found.append(float(minimize_scalar(cost, bounds=(low, high), method="bounded").x))
+            found.append(golden_minimum(cost, low, high, 1e-7 * epsilon))
     return found
 
 

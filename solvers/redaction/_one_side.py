@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privopt.problems._redaction_side import Floats, Reach, Walk
+from privopt.problems._redaction_side import Reach, Walk
 from privopt.solvers.redaction._sweep import GRID, Curve, Trace, curve_between, curves_from, trace
 
 # In a repeating chain the cost as a function of the last partial record falls, then rises.
@@ -100,13 +101,13 @@ def known_tail(walk: Walk, first: int) -> float:
     return rounds * float(ones.sum()) + float(ones[places].sum())
 
 
-def _pairs(curve: Curve, at: Floats, last: int) -> Iterator[_Bracket]:
+def _pairs(curve: Curve, at: NDArray[np.intp], last: int) -> Iterator[_Bracket]:
     for i in at.tolist():
         floor = float(min(curve.cost[i], curve.cost[i + 1]))
         yield _Bracket(floor, last, float(GRID[i]), float(GRID[i + 1]))
 
 
-def crossings(curve: Curve, state: float) -> Floats:
+def crossings(curve: Curve, state: float) -> NDArray[np.intp]:
     """Grid cells in which a curve passes a state."""
     above = curve.state >= state
     return np.flatnonzero(above[:-1] != above[1:])
@@ -114,17 +115,13 @@ def crossings(curve: Curve, state: float) -> Floats:
 
 def pin(walk: Walk, first: int, last: int, low: float, high: float, state: float) -> Trace:
     """The extremal through a state, with its parameter between two given ones."""
-    from scipy.optimize import brentq
+    from scipy.optimize import root_scalar
 
     def miss(t: float) -> float:
         return trace(walk, first, last, t).state - state
 
     at_low, at_high = miss(low), miss(high)
-    if at_low * at_high > 0:  # rounding at the very end of a cell
+    if at_low * at_high >= 0:  # on the edge of a cell, or just past it by rounding
         return trace(walk, first, last, low if abs(at_low) < abs(at_high) else high)
-    t = (
-        float(brentq(miss, low, high, xtol=1e-15, rtol=1e-15))
-        if at_low * at_high
-        else (low if at_low == 0 else high)
-    )
-    return trace(walk, first, last, t)
+    found = root_scalar(miss, bracket=(low, high), method="brentq", xtol=1e-15, rtol=1e-15)
+    return trace(walk, first, last, float(found.root))

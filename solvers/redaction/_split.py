@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from privopt.solvers.redaction._arms import Answer, Arm
+from privopt.solvers.redaction._golden import golden_minimum
 from privopt.solvers.redaction._one_side import Plan, crossings, pin
-from privopt.solvers.redaction._sweep import GRID, Curve, Trace, curve_between
+from privopt.solvers.redaction._sweep import GRID, Curve, Trace, curve_between, scale
 from privopt.solvers.redaction._tables import Table
 
 _COARSE = (1 - np.cos(np.linspace(0, np.pi, 65))) / 2
 _FINE = np.linspace(0, 1, 33)
+_OFF = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,16 @@ def _total(
     return costs[0] + costs[1]
 
 
+def _span(left: Arm, right: Arm, epsilon: float, pair: tuple[int, int]) -> tuple[float, float]:
+    """Shares at which neither side has more than it needs to release everything."""
+    low = max(0.0, epsilon - float(right.leaks[1][pair[1] - 1]))
+    return low, min(epsilon, float(left.leaks[1][pair[0] - 1]))
+
+
 def _minima(
     left: Arm, right: Arm, tables: tuple[Table, Table], epsilon: float, pair: tuple[int, int], branch: int
 ) -> Iterator[Split]:
-    low = max(0.0, epsilon - float(right.leaks[1][pair[1] - 1]))
-    high = min(epsilon, float(left.leaks[1][pair[0] - 1]))
+    low, high = _span(left, right, epsilon, pair)
     if low >= high:  # both may release everything: a window
         return
     jumps = (left.jumps(tables[0], pair[0]), epsilon - right.jumps(tables[1], pair[1]))
@@ -80,9 +87,12 @@ def _minima(
 
 def refine(left: Arm, right: Arm, epsilon: float, split: Split) -> Answer:
     """Solve both sides exactly at a share, then make their marginal costs equal."""
-    branches = (split.branch, split.branch)
-    plans = (_plan(left, split.firsts[0], split.share), _plan(right, split.firsts[1], epsilon - split.share))
-    answer = Answer(*plans, branches)
+    answer = _at(left, right, epsilon, split)
+    changing = max(arm.walk.length - arm.walk.period for arm in (left, right)) == 0
+    if changing and split.estimate < answer.cost - _OFF * max(scale(left.walk), scale(right.walk)):
+        split = _scan(left, right, epsilon, split)
+        answer = _at(left, right, epsilon, split)
+    plans, branches = (answer.left, answer.right), answer.branches
     if not (plans[0].probabilities and plans[1].probabilities):
         return answer
     follow = (_Follow(left, plans[0]), _Follow(right, plans[1]))
@@ -92,6 +102,24 @@ def refine(left: Arm, right: Arm, epsilon: float, split: Split) -> Answer:
     traces = (follow[0].at(share), follow[1].at(epsilon - share))
     better = Answer(follow[0].plan(traces[0]), follow[1].plan(traces[1]), branches)
     return better if better.cost <= answer.cost else answer
+
+
+def _at(left: Arm, right: Arm, epsilon: float, split: Split) -> Answer:
+    plans = (_plan(left, split.firsts[0], split.share), _plan(right, split.firsts[1], epsilon - split.share))
+    return Answer(*plans, (split.branch, split.branch))
+
+
+def _scan(left: Arm, right: Arm, epsilon: float, split: Split) -> Split:
+    """Look again over the whole range, exactly: weights that differ much make for steep curves and poor tables."""
+    low, high = _span(left, right, epsilon, split.firsts)
+    for _ in range(2):
+        shares = np.append(np.linspace(low, high, 25), split.share)
+        tried = [replace(split, share=float(share)) for share in np.sort(shares)]
+        costs = [_at(left, right, epsilon, one).cost for one in tried]
+        i = int(np.argmin(costs))
+        low, high = tried[max(i - 1, 0)].share, tried[min(i + 1, len(tried) - 1)].share
+        split = replace(tried[i], low=low, high=high)
+    return split
 
 
 def _plan(arm: Arm, first: int, budget: float) -> Plan:
@@ -130,7 +158,7 @@ class _Follow:
 
 
 def _balance(follow: tuple[_Follow, _Follow], epsilon: float, split: Split) -> float:
-    from scipy.optimize import brentq, minimize_scalar
+    from scipy.optimize import root_scalar
 
     def slope(share: float) -> float:
         return follow[0].slope(share) - follow[1].slope(epsilon - share)
@@ -139,9 +167,9 @@ def _balance(follow: tuple[_Follow, _Follow], epsilon: float, split: Split) -> f
         half = (split.high - split.low) * part
         low, high = max(split.low, split.share - half), min(split.high, split.share + half)
         if slope(low) < 0 < slope(high):
-            return float(brentq(slope, low, high, xtol=1e-13))
+            return float(root_scalar(slope, bracket=(low, high), method="brentq", xtol=1e-13).root)
 
     def total(share: float) -> float:
         return follow[0].at(share).cost + follow[1].at(epsilon - share).cost
 
-    return float(minimize_scalar(total, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).x)
+    return golden_minimum(total, low, high, 1e-9)

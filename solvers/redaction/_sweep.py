@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -32,7 +31,6 @@ GRID: Floats = np.concatenate(
 )
 COSTATE = 1e14
 _FLOOR = 1e-14
-Costate = TypeVar("Costate", float, Floats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +69,14 @@ def seed(walk: Walk, last: int, threshold: float, t: Floats) -> Curve:
     i = walk.index(last)
     w0, w1 = float(effective(walk)[i]), float(walk.weights[i, 1])
     probability = 10.0 ** np.minimum(t, 0)
-    costate = _last_costate(w0, scale(walk), np.maximum(t, 0)) / threshold
-    return Curve(threshold * probability, costate, w1 + w0 * probability)
+    unit, begin = scale(walk), _ramp(w0, scale(walk))
+    costate = unit * COSTATE ** ((begin + (1 - begin) * np.maximum(t, 0)) ** 3)
+    return Curve(threshold * probability, costate / threshold, w1 + w0 * probability)
 
 
-def _last_costate(w0: float, unit: float, t: Costate) -> Costate:
-    """From ``w0`` at t = 0 to COSTATE units at t = 1, logarithms being cubes: slow near one unit."""
-    begin = float(np.cbrt(np.log(w0 / unit) / np.log(COSTATE)))
-    return unit * COSTATE ** ((begin + (1 - begin) * t) ** 3)
+def _ramp(w0: float, unit: float) -> float:
+    """Where the last costate begins, as a cube root of the exponent of COSTATE: steps are finest near one unit."""
+    return float(np.cbrt(np.log(w0 / unit) / np.log(COSTATE)))
 
 
 def extend(walk: Walk, curve: Curve, first: int) -> Curve:
@@ -111,7 +109,8 @@ def trace(walk: Walk, first: int, last: int, t: float) -> Trace:
     i = walk.index(last)
     w0 = float(weights[i])
     q = 10.0 ** min(t, 0.0)
-    state, costate = threshold * q, _last_costate(w0, unit, max(t, 0.0)) / threshold
+    begin = _ramp(w0, unit)
+    state, costate = threshold * q, unit * COSTATE ** ((begin + (1 - begin) * max(t, 0.0)) ** 3) / threshold
     cost, found = float(walk.weights[i, 1]) + w0 * q, [q]
     for d in range(last - 1, first - 1, -1):
         j, i = i, walk.index(d)

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.problems._redaction_side import Floats, Walk
-from privopt.solvers.redaction._sweep import Curve, extend, inner_threshold, longer, scale, seed, stop_threshold
+from privopt.solvers.redaction._sweep import (
+    Curve,
+    extend,
+    inner_threshold,
+    longer,
+    scale,
+    seed,
+    stop_threshold,
+)
 
 # States pile up near 0 (about to release) and near 1 (nothing gained yet), hence logistic spacing.
 NODES: Floats = 1 / (

@@ -10,7 +10,6 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import RedactionMechanism
 from privopt.problems._redaction_bound import lower_cost
 from privopt.problems._redaction_dual import utility_bound
 from privopt.problems._redaction_sides import sides
@@ -49,6 +48,8 @@ class Optimal(Solver[Redaction]):
         """Refuse more than two states or several private records."""
         if problem.chain.k != 2:
             return f"it needs a chain of 2 states, this one has {problem.chain.k}"
+        if problem.form != "local":
+            return f"it optimises local mechanisms, this problem asks for form {problem.form!r}"
         if len(problem.private) > 1:
             return f"it protects one private record, this problem has {len(problem.private)}"
         return None
@@ -57,13 +58,13 @@ class Optimal(Solver[Redaction]):
         """Propose the optimum and a bound; half of the time at least is left for the bound."""
         (p,) = problem.private
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
-            return Proposal(RedactionMechanism(np.zeros((problem.length, 2)), problem.chain.states), 1.0, {})
+            return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
         left, right = sides(problem, p)
         stop = budget.remaining / 2
         found = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop))
         table = np.ones((problem.length, 2))
         table[:p], table[p + 1 :] = found[0][::-1], found[1]
-        mechanism = RedactionMechanism(np.clip(table, 0.0, 1.0), problem.chain.states)
+        mechanism = problem.answer(np.clip(table, 0.0, 1.0))
         stats = {k: v for k, v in asdict(found[2]).items() if k != "cost"}
         budget.progress(0.5, "mechanism found, bounding")
         if not self.bound or math.isinf(problem.epsilon):

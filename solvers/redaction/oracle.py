@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction import Redaction
 
 Floats = NDArray[np.float64]
@@ -45,6 +44,8 @@ class Oracle(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse beyond four records or eight free cells."""
+        if problem.form != "local":
+            return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
         cells = (problem.length - len(problem.private)) * problem.chain.k
         if problem.length > MAX_RECORDS or cells > MAX_CELLS:
             return f"it enumerates: at most {MAX_RECORDS} records and {MAX_CELLS} free probabilities, not {cells}"
@@ -62,14 +63,18 @@ class Oracle(Solver[Redaction]):
             shown = np.flatnonzero(support)
             if not len(shown) or space.value(1.0 - np.array(support)) <= best_value + 1e-12:
                 continue
-            for start in (np.full(len(shown), 0.5), *rng.random((self.starts - 1, len(shown)))):
+            for start in (
+                np.full(len(shown), 0.5),
+                np.full(len(shown), 0.95),
+                *rng.random((self.starts, len(shown))),
+            ):
                 if budget.remaining == 0:
                     break
                 runs += 1
                 free = space.maximise(shown, start)
                 if free is not None and space.value(free) > best_value:
                     best, best_value = space.table(free), space.value(free)
-        return Proposal(RedactionMechanism(best, problem.chain.states), stats={"runs": runs})
+        return Proposal(problem.answer(best), stats={"runs": runs})
 
 
 class _Space:
@@ -98,31 +103,56 @@ class _Space:
         full[self.open] = free.reshape(len(self.open), -1)
         return np.clip(full, 0.0, 1.0)
 
-    def slack(self, free: Floats, shown: NDArray[np.intp]) -> Floats:
-        """e^(epsilon) Pr(y | x') - Pr(y | x) for every private record, pair and output; all must be >= 0."""
+    def slack(self, free: Floats, shown: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """e^epsilon - ratio-like slacks of every private record, pair and output, with their Jacobian.
+
+        e^epsilon Pr(y | x') - Pr(y | x) >= 0 for every output y that the support allows, divided by what the
+        output would have with every shown cell at one half, so that rare outputs count as much.
+        """
         k, allowed = self.problem.chain.k, set(shown.tolist())
-        ratio = math.exp(min(self.problem.epsilon, 700.0))
-        rows: list[Floats] = []
+        values, slopes = [np.empty(0)], [np.empty((0, self.size))]
         for output in self.outputs:
             if any(v >= 0 and i * k + v not in allowed for i, v in enumerate(output)):
                 continue
-            joint = self.law.copy()
-            for i, v in enumerate(output):
-                letter = self.sequences[:, self.open[i]]
-                redacted = free[i * k + letter]
-                joint *= redacted if v < 0 else (1.0 - redacted) * (letter == v)
-            rows.extend(self._pairs(joint, ratio))
-        return np.array(rows)
+            half = np.ones(self.size)
+            half[shown] = 0.5
+            scale = self._joint(output, half).sum()
+            if scale > 0:
+                values.append(self._contrast(self._joint(output, free)) / scale)
+                slopes.append(self._jacobian(output, free) / scale)
+        return np.concatenate(values), np.concatenate(slopes)
 
-    def _pairs(self, joint: Floats, ratio: float) -> list[Floats]:
-        rows: list[Floats] = []
+    def _factors(self, output: tuple[int, ...], free: Floats) -> list[Floats]:
+        """Chance of each released or redacted cell of an output, for every sequence."""
+        found = []
+        for i, v in enumerate(output):
+            letter = self.sequences[:, self.open[i]]
+            redacted = free[i * self.problem.chain.k + letter]
+            found.append(redacted if v < 0 else (1.0 - redacted) * (letter == v))
+        return found
+
+    def _joint(self, output: tuple[int, ...], free: Floats) -> Floats:
+        return self.law * np.prod(self._factors(output, free), axis=0)
+
+    def _jacobian(self, output: tuple[int, ...], free: Floats) -> Floats:
+        factors, k = self._factors(output, free), self.problem.chain.k
+        columns = []
+        for i, v in enumerate(output):
+            others = self.law * np.prod([f for j, f in enumerate(factors) if j != i], axis=0)
+            letter = self.sequences[:, self.open[i]]
+            for state in range(k):
+                slope = (letter == state) * (1.0 if v < 0 else -1.0 if v == state else 0.0)
+                columns.append(self._contrast(others * slope))
+        return np.array(columns).T
+
+    def _contrast(self, joint: Floats) -> Floats:
+        """e^epsilon Pr(y | x') - Pr(y | x) for every private record and ordered pair; linear in the joint."""
+        ratio, rows = math.exp(min(self.problem.epsilon, 700.0)), []
         for p in self.problem.private:
             prior = np.bincount(self.sequences[:, p], weights=self.law)
             given = np.bincount(self.sequences[:, p], weights=joint)[prior > 0] / prior[prior > 0]
-            rows.extend(
-                ratio * given[y] - given[x] for x in range(len(given)) for y in range(len(given)) if x != y
-            )
-        return rows
+            rows += [ratio * b - a for x, a in enumerate(given) for y, b in enumerate(given) if x != y]
+        return np.array(rows)
 
     def maximise(self, shown: NDArray[np.intp], start: Floats) -> Floats | None:
         """A local maximum over the shown cells, or None where SLSQP finds no feasible point."""
@@ -134,23 +164,21 @@ class _Space:
             return free
 
         released = full(np.zeros(len(shown)))
-        if self.slack(released, shown).min(initial=0.0) >= -1e-15:
+        if self.slack(released, shown)[0].min(initial=0.0) >= -1e-15:
             return released  # nothing of this support beats showing it always
-
-        def loss(part: Floats) -> float:
-            return -self.value(full(part))
-
-        def slack_of(part: Floats) -> Floats:
-            return self.slack(full(part), shown)
-
         found = minimize(
-            loss,
+            lambda part: -self.value(full(part)),
             start,
+            jac=lambda part: self.gain[shown],
             method="SLSQP",
             bounds=Bounds(0.0, 1.0),
-            constraints=NonlinearConstraint(slack_of, 0.0, np.inf),
+            constraints=NonlinearConstraint(
+                lambda part: self.slack(full(part), shown)[0],
+                0.0,
+                np.inf,
+                jac=lambda part: self.slack(full(part), shown)[1][:, shown],
+            ),
             options={"maxiter": 300, "ftol": 1e-14},
         )
         free = full(found.x)
-        slack = self.slack(free, shown)
-        return free if slack.size == 0 or slack.min() >= -1e-10 else None
+        return free if self.slack(free, shown)[0].min(initial=0.0) >= -1e-9 else None

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._isotonic import best_split
 from privopt.solvers.redaction._reach import both_sides, influences, possible_values
@@ -51,7 +50,7 @@ class Relaxation(Solver[Redaction]):
         for i, p in enumerate(problem.private):
             table = np.maximum(table, _single(problem, p, law))
             budget.progress((i + 1) / len(problem.private), f"private record {p}")
-        return Proposal(RedactionMechanism(table, problem.chain.states))
+        return Proposal(problem.answer(table))
 
 
 def _single(problem: Redaction, private: int, law: Floats) -> Floats:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._reach import both_sides, possible_values, window_leakages
 
@@ -50,7 +49,7 @@ class Windows(Solver[Redaction]):
             left, right, pairs = best_window(problem, p, budget)
             table[p - left : p + right + 1] = 1.0
             tried += pairs
-        return Proposal(RedactionMechanism(table, problem.chain.states), stats={"pairs": tried})
+        return Proposal(problem.answer(table), stats={"pairs": tried})
 
 
 def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, int, int]:

@@ -1,0 +1,150 @@
+"""The relaxation's convex programmes through a conic back end, for comparison with the isotonic solution.
+
+Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
+Appendix A.
+
+The variables are the prefix sums U of ``u = -log q``: the budget constraints are then bounds on single variables and
+``u >= 0`` couples neighbours only, so the constraints have fewer than 3 m entries, where sums of u would need m^2 / 2.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems._redaction_side import Floats
+from privopt.problems.redaction import Redaction
+from privopt.solvers.redaction._isotonic import best_parts, with_regions
+from privopt.solvers.redaction._reach import both_sides, influences, possible_values
+
+Backend = Literal["ecos", "scs", "clarabel"]
+
+NEGLIGIBLE = 1e-9
+"""Share of epsilon below which an influence is not followed any farther."""
+
+
+class Conic(Solver[Redaction]):
+    """The relaxation with its regions and its split of the budget, solved by one conic back end.
+
+    What the back end returns is proposed as it is: it may miss the budget by its tolerance.
+    """
+
+    solves: ClassVar = Redaction
+    backend: ClassVar[Backend]
+
+    def guarantee(self, problem: Redaction) -> Guarantee:
+        """Feasible: nothing is bounded."""
+        return Guarantee.FEASIBLE
+
+    def cost(self, problem: Redaction) -> float:
+        """A process of its own, the import of CVXPY, the search for the split, and the programmes."""
+        size = min(problem.length, 5000) * problem.chain.k
+        return 1.5 + len(problem.private) * (0.1 + 4e-4 * size)
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the record-wise maximum over the private records."""
+        table = np.zeros((problem.length, problem.chain.k))
+        log = _Log(self.backend)
+        for p in problem.private:
+            table = np.maximum(table, _single(problem, p, log.solve))
+        return Proposal(problem.answer(table), stats=log.stats())
+
+
+@dataclass
+class _Log:
+    """Solves programmes and counts what that took."""
+
+    backend: Backend
+    programmes: int = 0
+    iterations: int = 0
+    statuses: set[str] = field(default_factory=set)
+
+    def solve(self, bounds: Floats, weights: Floats) -> Floats:
+        solved = _solve(bounds, weights, self.backend)
+        self.programmes += 1
+        self.iterations += solved.iterations
+        self.statuses.add(solved.status)
+        return solved.u
+
+    def stats(self) -> dict[str, float | int | str]:
+        status = ", ".join(sorted(self.statuses)) or "no programme"
+        return {"status": status, "programmes": self.programmes, "iterations": self.iterations}
+
+
+def _single(problem: Redaction, private: int, solve: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Redaction probabilities that protect one private record."""
+    law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
+    possible = possible_values(problem, private)
+    if len(possible) < 2 or math.isinf(problem.epsilon):
+        return np.zeros_like(law)
+    table = np.ones_like(law)
+    near = [
+        influences(steps, possible, NEGLIGIBLE * problem.epsilon).reshape(-1, problem.chain.k)
+        for steps in both_sides(problem, private)
+    ]
+    weights = [law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]]
+    *parts, share = best_parts(near[0], weights[0], near[1], weights[1], problem.epsilon)
+    shares = (share, problem.epsilon - share)
+    for i, view in enumerate((table[:private][::-1], table[private + 1 :])):
+        side = with_regions(near[i], weights[i], shares[i], parts[i].threshold, solve)
+        view[: len(side)] = side
+        # Beyond the records followed, release only if the last of them is released whole.
+        view[len(side) :] = 0.0 if len(side) and not side[-1].any() else 1.0
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """What a back end returned."""
+
+    u: Floats
+    status: str
+    iterations: int
+
+
+def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
+    """Minimise ``sum weights exp(-u)`` over ``u >= 0`` with every prefix sum of u at most its bound.
+
+    Parameters
+    ----------
+    bounds, weights
+        ``(m,)``, non-negative.
+    backend
+        Which conic solver. Its answer may exceed bounds by its tolerance, but no u is negative.
+    """
+    return _solve(bounds, weights, backend).u
+
+
+def _solve(bounds: Floats, weights: Floats, backend: Backend) -> _Solved:
+    import cvxpy as cp
+    from cvxpy.atoms.elementwise.exp import exp
+    from scipy import sparse
+
+    m = len(bounds)
+    prefix = cp.Variable(m)
+    u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
+    unit = float(weights.max()) or 1.0
+    programme = cp.Problem(cp.Minimize((weights / unit) @ exp(-u)), [u >= 0, prefix <= bounds])
+    with warnings.catch_warnings():
+        # An inaccurate answer says so in its status, which goes into the statistics.
+        warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+        _call(programme, backend)
+    if programme.solver_stats is None or u.value is None:
+        raise ArithmeticError(f"{backend} ended with status {programme.status!r} and no solution")
+    return _Solved(np.maximum(u.value, 0.0), str(programme.status), programme.solver_stats.num_iters or 0)
+
+
+def _call(programme: Any, backend: Backend) -> None:
+    """Solve with tolerances tight enough for six digits of the objective; CVXPY leaves ``solve`` untyped."""
+    if backend == "ecos":
+        programme.solve(solver="ECOS", abstol=1e-9, reltol=1e-9, feastol=1e-9, max_iters=300)
+    elif backend == "scs":
+        programme.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
+    else:
+        programme.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)

@@ -1,0 +1,117 @@
+"""An upper bound for small questions: the best mechanism that sees the whole sequence, by linear programming."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems._redaction_central import (
+    LARGEST,
+    MAX_CELLS,
+    MAX_MULTIPLIERS,
+    Whole,
+    check,
+    sizes,
+    whole,
+)
+from privopt.problems._redaction_side import Floats
+from privopt.problems.redaction import Redaction
+
+
+@register
+@dataclass(frozen=True)
+class CentralLp(Solver[Redaction]):
+    """Bounds what any redaction can reach by what a curator who sees all records could.
+
+    The programme maximises the utility over probabilities of (sequence, set of released records). Its
+    multipliers prove the bound; its mechanism is not local, so the one proposed redacts everything.
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", define
+    the utility and the privacy that it keeps.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "central-lp"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: Redaction) -> Guarantee:
+        """For comparison: the bound is checked, the mechanism proposed is no answer."""
+        return Guarantee.BASELINE
+
+    def cost(self, problem: Redaction) -> float:
+        """Linear in cells times constraints."""
+        size = sizes(problem)
+        return 0.02 if size is None else 0.02 + 1e-8 * size[0] * size[1]
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse what has too many sequences, sets of records or constraints."""
+        if sizes(problem) is None:
+            return (
+                f"it enumerates sequences and sets of records: at most {MAX_CELLS} pairs of them "
+                f"and {MAX_MULTIPLIERS} constraints"
+            )
+        return None
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose to redact everything, and the bound."""
+        space = whole(problem)
+        multipliers, stats = _multipliers(space, budget.remaining)
+        dual = {"kind": "central", "multipliers": multipliers.tolist()}
+        return Proposal(problem.safe(), check(problem, multipliers), dual, stats=stats)
+
+
+def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float | int | str]]:
+    """Those of the privacy constraints at the optimum; zeros, which bound too, if time runs out before."""
+    from scipy.optimize import linprog
+
+    if not space.pairs:
+        return np.empty(0), {"status": "nothing binds"}
+    sets = len(space.gain)
+    found = linprog(
+        -np.tile(space.gain, len(space.law)),
+        A_ub=_privacy(space),
+        b_ub=np.zeros(len(space.pairs) * space.count),
+        A_eq=_distributions(len(space.law), sets),
+        b_eq=space.law,
+        method="highs",
+        options={"time_limit": seconds},
+    )
+    stats: dict[str, float | int | str] = {
+        "status": str(found.message),
+        "iterations": int(found.nit),
+        "columns": len(space.law) * sets,
+    }
+    given = found.ineqlin.marginals
+    if given is None:
+        return np.zeros(len(space.pairs) * space.count), stats
+    return np.clip(-given, 0.0, LARGEST), stats
+
+
+def _privacy(space: Whole) -> Any:
+    """Sparse; rows by pair, then by output; columns by sequence, then by set."""
+    from scipy.sparse import coo_array
+
+    columns = np.arange(space.outputs.size).reshape(space.outputs.shape)
+    rows, places, values = [], [], []
+    for i, pair in enumerate(space.pairs):
+        for where, value in (
+            (pair.mine, space.shrink / pair.my_probability),
+            (pair.theirs, -1 / pair.their_probability),
+        ):
+            rows.append(i * space.count + space.outputs[where].ravel())
+            places.append(columns[where].ravel())
+            values.append(np.full(places[-1].size, value))
+    shape = (len(space.pairs) * space.count, space.outputs.size)
+    indices = (np.concatenate(rows), np.concatenate(places))
+    return coo_array((np.concatenate(values), indices), shape=shape).tocsr()
+
+
+def _distributions(sequences: int, sets: int) -> Any:
+    """Sparse; one row a sequence: the probabilities of all sets sum to that of the sequence."""
+    from scipy.sparse import coo_array
+
+    cells = np.arange(sequences * sets)
+    return coo_array((np.ones(cells.size), (cells // sets, cells)), shape=(sequences, cells.size)).tocsr()

@@ -1,0 +1,167 @@
+"""Sequential redaction of a binary chain: local searches over controls, for every way to share the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems._redaction_side import Floats, relabel
+from privopt.problems._redaction_sides import sides
+from privopt.problems.redaction import Redaction
+from privopt.solvers.redaction._arms import Answer, prepare
+from privopt.solvers.redaction._one_side import redact_all
+from privopt.solvers.redaction._two_sides import best_mechanism, spread
+from privopt.solvers.redaction._walk_away import SequentialArm
+
+Arms = tuple[SequentialArm, SequentialArm]
+_SHARES = 9
+_REFINEMENTS = 18
+
+
+@register
+@dataclass(frozen=True)
+class Sequential(Solver[Redaction]):
+    """Release one label early on each side and everything beyond the first release.
+
+    Given what is released first on a side, the records beyond it say nothing more of the private one, so
+    they are free. The constraints are those of local redaction (Massny et al., Section II); the cost of a
+    record is the chance that nothing up to it was released. The optimal local mechanism is the start.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "sequential"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: Redaction) -> Guarantee:
+        """Feasible: a local search."""
+        return Guarantee.FEASIBLE
+
+    def cost(self, problem: Redaction) -> float:
+        """Seconds, growing with the records that the private one still influences."""
+        return 1.0 + 0.05 * min(problem.length, 100)
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse local questions and chains of more than two states."""
+        if problem.form != "sequential":
+            return f"it makes sequential mechanisms, this problem asks for form {problem.form!r}"
+        if problem.chain.k != 2:
+            return f"it needs a chain of 2 states, this one has {problem.chain.k}"
+        return None
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the best table found, the optimal local one at worst."""
+        (p,) = problem.private
+        if np.count_nonzero(problem.chain.marginal(p)) < 2:
+            return Proposal(problem.answer(np.zeros((problem.length, 2))))
+        left, right = sides(problem, p)
+        walks = (relabel(left), relabel(right))
+        stop = budget.remaining / 2
+        local = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop))
+        near, _ = prepare(walks, problem.epsilon)
+        prior = problem.chain.marginal(p)
+        arms = tuple(
+            (SequentialArm(arm, prior), SequentialArm(arm.flipped(), prior[::-1])) for arm in near
+        )
+        best: Answer | None = None
+        for answer in _answers((arms[0], arms[1]), problem.epsilon, lambda: budget.remaining):
+            best = answer if best is None or answer.cost < best.cost else best
+            if budget.remaining <= 0:
+                break
+        tables = [_table(problem, local[0], local[1])]
+        if best is not None:
+            chosen = [w.flipped() if b else w for w, b in zip(walks, best.branches, strict=True)]
+            found = spread(chosen[0], best.left, left.length), spread(chosen[1], best.right, right.length)
+            tables.append(_table(problem, *found))
+        return Proposal(problem.answer(min(tables, key=lambda table: _hidden(problem, table))))
+
+
+def _table(problem: Redaction, left: Floats, right: Floats) -> Floats:
+    (p,) = problem.private
+    table = np.ones((problem.length, 2))
+    table[:p], table[p + 1 :] = left[::-1], right
+    return np.clip(table, 0.0, 1.0)
+
+
+def _hidden(problem: Redaction, table: Floats) -> float:
+    """Expected weight of hidden records."""
+    from privopt.measures.redaction import release_probabilities
+
+    shown = release_probabilities(problem.chain, table, problem.private[0])
+    return float((problem.record_weights * (1 - shown)).sum())
+
+
+def _answers(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], float]) -> Iterator[Answer]:
+    """One side only; different labels on the two sides; the same label with a searched split."""
+    everything = [redact_all(side[0].arm.walk) for side in arms]
+    for branch in (0, 1):
+        for side in (0, 1):
+            mine = arms[side][branch]
+            first = int(mine.arm.first(epsilon))
+            if first <= mine.arm.count:
+                plan = mine.best(first, epsilon, remaining)
+                plans = (plan, everything[1]) if side == 0 else (everything[0], plan)
+                yield Answer(*plans, (branch, branch))
+    for branch in (0, 1):
+        left, right, other = arms[0][branch], arms[1][branch], arms[1][1 - branch]
+        for dl in range(1, left.arm.count + 1):
+            rest = epsilon - left.arm.leaks[0][dl - 1]
+            if rest < 0 or remaining() <= 0:
+                continue
+            yield from _different(left, other, dl, float(rest), epsilon, branch, remaining)
+            dr = int(right.arm.first(rest))
+            if dr <= right.arm.count:
+                yield from _same(left, right, (dl, dr), epsilon, branch, remaining)
+
+
+def _different(
+    left: SequentialArm,
+    right: SequentialArm,
+    dl: int,
+    rest: float,
+    epsilon: float,
+    branch: int,
+    remaining: Callable[[], float],
+) -> Iterator[Answer]:
+    """Each side's first release fixes what the other may spend; only undominated pairs need a look."""
+    for dr in range(1, right.arm.count + 1):
+        budget = epsilon - float(right.arm.leaks[0][dr - 1])
+        if budget < 0 or remaining() <= 0:
+            continue
+        one, two = left.best(dl, budget, remaining), right.best(dr, rest, remaining)
+        yield Answer(one, two, (branch, 1 - branch))
+        if one.first == dl and not one.probabilities:
+            return  # a farther release on the right cannot lower the left any more
+
+
+def _same(
+    left: SequentialArm,
+    right: SequentialArm,
+    firsts: tuple[int, int],
+    epsilon: float,
+    branch: int,
+    remaining: Callable[[], float],
+) -> Iterator[Answer]:
+    """A grid over the split of the shared direction, then golden sections around its best point."""
+
+    def answer(share: float) -> Answer:
+        plans = left.best(firsts[0], share, remaining), right.best(firsts[1], epsilon - share, remaining)
+        return Answer(*plans, (branch, branch))
+
+    grid = np.linspace(0.0, epsilon, _SHARES)
+    found = [answer(float(share)) for share in grid]
+    i = int(np.argmin([a.cost for a in found]))
+    yield found[i]
+    low, high = float(grid[max(0, i - 1)]), float(grid[min(_SHARES - 1, i + 1)])
+    for _ in range(_REFINEMENTS):
+        if remaining() <= 0:
+            return
+        third = 0.381966 * (high - low)
+        one, two = answer(low + third), answer(high - third)
+        yield one
+        yield two
+        low, high = (low, high - third) if one.cost <= two.cost else (low + third, high)
