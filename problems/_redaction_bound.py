@@ -20,6 +20,8 @@ from privopt.problems._redaction_window import look_far
 Dual = dict[str, float]
 _SLACK = 1e-12
 _PARTS = 200_000
+_CELLS = 1 << 22  # of a matrix of costs in memory
+_SECONDS_A_ROW = 4e-3  # of the smallest tables, four of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +52,16 @@ def lower_cost(
     deadline
         Seconds left; the next refinement is not started when it would not fit.
     """
-    best, dual = 0.0, Dual(nodes=64, rows=2000, share=target_gap / 4)
+    rows = int(np.clip(deadline() / 2 / _SECONDS_A_ROW, 20, 2000))
+    best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
     previous, size = -np.inf, 128
     while True:
         before = deadline()
-        attempt = Dual(nodes=size, rows=2000, share=target_gap / 4)
-        bound = check(left, right, epsilon, attempt)
+        attempt = Dual(nodes=size, rows=rows, share=target_gap / 4)
+        try:
+            bound = check(left, right, epsilon, attempt, deadline)
+        except TimeoutError:
+            return best, dual
         if bound > best:
             best, dual = bound, attempt
         # Errors fall with the square of the size, so the last change tells what is left.
@@ -68,8 +74,20 @@ def lower_cost(
         previous, size = bound, 4 * size
 
 
-def check(left: Side, right: Side, epsilon: float, dual: Dual) -> float:
-    """The bound that tables of the given size prove."""
+def check(
+    left: Side,
+    right: Side,
+    epsilon: float,
+    dual: Dual,
+    deadline: Callable[[], float] = lambda: np.inf,
+) -> float:
+    """The bound that tables of the given size prove.
+
+    Raises
+    ------
+    TimeoutError
+        When no seconds are left by ``deadline`` before it is done.
+    """
     walks = (relabel(left), relabel(right))
     if epsilon == np.inf:
         return 0.0
@@ -78,20 +96,27 @@ def check(left: Side, right: Side, epsilon: float, dual: Dual) -> float:
     epsilon += _SLACK * max(1.0, epsilon)
     known, window = look_far(walks, epsilon)
     arms = tuple(
-        tuple(_arm(walk, near, dual, window.cost) for walk, near in ((w, k), (w.flipped(), k.flipped())))
+        tuple(
+            _arm(walk, near, dual, window.cost, deadline)
+            for walk, near in ((w, k), (w.flipped(), k.flipped()))
+        )
         for w, k in zip(walks, known, strict=True)
     )
     best = window.cost
     for side in (0, 1):
         best = min(best, *(walks[1 - side].total + _alone(arm, epsilon) for arm in arms[side]))
     for branch in (0, 1):
-        best = min(best, _different(arms[0][branch], arms[1][1 - branch], epsilon, best))
-    parts = [part for v in (0, 1) for part in _same(arms[0][v], arms[1][v], epsilon, best, dual["share"])]
-    return max(0.0, min([best, *parts]) * (1 - _SLACK))
+        best = min(best, _different(arms[0][branch], arms[1][1 - branch], epsilon, best, deadline))
+    for v in (0, 1):
+        for part in _same(arms[0][v], arms[1][v], epsilon, best, dual["share"]):
+            best = min(best, part)
+            if deadline() <= 0:
+                raise TimeoutError
+    return max(0.0, best * (1 - _SLACK))
 
 
-def _arm(walk: Walk, known: Reach, dual: Dual, cap: float) -> _Arm:
-    return _Arm(walk, known, lower_table(walk, int(dual["nodes"]), cap, int(dual["rows"])))
+def _arm(walk: Walk, known: Reach, dual: Dual, cap: float, deadline: Callable[[], float]) -> _Arm:
+    return _Arm(walk, known, lower_table(walk, int(dual["nodes"]), cap, int(dual["rows"]), deadline))
 
 
 def _alone(arm: _Arm, epsilon: float) -> float:
@@ -106,16 +131,28 @@ def _reachable(arm: _Arm, epsilon: float, limit: float) -> list[int]:
     return (np.flatnonzero(near) + 1).tolist()
 
 
-def _different(left: _Arm, right: _Arm, epsilon: float, limit: float) -> float:
-    """Each side is left what the other's first release does not spend."""
+def _different(left: _Arm, right: _Arm, epsilon: float, limit: float, deadline: Callable[[], float]) -> float:
+    """Each side is left what the other's first release does not spend; in blocks, to bound the memory."""
     lefts, rights = _reachable(left, epsilon, limit), _reachable(right, epsilon, limit)
     if not (lefts and rights):
         return limit
     after_left = epsilon - left.known.leaks[0][np.array(lefts) - 1]
     after_right = epsilon - right.known.leaks[0][np.array(rights) - 1]
-    first = np.array([left.cost(d, after_right) for d in lefts])
-    second = np.array([right.cost(d, after_left) for d in rights])
-    return float((first + second.T).min())
+    rows = max(1, _CELLS // len(rights))
+    for begin in range(0, len(lefts), rows):
+        first = _stack((left.cost(d, after_right) for d in lefts[begin : begin + rows]), deadline)
+        part = after_left[begin : begin + rows]
+        limit = min(limit, float((first + _stack((right.cost(d, part) for d in rights), deadline).T).min()))
+    return limit
+
+
+def _stack(rows: Iterator[Floats], deadline: Callable[[], float]) -> Floats:
+    found = []
+    for row in rows:
+        found.append(row)
+        if deadline() <= 0:
+            raise TimeoutError
+    return np.array(found)
 
 
 def _same(left: _Arm, right: _Arm, epsilon: float, limit: float, tolerance: float) -> Iterator[float]:

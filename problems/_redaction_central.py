@@ -63,16 +63,12 @@ class Whole:
 
     Parameters
     ----------
-    law
-        Probability of each possible sequence.
-    gain
-        Utility of releasing each set of records.
+    law, gain
+        Probability of each possible sequence, and utility of releasing each set of records.
     outputs
-        ``(sequences, sets)``: number of the output that shows.
-    count
-        How many outputs there are; each pair has as many multipliers.
+        ``(sequences, sets)``: number of the output that shows, below ``count``.
     pairs
-        For every private record, the ordered pairs of its possible values.
+        For every private record, the ordered pairs of its possible values; each has ``count`` multipliers.
     shrink
         ``exp(-epsilon)``, rounded down.
     """
@@ -83,6 +79,11 @@ class Whole:
     count: int
     pairs: tuple[Pair, ...]
     shrink: float
+
+    @property
+    def trivial(self) -> bool:
+        """Whether nothing is to be protected, or only values too rare to compute with."""
+        return min((pair.my_probability for pair in self.pairs), default=0.0) < RAREST
 
 
 def secrets(problem: Redaction) -> tuple[int, ...]:
@@ -118,23 +119,21 @@ def whole(problem: Redaction) -> Whole:
     # In base k + 1 an output has the digit k where a record is redacted.
     place = (k + 1) ** np.arange(len(free))
     outputs = k * place.sum() + ((sequences[:, free] - k) * place) @ sets.T
-    pairs = tuple(pair for p in hidden for pair in _pairs(sequences[:, p], law))
+    pairs = tuple(pair for p in hidden for pair in _pairs(problem.chain.marginal(p), sequences[:, p], law))
     shrink = math.exp(-problem.epsilon - _SLACK * max(1.0, problem.epsilon)) if pairs else 0.0
     return Whole(law, sets @ weights[free], outputs, (k + 1) ** len(free), pairs, shrink)
 
 
-def _pairs(values: NDArray[np.intp], law: Floats) -> list[Pair]:
-    places = [np.flatnonzero(values == v) for v in np.unique(values)]
+def _pairs(marginal: Floats, values: NDArray[np.intp], law: Floats) -> list[Pair]:
+    places = [np.flatnonzero(values == v) for v in np.flatnonzero(marginal)]
     given = [(where, math.fsum(law[where].tolist())) for where in places]
     return [Pair(a, b, pa, pb) for a, pa in given for b, pb in given if a is not b]
 
 
 def check(problem: Redaction, multipliers: Floats) -> float:
     """The bound on utility that multipliers prove, by pair and then by output, all in one row."""
-    if not secrets(problem):
-        return 1.0
     space = whole(problem)
-    if min(pair.my_probability for pair in space.pairs) < RAREST:
+    if space.trivial:
         return 1.0
     spent, earned = np.zeros(space.outputs.shape), np.zeros(space.outputs.shape)
     for pair, prices in zip(space.pairs, multipliers.reshape(len(space.pairs), -1), strict=True):

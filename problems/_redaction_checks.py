@@ -26,7 +26,9 @@ def length(chain: MarkovChain, given: object) -> int:
     if size < 1:
         raise InvalidProblem(f"length must be >= 1 record, got {size}")
     if size * chain.k > MAX_CELLS:
-        raise InvalidProblem(f"length {size} x {chain.k} states exceeds the {MAX_CELLS} cells that fit a mechanism")
+        raise InvalidProblem(
+            f"length {size} x {chain.k} states exceeds the {MAX_CELLS} cells that fit a mechanism"
+        )
     if chain.max_length is not None and size > chain.max_length:
         raise InvalidProblem(
             f"length {size} exceeds the {chain.max_length} records that the chain's steps give"

@@ -23,7 +23,9 @@ def sides(problem: Redaction, private: int) -> tuple[Side, Side]:
         weights = chain.marginal(0) / n
         steps = (chain.reversed(1) if lengths[0] else np.eye(2), chain.step(0) if lengths[1] else np.eye(2))
         pairs = zip(steps, lengths, strict=True)
-        left, right = (Side(np.broadcast_to(q, (m, 2, 2)), np.broadcast_to(weights, (m, 2))) for q, m in pairs)
+        left, right = (
+            Side(np.broadcast_to(q, (m, 2, 2)), np.broadcast_to(weights, (m, 2))) for q, m in pairs
+        )
         return left, right
     law = chain.marginals(n) * (problem.record_weights / problem.record_weights.sum())[:, None]
     before = [chain.reversed(t) for t in range(private, 0, -1)]

@@ -77,14 +77,18 @@ class LowerTable:
         return self.rows[walk.length - distance - rounds * walk.period]
 
 
-def lower_table(walk: Walk, size: int, cap: float, most: int) -> LowerTable:
-    """Rows for at most ``most`` distances, values cut at ``cap``."""
+def lower_table(
+    walk: Walk, size: int, cap: float, most: int, deadline: Callable[[], float] = lambda: np.inf
+) -> LowerTable:
+    """Rows for at most ``most`` distances, values cut at ``cap``; TimeoutError when no seconds are left."""
     by_rest = walk.period < walk.length or walk.length == 1
     farthest = walk.length if by_rest else min(walk.length, most)
     rows: list[Row] = []
     quiet = 0
     for distance in range(farthest, 0, -1):
         rows.append(_row(walk, distance, rows[-1] if rows else None, size, cap))
+        if deadline() <= 0:
+            raise TimeoutError
         before = rows[-1 - walk.period] if len(rows) > walk.period else None
         quiet = quiet + 1 if before is not None and _alike(before, rows[-1], 1e-11 * cap) else 0
         if by_rest and (quiet > walk.period or len(rows) >= most):

@@ -160,3 +160,23 @@ def test_public_values(
     assert evaluation.leakage == pytest.approx(expected, abs=1e-10)
     assert evaluation.utility == pytest.approx(useful, abs=1e-10)
     assert po.measures.redaction_leakage(chain, private, rows) == evaluation.leakage
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_that_are_skipped_change_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    alpha, beta = rng.uniform(0.01, 0.6, 2)
+    length = int(rng.integers(50, 300))
+    private = int(rng.integers(length))
+    table, t = np.ones((length, 2)), 0
+    while t < length:
+        row, run = rng.random(2), int(rng.integers(1, 120))
+        row[rng.random(2) < 0.3] = 1.0
+        table[t : t + run] = row
+        t += run
+    table[private] = 1.0
+    chain = po.MarkovChain.normalised([[1 - alpha, alpha], [beta, 1 - beta]])
+    problem = po.Redaction(chain, length, private, 1.0)
+    mechanism = po.RedactionMechanism(table).quantised()
+    lo, hi = problem.certify(mechanism).leakage
+    assert lo * (1 - 1e-12) <= problem.evaluate(mechanism).leakage <= hi * (1 + 1e-12)

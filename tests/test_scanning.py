@@ -77,9 +77,9 @@ def test_contract_tests_run_a_new_file(plugins: dict[str, str]) -> None:
 
 def test_benchmarks_run_a_new_file(plugins: dict[str, str], tmp_path: Path) -> None:
     code = (
-        "from privopt.benchmarks.runner import tasks;"
-        "from privopt.benchmarks._suites import suite;"
-        "print(sorted({t.solver for t in tasks(suite('quick'))}))"
+        "from privopt.benchmarks.runner import tasks_of;"
+        "from privopt.benchmarks._suites import find_suite;"
+        "print(sorted({t.solver for t in tasks_of(find_suite('quick'))}))"
     )
     assert "'hermit'" in run(["-c", code], plugins)
 

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+RESTING = 4e-16
+"""Relative change by a step below which a state counts as a fixed point."""
+
 
 @dataclass(frozen=True)
 class Directional:
@@ -30,8 +33,8 @@ class Directional:
     value: NDArray[np.int64]
 
 
-def directional_leakage(steps: Iterable[Floats], redaction: Floats) -> Directional:
-    """Directional leakages of one side, O(m k^3).
+def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bool = False) -> Directional:
+    """Directional leakages of one side, O(m k^3), or as many steps as can still tell more.
 
     Parameters
     ----------
@@ -40,30 +43,102 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats) -> Direction
         before.
     redaction : array (m, k)
         Redaction probabilities by distance (row d-1 for distance d) and value.
+    repeated : bool
+        Whether all steps are equal; runs in which everything is redacted are then one matrix power.
     """
     k = redaction.shape[1]
     found = Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
-    # Rows of the differences A[x] - A[x'], carried beside A so that ratios near 1 keep their digits.
-    table, gap = np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :]
-    total = np.zeros((k, k))  # sums of the rows of gap: exactly 0 until a partial redaction
-    distance = 0
-    for step, r in zip(steps, redaction, strict=False):
+    state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+    events = np.asarray((redaction < 1).any(axis=1))
+    runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
+    alike = _alike_runs(redaction) if repeated else runs
+    source, distance = iter(steps), 0
+    start: _State | None = None
+    step = next(source, None)
+    while step is not None and distance < len(redaction):
+        if runs[distance] > 1:
+            state, distance = state.plain(step, int(runs[distance])), distance + int(runs[distance])
+            continue
+        state, r = state.plain(step, 1), redaction[distance]
         distance += 1
-        table, gap = table @ step, _advance(gap, total, step)
         for v in np.flatnonzero(r < 1):
-            _record(found, _log_ratios(table[:, v], gap[:, :, v]), distance, int(v))
-        if not r.any():
+            _record(found, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
+        if not r.any() or (events[distance - 1] and state.tells_no_more(found)):
             return found
+        before, state = start, state.redacted(r)
+        start = state
+        if not repeated:
+            step = next(source, None)
+        elif before is not None and state.rests(before):
+            # Equal steps and equal redactions from a fixed point show the same ratios again and again.
+            distance += int(alike[distance - 1])
+    if distance:
+        _record(found, _log_ratios(state.table.sum(axis=1), state.total), distance, -1)
+    return found
+
+
+@dataclass(frozen=True)
+class _State:
+    """A up to scale, the differences gap[x, x'] = A[x] - A[x'] with all their digits, and their row sums.
+
+    The sums stay exactly 0 until a partial redaction.
+    """
+
+    table: Floats
+    gap: Floats
+    total: Floats
+
+    def plain(self, step: Floats, count: int) -> _State:
+        """After some equal steps without any release.
+
+        Rows of differences compose: those of Q^(a+b) are those of Q^a, without the last column, times
+        those of Q^b, because each row of differences sums to 0.
+        """
+        power, apart = step, step[:-1] - step[-1]
+        table, gap = self.table, self.gap
+        while True:
+            if count & 1:
+                table, gap = table @ power, self.total[:, :, None] * power[-1] + gap[:, :, :-1] @ apart
+            count >>= 1
+            if not count:
+                return _State(table, gap, self.total)
+            power, apart = power @ power, apart[:, :-1] @ apart
+
+    def redacted(self, r: Floats) -> _State:
+        """After a redaction of the current record with probabilities r, rescaled."""
+        table, gap, total = self.table, self.gap, self.total
         if (r < 1).any():
             table, gap = table * r, gap * r
             total = gap.sum(axis=2)
-        scale = table.max()
-        if scale == 0:
-            return found
-        table, gap, total = table / scale, gap / scale, total / scale
-    if distance:
-        _record(found, _log_ratios(table.sum(axis=1), total), distance, -1)
-    return found
+        scale = table.max() or 1.0
+        return _State(table / scale, gap / scale, total / scale)
+
+    def rests(self, before: _State) -> bool:
+        """Whether the state is that of one record before, to the last digits."""
+        return all(
+            np.allclose(now, then, rtol=RESTING, atol=0.0)
+            for now, then in ((self.table, before.table), (self.gap, before.gap))
+        )
+
+    def tells_no_more(self, found: Directional) -> bool:
+        """Whether no later output can raise a ratio: each mixes the columns of A, so it is at most their largest."""
+        k = len(self.table)
+        most = np.max([_log_ratios(self.table[:, v], self.gap[:, :, v]) for v in range(k)], axis=0)
+        return bool((most <= found.largest).all())
+
+
+def _alike_runs(redaction: Floats) -> NDArray[np.int64]:
+    """For each record, how many right after it are redacted like it."""
+    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
+    index = np.arange(len(redaction))
+    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+
+
+def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each record, how many from it on are always redacted."""
+    places = np.append(np.flatnonzero(events), len(events))
+    index = np.arange(len(events))
+    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
 
 
 def first_release_ratios(steps: Iterable[Floats]) -> Iterator[Floats]:
@@ -72,19 +147,13 @@ def first_release_ratios(steps: Iterable[Floats]) -> Iterator[Floats]:
     This is what a first release of value v at that distance shows when all nearer records are always
     redacted; -inf where x forbids v, inf where x' alone does.
     """
-    table: Floats | None = None
+    state: _State | None = None
     for step in steps:
-        if table is None:
-            k = len(step)
-            table, gap = np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :]
-        table, gap = table @ step, _advance(gap, np.zeros((k, k)), step)
-        yield np.stack([_log_ratios(table[:, v], gap[:, :, v]) for v in range(k)])
-
-
-def _advance(gap: Floats, total: Floats, step: Floats) -> Floats:
-    """Gap @ step, written with differences of the rows of the step to spare their digits."""
-    moved: Floats = total[:, :, None] * step[-1] + gap[:, :, :-1] @ (step[:-1] - step[-1])
-    return moved
+        k = len(step)
+        if state is None:
+            state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+        state = state.plain(step, 1)
+        yield np.stack([_log_ratios(state.table[:, v], state.gap[:, :, v]) for v in range(k)])
 
 
 def _log_ratios(column: Floats, difference: Floats) -> Floats:

@@ -79,8 +79,10 @@ def read_redaction(chain: MarkovChain, private: int, table: NDArray[np.float64])
         v = int(possible[np.flatnonzero(shown)[0]])
         other = int(next(x for x in possible if x != v))
         return RedactionReading(np.inf, (v, other), (0, v), (0, v))
-    left = directional_leakage(left_steps(chain, private), table[:private][::-1])
-    right = directional_leakage(right_steps(chain, private, len(table)), table[private + 1 :])
+    left = directional_leakage(left_steps(chain, private), table[:private][::-1], chain.stationary)
+    right = directional_leakage(
+        right_steps(chain, private, len(table)), table[private + 1 :], chain.homogeneous
+    )
     return _worst(left, right, possible)
 
 

@@ -1,7 +1,6 @@
 """The relaxation's convex programmes through a conic back end, for comparison with the isotonic solution.
 
-Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
-Appendix A.
+Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B.
 
 The variables are the prefix sums U of ``u = -log q``: the budget constraints are then bounds on single variables and
 ``u >= 0`` couples neighbours only, so the constraints have fewer than 3 m entries, where sums of u would need m^2 / 2.
@@ -11,7 +10,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -20,13 +18,11 @@ import numpy as np
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
-from privopt.solvers.redaction._isotonic import best_parts, with_regions
+from privopt.solvers.redaction._isotonic import Programme, best_parts, with_regions
 from privopt.solvers.redaction._reach import both_sides, influences, possible_values
+from privopt.solvers.redaction.relaxation import NEGLIGIBLE, Relaxation
 
 Backend = Literal["ecos", "scs", "clarabel"]
-
-NEGLIGIBLE = 1e-9
-"""Share of epsilon below which an influence is not followed any farther."""
 
 
 class Conic(Solver[Redaction]):
@@ -43,9 +39,8 @@ class Conic(Solver[Redaction]):
         return Guarantee.FEASIBLE
 
     def cost(self, problem: Redaction) -> float:
-        """A process of its own, the import of CVXPY, the search for the split, and the programmes."""
-        size = min(problem.length, 5000) * problem.chain.k
-        return 1.5 + len(problem.private) * (0.1 + 4e-4 * size)
+        """What the relaxation costs, a process of its own with CVXPY, and the programmes."""
+        return 1.5 + Relaxation().cost(problem) + 2e-4 * len(problem.private) * min(problem.length, 50_000)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
@@ -77,7 +72,7 @@ class _Log:
         return {"status": status, "programmes": self.programmes, "iterations": self.iterations}
 
 
-def _single(problem: Redaction, private: int, solve: Callable[[Floats, Floats], Floats]) -> Floats:
+def _single(problem: Redaction, private: int, solve: Programme) -> Floats:
     """Redaction probabilities that protect one private record."""
     law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
     possible = possible_values(problem, private)
@@ -88,7 +83,7 @@ def _single(problem: Redaction, private: int, solve: Callable[[Floats, Floats], 
         influences(steps, possible, NEGLIGIBLE * problem.epsilon).reshape(-1, problem.chain.k)
         for steps in both_sides(problem, private)
     ]
-    weights = [law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]]
+    weights = law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]
     *parts, share = best_parts(near[0], weights[0], near[1], weights[1], problem.epsilon)
     shares = (share, problem.epsilon - share)
     for i, view in enumerate((table[:private][::-1], table[private + 1 :])):
@@ -116,7 +111,7 @@ def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
     bounds, weights
         ``(m,)``, non-negative.
     backend
-        Which conic solver. Its answer may exceed bounds by its tolerance, but no u is negative.
+        Its answer may exceed bounds by its tolerance, but no u is negative.
     """
     return _solve(bounds, weights, backend).u
 
@@ -126,18 +121,22 @@ def _solve(bounds: Floats, weights: Floats, backend: Backend) -> _Solved:
     from cvxpy.atoms.elementwise.exp import exp
     from scipy import sparse
 
-    m = len(bounds)
+    m, weighty = len(bounds), np.flatnonzero(weights)
+    if not len(weighty):
+        return _Solved(np.zeros(m), "weightless", 0)
     prefix = cp.Variable(m)
     u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
-    unit = float(weights.max()) or 1.0
-    programme = cp.Problem(cp.Minimize((weights / unit) @ exp(-u)), [u >= 0, prefix <= bounds])
+    # Weights in the exponent: as factors, small ones among large ones stop a first-order method from converging.
+    logs = np.log(weights[weighty] / weights.max())
+    programme = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
     with warnings.catch_warnings():
         # An inaccurate answer says so in its status, which goes into the statistics.
         warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
         _call(programme, backend)
-    if programme.solver_stats is None or u.value is None:
-        raise ArithmeticError(f"{backend} ended with status {programme.status!r} and no solution")
-    return _Solved(np.maximum(u.value, 0.0), str(programme.status), programme.solver_stats.num_iters or 0)
+    status, stats = str(programme.status), programme.solver_stats
+    if stats is None or u.value is None:
+        raise ArithmeticError(f"{backend} ended with status {status!r} and no solution")
+    return _Solved(np.maximum(u.value, 0.0), status, stats.num_iters or 0)
 
 
 def _call(programme: Any, backend: Backend) -> None:

@@ -40,9 +40,7 @@ class Arm:
     possible: NDArray[np.intp]
 
     @classmethod
-    def of(
-        cls, steps: Iterable[Floats], told: Floats, weights: Floats, possible: NDArray[np.intp]
-    ) -> Arm:
+    def of(cls, steps: Iterable[Floats], told: Floats, weights: Floats, possible: NDArray[np.intp]) -> Arm:
         """An arm that ends with the rows of ``told``."""
         kept = list(itertools.islice(steps, len(told)))
         return cls(kept, told, weights[: len(told)], float(weights[len(told) :].sum()), possible)

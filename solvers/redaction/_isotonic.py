@@ -117,13 +117,15 @@ def best_side(influences: Floats, weights: Floats, budget: float) -> Relaxed:
     """
     best = Relaxed(np.ones_like(weights), float(weights.sum()))
     thresholds = np.unique(influences[influences <= budget])
+    worse = 0
     for threshold in thresholds[::-1].tolist():
-        if weights[influences > threshold].sum() >= best.cost:
+        if worse >= _PATIENCE or weights[influences > threshold].sum() >= best.cost:
             break
+        worse += 1
         redaction = with_regions(influences, weights, budget, threshold, pooled)
         cost = float((weights * redaction).sum())
         if cost < best.cost:
-            best = Relaxed(redaction, cost, threshold)
+            best, worse = Relaxed(redaction, cost, threshold), 0
     return best
 
 
@@ -133,9 +135,12 @@ def best_split(
     right_influences: Floats,
     right_weights: Floats,
     epsilon: float,
+    remaining: Callable[[], float] = lambda: np.inf,
 ) -> tuple[Floats, Floats]:
-    """Redaction probabilities of both sides under the best split of epsilon found."""
-    one, other = best_parts(left_influences, left_weights, right_influences, right_weights, epsilon)[:2]
+    """Redaction probabilities of both sides under the best split of epsilon found while seconds remain."""
+    one, other, _ = best_parts(
+        left_influences, left_weights, right_influences, right_weights, epsilon, remaining
+    )
     return one.redaction, other.redaction
 
 
@@ -145,6 +150,7 @@ def best_parts(
     right_influences: Floats,
     right_weights: Floats,
     epsilon: float,
+    remaining: Callable[[], float] = lambda: np.inf,
 ) -> tuple[Relaxed, Relaxed, float]:
     """Both sides under the best split of epsilon found, and the left side's share.
 
@@ -159,6 +165,8 @@ def best_parts(
         )
 
     def cost(share: float) -> float:
+        if remaining() <= 0:
+            return np.inf
         one, other = answer(share)
         return one.cost + other.cost
 
@@ -167,6 +175,7 @@ def best_parts(
 
 
 _GRID, _JUMPS, _REFINED = 33, 48, 3
+_PATIENCE = 12  # thresholds tried in a row that brought nothing
 
 
 def _shares(left: Floats, right: Floats, epsilon: float, cost: Callable[[float], float]) -> list[float]:

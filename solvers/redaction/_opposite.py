@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from privopt.problems._redaction_side import Floats
 from privopt.solvers.redaction._arms import Answer, Arm
 from privopt.solvers.redaction._tables import Table
 
 _KEPT = 3
+_CELLS = 1 << 22  # of a matrix of costs in memory
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,15 @@ class Pair:
 
 
 def pairs(
-    left: Arm, right: Arm, tables: tuple[Table, Table], epsilon: float, limit: float, branch: int
+    left: Arm,
+    right: Arm,
+    tables: tuple[Table, Table],
+    epsilon: float,
+    limit: float,
+    branch: int,
+    deadline: Callable[[], float],
 ) -> Iterator[Pair]:
-    """For every left distance the best right ones.
+    """For every left distance the best right ones, in blocks, to bound the memory, until time is up.
 
     The left arm's first release leaves the right arm ``epsilon - leak`` of the direction it controls, and the
     other way round.
@@ -33,12 +42,28 @@ def pairs(
     after_left, after_right = epsilon - left.leaks[0], epsilon - right.leaks[0]
     lefts = np.flatnonzero((after_left >= 0) & (left.known.spent[:-1] < limit)) + 1
     rights = np.flatnonzero((after_right >= 0) & (right.known.spent[:-1] < limit)) + 1
-    spent = left.known.spent[lefts - 1][:, None] + right.known.spent[rights - 1]
-    if not (spent < limit).any():
+    if not len(lefts) or not len(rights):
         return
-    cost = np.array([left.cost(tables[0], d, after_right[rights - 1]) for d in lefts.tolist()])
-    cost += np.array([right.cost(tables[1], d, after_left[lefts - 1]) for d in rights.tolist()]).T
-    cost[spent >= limit] = np.inf
+    rows = max(1, _CELLS // len(rights))
+    for begin in range(0, len(lefts), rows):
+        block = lefts[begin : begin + rows]
+        spent = left.known.spent[block - 1][:, None] + right.known.spent[rights - 1]
+        if not (spent < limit).any():
+            return
+        cost = np.full(spent.shape, np.inf)
+        for i, d in enumerate(block.tolist()):
+            cost[i] = left.cost(tables[0], d, after_right[rights - 1])
+            if deadline() <= 0:
+                return
+        for j, d in enumerate(rights.tolist()):
+            cost[:, j] += right.cost(tables[1], d, after_left[block - 1])
+            if deadline() <= 0:
+                return
+        cost[spent >= limit] = np.inf
+        yield from _cheapest(cost, block, rights, branch)
+
+
+def _cheapest(cost: Floats, lefts: NDArray[np.intp], rights: NDArray[np.intp], branch: int) -> Iterator[Pair]:
     for i, row in enumerate(cost):
         for j in np.argsort(row)[:_KEPT].tolist():
             if np.isfinite(row[j]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,13 @@ def window_leakages(steps: Iterable[Floats], possible: NDArray[np.intp]) -> Iter
         yield ratios.max(axis=0)[np.ix_(possible, possible)]
 
 
-def influences(steps: Iterable[Floats], possible: NDArray[np.intp], negligible: float) -> Floats:
-    """Max-influence of each released value by distance, shape (m, k), until all are negligible.
+def influences(
+    steps: Iterable[Floats],
+    possible: NDArray[np.intp],
+    negligible: float,
+    remaining: Callable[[], float] = lambda: np.inf,
+) -> Floats:
+    """Max-influence of each released value by distance, shape (m, k), until all are negligible or time is up.
 
     The influence of value v at distance d is the largest |log Pr(X_d = v | x) / Pr(X_d = v | x')| over
     possible private values x, x'. A value that cannot occur has influence 0.
@@ -41,6 +46,6 @@ def influences(steps: Iterable[Floats], possible: NDArray[np.intp], negligible: 
     for ratios in first_release_ratios(steps):
         inner = ratios[:, possible][:, :, possible]
         rows.append(np.maximum(inner.max(axis=(1, 2)), 0.0))
-        if rows[-1].max() <= negligible:
+        if rows[-1].max() <= negligible or remaining() <= 0:
             break
     return np.array(rows) if rows else np.empty((0, 0))

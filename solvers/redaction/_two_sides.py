@@ -128,7 +128,7 @@ def _ranked(
         different = (tables[0][branch], tables[1][1 - branch])
         found += _in_time(splits(arms[0][branch], arms[1][branch], same, epsilon, limit, branch), deadline)
         found += _in_time(
-            pairs(arms[0][branch], arms[1][1 - branch], different, epsilon, limit, branch), deadline
+            pairs(arms[0][branch], arms[1][1 - branch], different, epsilon, limit, branch, deadline), deadline
         )
     complete = deadline() > 0 and all(table.complete for side in tables for table in side)
     return sorted(found, key=lambda candidate: candidate.estimate), complete

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.problems._redaction_side import Floats
+from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.redaction._arms import Arm
 from privopt.solvers.redaction._one_side import Plan
 
@@ -62,7 +63,9 @@ class _Controls:
         known = side.arm.known
         i = first - 1
         plain = (
-            np.array([[1 - known.cross[i - 1], known.cross[i - 1]], [known.back[i - 1], 1 - known.back[i - 1]]])
+            np.array(
+                [[1 - known.cross[i - 1], known.cross[i - 1]], [known.back[i - 1], 1 - known.back[i - 1]]]
+            )
             if i
             else np.eye(2)
         )
@@ -107,25 +110,15 @@ class _Controls:
         return self._search(padded)
 
     def _search(self, start: Floats) -> tuple[Plan | None, Floats]:
-        from scipy.optimize import Bounds, NonlinearConstraint, minimize
+        def cost(q: Floats) -> tuple[float, Floats]:
+            return self.sweep(q)[:2]
 
-        def slack(q: Floats) -> float:
-            return self.budget - self.sweep(q)[2]
+        def slack(q: Floats) -> tuple[Floats, Floats]:
+            _, _, level, slope = self.sweep(q)
+            return np.array([self.budget - level]), -slope[None]
 
-        def slack_gradient(q: Floats) -> Floats:
-            return -self.sweep(q)[3]
-
-        found = minimize(
-            lambda q: self.sweep(q)[0],
-            start,
-            jac=lambda q: self.sweep(q)[1],
-            method="SLSQP",
-            bounds=Bounds(1e-9, 1.0),
-            constraints=NonlinearConstraint(slack, 0.0, np.inf, jac=slack_gradient),
-            options={"maxiter": 200, "ftol": 1e-13},
-        )
-        q = np.clip(np.asarray(found.x), 1e-9, 1.0)
-        cost, _, level, _ = self.sweep(q)
+        q = minimise(cost, slack, start, 1e-9, 1.0)
+        total, _, level, _ = self.sweep(q)
         if level > self.budget + 1e-9:
             return None, start
-        return Plan(cost, self.first, tuple(q.tolist())), q
+        return Plan(total, self.first, tuple(q.tolist())), q

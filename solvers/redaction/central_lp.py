@@ -67,16 +67,17 @@ def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float 
     """Those of the privacy constraints at the optimum; zeros, which bound too, if time runs out before."""
     from scipy.optimize import linprog
 
-    if not space.pairs:
-        return np.empty(0), {"status": "nothing binds"}
+    zeros = np.zeros(len(space.pairs) * space.count)
+    if space.trivial:
+        return zeros, {"status": "no programme"}
     sets = len(space.gain)
     found = linprog(
         -np.tile(space.gain, len(space.law)),
         A_ub=_privacy(space),
-        b_ub=np.zeros(len(space.pairs) * space.count),
+        b_ub=zeros,
         A_eq=_distributions(len(space.law), sets),
         b_eq=space.law,
-        method="highs",
+        method="highs-ipm",
         options={"time_limit": seconds},
     )
     stats: dict[str, float | int | str] = {
@@ -86,7 +87,7 @@ def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float 
     }
     given = found.ineqlin.marginals
     if given is None:
-        return np.zeros(len(space.pairs) * space.count), stats
+        return zeros, stats
     return np.clip(-given, 0.0, LARGEST), stats
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
@@ -64,7 +65,10 @@ class ConstantClosedForm(Solver[Redaction]):
         table[p] = 1.0
         share = self.share if 0 < p < problem.length - 1 else float(p > 0)
         views, stats = (table[:p][::-1], table[p + 1 :]), dict[str, float]()
-        parts = (share * problem.epsilon if share else 0.0, (1 - share) * problem.epsilon if share < 1 else 0.0)
+        parts = (
+            share * problem.epsilon if share else 0.0,
+            (1 - share) * problem.epsilon if share < 1 else 0.0,
+        )
         for name, steps, view, part in zip(
             ("q_left", "q_right"), both_sides(problem, p), views, parts, strict=True
         ):
@@ -90,7 +94,7 @@ def closed_form(told: Floats, budget: float) -> float:
     return float(np.exp(-exponents.min()))
 
 
-def fill(released: Floats, constant: float) -> Floats:
+def fill(released: NDArray[np.bool_], constant: float) -> Floats:
     """Redaction probabilities by distance: 0 from the first record released whole on."""
     rows = np.where(released, constant, 1.0)
     whole = released.all(axis=1)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
+from privopt.solvers.common.slsqp import minimise
 
 Floats = NDArray[np.float64]
 MAX_RECORDS = 4
@@ -59,10 +60,11 @@ class Oracle(Solver[Redaction]):
         supports = sorted(
             itertools.product((0, 1), repeat=space.size), key=lambda s: -space.value(1.0 - np.array(s))
         )
-        for support in supports:
-            shown = np.flatnonzero(support)
-            if not len(shown) or space.value(1.0 - np.array(support)) <= best_value + 1e-12:
+        for cells in supports:
+            shown = np.flatnonzero(cells)
+            if not len(shown) or space.value(1.0 - np.array(cells)) <= best_value + 1e-12:
                 continue
+            support = space.support(shown)
             for start in (
                 np.full(len(shown), 0.5),
                 np.full(len(shown), 0.95),
@@ -71,27 +73,36 @@ class Oracle(Solver[Redaction]):
                 if budget.remaining == 0:
                     break
                 runs += 1
-                free = space.maximise(shown, start)
+                free = support.maximise(start)
                 if free is not None and space.value(free) > best_value:
                     best, best_value = space.table(free), space.value(free)
         return Proposal(problem.answer(best), stats={"runs": runs})
 
 
 class _Space:
-    """Redaction probabilities of the records that are not private, as one vector."""
+    """Redaction probabilities of the records that are not private, as one vector of (record, value) cells."""
 
     def __init__(self, problem: Redaction) -> None:
-        self.problem, k, n = problem, problem.chain.k, problem.length
+        self.problem, self.k, n = problem, problem.chain.k, problem.length
         self.open = [t for t in range(n) if t not in problem.private]
-        self.size = len(self.open) * k
+        self.size = len(self.open) * self.k
         marginals = problem.chain.marginals(n) * problem.record_weights[:, None]
         self.gain = marginals[self.open].ravel() / problem.record_weights.sum()
-        self.sequences = np.array(list(itertools.product(range(k), repeat=n)))
-        law = problem.chain.marginal(0)[self.sequences[:, 0]]
+        sequences = np.array(list(itertools.product(range(self.k), repeat=n)))
+        law = problem.chain.marginal(0)[sequences[:, 0]]
         for t in range(n - 1):
-            law = law * problem.chain.step(t)[self.sequences[:, t], self.sequences[:, t + 1]]
-        self.law = law
-        self.outputs = list(itertools.product(range(-1, k), repeat=len(self.open)))
+            law = law * problem.chain.step(t)[sequences[:, t], sequences[:, t + 1]]
+        self.law, self.letters = law, sequences[:, self.open].T
+        self.outputs = np.array(list(itertools.product(range(-1, self.k), repeat=len(self.open))))
+        self.contrasts = np.concatenate([self._contrasts(sequences[:, p]) for p in problem.private])
+
+    def _contrasts(self, value: NDArray[np.int64]) -> Floats:
+        """Rows that turn Pr(sequence, y) into e^epsilon Pr(y | x') - Pr(y | x), one an ordered pair."""
+        ratio = math.exp(min(self.problem.epsilon, 700.0))
+        prior = np.bincount(value, weights=self.law, minlength=self.k)
+        given = [(value == x) / prior[x] for x in range(self.k) if prior[x] > 0]
+        pairs = itertools.permutations(given, 2)
+        return np.array([ratio * b - a for a, b in pairs]).reshape(-1, len(value))
 
     def value(self, free: Floats) -> float:
         """Utility."""
@@ -99,86 +110,72 @@ class _Space:
 
     def table(self, free: Floats) -> Floats:
         """The full table of redaction probabilities."""
-        full = np.ones((self.problem.length, self.problem.chain.k))
+        full = np.ones((self.problem.length, self.k))
         full[self.open] = free.reshape(len(self.open), -1)
         return np.clip(full, 0.0, 1.0)
 
-    def slack(self, free: Floats, shown: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """e^epsilon - ratio-like slacks of every private record, pair and output, with their Jacobian.
+    def support(self, shown: NDArray[np.intp]) -> _Support:
+        """The outputs that can occur when only some cells are ever shown."""
+        cells = np.arange(len(self.open)) * self.k + self.outputs
+        return _Support(self, shown, self.outputs[((self.outputs < 0) | np.isin(cells, shown)).all(axis=1)])
 
-        e^epsilon Pr(y | x') - Pr(y | x) >= 0 for every output y that the support allows, divided by what the
-        output would have with every shown cell at one half, so that rare outputs count as much.
-        """
-        k, allowed = self.problem.chain.k, set(shown.tolist())
-        values, slopes = [np.empty(0)], [np.empty((0, self.size))]
-        for output in self.outputs:
-            if any(v >= 0 and i * k + v not in allowed for i, v in enumerate(output)):
-                continue
-            half = np.ones(self.size)
-            half[shown] = 0.5
-            scale = self._joint(output, half).sum()
-            if scale > 0:
-                values.append(self._contrast(self._joint(output, free)) / scale)
-                slopes.append(self._jacobian(output, free) / scale)
-        return np.concatenate(values), np.concatenate(slopes)
 
-    def _factors(self, output: tuple[int, ...], free: Floats) -> list[Floats]:
-        """Chance of each released or redacted cell of an output, for every sequence."""
-        found = []
-        for i, v in enumerate(output):
-            letter = self.sequences[:, self.open[i]]
-            redacted = free[i * self.problem.chain.k + letter]
-            found.append(redacted if v < 0 else (1.0 - redacted) * (letter == v))
-        return found
+class _Support:
+    """The constraints of one support: one row for every output, private record and ordered pair."""
 
-    def _joint(self, output: tuple[int, ...], free: Floats) -> Floats:
-        return self.law * np.prod(self._factors(output, free), axis=0)
+    def __init__(self, space: _Space, shown: NDArray[np.intp], outputs: NDArray[np.int64]) -> None:
+        self.space, self.shown = space, shown
+        self.hidden = (outputs < 0)[:, :, None]
+        self.fits = outputs[:, :, None] == space.letters[None]
+        # Rare outputs count as much as common ones: rows are divided by what they have at one half.
+        self.scale = self._joint(self._factors(self.full(np.full(len(shown), 0.5)))).sum(axis=1)
+        self.kept = self.scale > 0
 
-    def _jacobian(self, output: tuple[int, ...], free: Floats) -> Floats:
-        factors, k = self._factors(output, free), self.problem.chain.k
-        columns = []
-        for i, v in enumerate(output):
-            others = self.law * np.prod([f for j, f in enumerate(factors) if j != i], axis=0)
-            letter = self.sequences[:, self.open[i]]
-            for state in range(k):
-                slope = (letter == state) * (1.0 if v < 0 else -1.0 if v == state else 0.0)
-                columns.append(self._contrast(others * slope))
+    def full(self, part: Floats) -> Floats:
+        """All cells, from the shown ones."""
+        free = np.ones(self.space.size)
+        free[self.shown] = np.clip(part, 0.0, 1.0)
+        return free
+
+    def _factors(self, free: Floats) -> Floats:
+        """Chance of each cell of each output, by sequence: (outputs, records, sequences)."""
+        places = np.arange(len(self.space.open))[:, None] * self.space.k + self.space.letters
+        redacted = free[places][None]
+        factors: Floats = np.where(self.hidden, redacted, (1.0 - redacted) * self.fits)
+        return factors
+
+    def _joint(self, factors: Floats) -> Floats:
+        return np.asarray(self.space.law * factors.prod(axis=1))
+
+    def _rows(self, joint: Floats) -> Floats:
+        return np.asarray(((joint @ self.space.contrasts.T) / self.scale[:, None])[self.kept].ravel())
+
+    def slack(self, part: Floats) -> Floats:
+        """e^epsilon Pr(y | x') - Pr(y | x), scaled; private where nothing is negative."""
+        return self._rows(self._joint(self._factors(self.full(part))))
+
+    def jacobian(self, part: Floats) -> Floats:
+        """Derivatives of the slack in the shown cells."""
+        factors, columns = self._factors(self.full(part)), []
+        for cell in self.shown.tolist():
+            i, state = divmod(cell, self.space.k)
+            others = self._joint(np.delete(factors, i, axis=1))
+            slope = (self.space.letters[i] == state) * np.where(
+                self.hidden[:, i], 1.0, -1.0 * self.fits[:, i]
+            )
+            columns.append(self._rows(others * slope))
         return np.array(columns).T
 
-    def _contrast(self, joint: Floats) -> Floats:
-        """e^epsilon Pr(y | x') - Pr(y | x) for every private record and ordered pair; linear in the joint."""
-        ratio, rows = math.exp(min(self.problem.epsilon, 700.0)), []
-        for p in self.problem.private:
-            prior = np.bincount(self.sequences[:, p], weights=self.law)
-            given = np.bincount(self.sequences[:, p], weights=joint)[prior > 0] / prior[prior > 0]
-            rows += [ratio * b - a for x, a in enumerate(given) for y, b in enumerate(given) if x != y]
-        return np.array(rows)
-
-    def maximise(self, shown: NDArray[np.intp], start: Floats) -> Floats | None:
+    def maximise(self, start: Floats) -> Floats | None:
         """A local maximum over the shown cells, or None where SLSQP finds no feasible point."""
-        from scipy.optimize import Bounds, NonlinearConstraint, minimize
-
-        def full(part: Floats) -> Floats:
-            free = np.ones(self.size)
-            free[shown] = np.clip(part, 0.0, 1.0)
-            return free
-
-        released = full(np.zeros(len(shown)))
-        if self.slack(released, shown)[0].min(initial=0.0) >= -1e-15:
-            return released  # nothing of this support beats showing it always
-        found = minimize(
-            lambda part: -self.value(full(part)),
+        if self.slack(np.zeros(len(start))).min(initial=0.0) >= -1e-15:
+            return self.full(np.zeros(len(start)))  # nothing of this support beats showing it always
+        part = minimise(
+            lambda x: (-self.space.value(self.full(x)), self.space.gain[self.shown]),
+            lambda x: (self.slack(x), self.jacobian(x)),
             start,
-            jac=lambda part: self.gain[shown],
-            method="SLSQP",
-            bounds=Bounds(0.0, 1.0),
-            constraints=NonlinearConstraint(
-                lambda part: self.slack(full(part), shown)[0],
-                0.0,
-                np.inf,
-                jac=lambda part: self.slack(full(part), shown)[1][:, shown],
-            ),
-            options={"maxiter": 300, "ftol": 1e-14},
         )
-        free = full(found.x)
-        return free if self.slack(free, shown)[0].min(initial=0.0) >= -1e-9 else None
+        part = np.where(part > 1.0 - 1e-6, 1.0, part)
+        if self.slack(part).min(initial=0.0) < -1e-9:
+            return None
+        return self.full(part)

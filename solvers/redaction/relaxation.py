@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,31 +42,37 @@ class Relaxation(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """A few hundred isotonic regressions per private record."""
-        return len(problem.private) * (0.03 + 2e-4 * min(problem.length, 5000) * problem.chain.k)
+        return len(problem.private) * (0.03 + 1e-3 * min(problem.length, 5000) * problem.chain.k)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
         table = np.zeros((problem.length, problem.chain.k))
         law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
         for i, p in enumerate(problem.private):
-            table = np.maximum(table, _single(problem, p, law))
+            table = np.maximum(table, _single(problem, p, law, budget))
             budget.progress((i + 1) / len(problem.private), f"private record {p}")
         return Proposal(problem.answer(table))
 
 
-def _single(problem: Redaction, private: int, law: Floats) -> Floats:
+def _single(problem: Redaction, private: int, law: Floats, budget: Budget) -> Floats:
     """Redaction probabilities that protect one private record."""
     table = np.ones_like(law)
     possible = possible_values(problem, private)
-    if len(possible) < 2:
-        return np.zeros_like(law)
+    if len(possible) < 2 or math.isinf(problem.epsilon):
+        table[:] = 0.0
+        table[private] = float(len(possible) > 1)
+        return table
     weights = (law[:private][::-1], law[private + 1 :])
     reached = [
-        influences(steps, possible, NEGLIGIBLE * problem.epsilon).reshape(-1, problem.chain.k)
+        influences(steps, possible, NEGLIGIBLE * problem.epsilon, lambda: budget.remaining / 2).reshape(
+            -1, problem.chain.k
+        )
         for steps in both_sides(problem, private)
     ]
     near = [weight[: len(reach)] for weight, reach in zip(weights, reached, strict=True)]
-    chosen = best_split(reached[0], near[0], reached[1], near[1], problem.epsilon)
+    chosen = best_split(
+        reached[0], near[0], reached[1], near[1], problem.epsilon, lambda: budget.remaining
+    )
     for side, view in zip(chosen, (table[:private][::-1], table[private + 1 :]), strict=True):
         view[: len(side)] = side
         # Beyond the records followed, release only if the last of them is released whole.

@@ -61,8 +61,8 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
     sides = both_sides(problem, private)
-    left = _Lazy(window_leakages(sides[0], possible), private)
-    right = _Lazy(window_leakages(sides[1], possible), problem.length - 1 - private)
+    left = _Lazy(window_leakages(sides[0], possible), private, budget)
+    right = _Lazy(window_leakages(sides[1], possible), problem.length - 1 - private, budget)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
     tried, r = 0, _first(right, problem.epsilon)
     least = r
@@ -92,10 +92,14 @@ def _first(side: _Lazy, epsilon: float) -> int:
 
 
 class _Lazy:
-    """Leakage matrices by width: releasing from distance width + 1 on; nothing leaks at full width."""
+    """Leakage matrices by width: releasing from distance width + 1 on; nothing leaks at full width.
 
-    def __init__(self, source: Iterator[Floats], length: int) -> None:
+    When time is up, what was not seen counts as infinite, so that it stays hidden.
+    """
+
+    def __init__(self, source: Iterator[Floats], length: int, budget: Budget) -> None:
         self._source, self._length, self._seen = source, length, list[Floats]()
+        self._budget, self._late = budget, False
 
     def __len__(self) -> int:
         return self._length
@@ -104,5 +108,8 @@ class _Lazy:
         if width >= self._length:
             return np.zeros((1, 1))
         while len(self._seen) <= width:
+            self._late = self._late or self._budget.remaining <= 0
+            if self._late:
+                return np.full((1, 1), np.inf)
             self._seen.append(np.maximum(next(self._source), 0.0))
         return self._seen[width]
