@@ -85,11 +85,16 @@ def _false_number(fresh: Certificate, solution: Solution[Any]) -> str:
         ("utility", solution.utility, fresh.utility),
         ("leakage", solution.leakage, fresh.leakage),
     ):
-        if value is None or not lo - RELATIVE * max(1, abs(lo)) <= value <= hi + RELATIVE * max(1, abs(hi)):
+        if value is None or not (_reaches(value, lo) and _reaches(hi, value)):
             return (
                 f"the stated {name} {None if value is None else encode_float(value)} is not in [{lo}, {hi}]"
             )
     return ""
+
+
+def _reaches(value: float, other: float) -> bool:
+    """Whether a value is at least another, to a relative tolerance; infinities compare as they are."""
+    return value >= other or abs(value - other) <= RELATIVE * max(1.0, abs(other))
 
 
 def _false_standing(problem: Problem[Any], solution: Solution[Any]) -> str:

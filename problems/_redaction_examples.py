@@ -47,6 +47,7 @@ def examples() -> tuple[Example[RedactionMechanism], ...]:
         Example("nothing-allowed", Redaction(few, 4, 1, 0.0), 0.0),
         Example("three-states", Redaction(three, 6, 2, 1.0)),
         Example("two-private", Redaction(few, 7, (1, 5), 1.5)),
+        Example("sequential", Redaction(few, 6, 1, 0.8, form="sequential")),
         Example("weighted", Redaction(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
     )
 

@@ -129,9 +129,16 @@ class Redaction(Problem[RedactionMechanism]):
         return mechanism
 
     def answer(self, probabilities: ArrayLike) -> RedactionMechanism:
-        """The mechanism of this problem's form and states with given redaction probabilities."""
+        """The mechanism of this problem's form and states with given redaction probabilities.
+
+        Private records are hidden, whatever the table says, unless they are constant: a private record
+        that is ever shown leaks without bound.
+        """
         place = self.private[0] if self.form == "sequential" else None
-        return RedactionMechanism(probabilities, self.chain.states, sequential=place)
+        table = np.array(probabilities, dtype=np.float64)
+        hidden = [p for p in self.private if np.count_nonzero(self.chain.marginal(p)) > 1]
+        table[hidden] = 1.0
+        return RedactionMechanism(table, self.chain.states, sequential=place)
 
     def evaluate(self, mechanism: RedactionMechanism) -> Evaluation:
         """Utility and leakage in float64, O(n k^3) a private record.

@@ -27,7 +27,9 @@ def output_laws(
         for t in range(n - 1):
             probability *= chain.exact_step(t)[sequence[t]].fraction(sequence[t + 1])
         sides = (range(private - 1, -1, -1), range(private + 1, n))
-        for left, right in itertools.product(walk(sequence, table, sides[0]), walk(sequence, table, sides[1])):
+        for left, right in itertools.product(
+            walk(sequence, table, sides[0]), walk(sequence, table, sides[1])
+        ):
             weight = probability * left[1] * right[1]
             if weight:
                 shown = left[0] | right[0]
@@ -35,10 +37,14 @@ def output_laws(
                 law = joint[sequence[private]]
                 law[output] = law.get(output, Fraction(0)) + weight
                 released += weight * len(shown)
-    return {x: {y: w / sum(law.values()) for y, w in law.items()} for x, law in joint.items() if law}, released
+    return {
+        x: {y: w / sum(law.values()) for y, w in law.items()} for x, law in joint.items() if law
+    }, released
 
 
-def walk(sequence: tuple[int, ...], table: list[list[Fraction]], side: range) -> list[tuple[set[int], Fraction]]:
+def walk(
+    sequence: tuple[int, ...], table: list[list[Fraction]], side: range
+) -> list[tuple[set[int], Fraction]]:
     """Every stopping place on one side with its probability."""
     places, hidden = [], Fraction(1)
     for t in side:

@@ -74,7 +74,9 @@ class RedactionMechanism(Mechanism):
         object.__setattr__(self, "probabilities", table)
         object.__setattr__(self, "states", labels)
         if sequential is not None and not 0 <= sequential < len(table):
-            raise InvalidMechanism(f"sequential must be a position in 0 .. {len(table) - 1}, got {sequential}")
+            raise InvalidMechanism(
+                f"sequential must be a position in 0 .. {len(table) - 1}, got {sequential}"
+            )
         object.__setattr__(self, "sequential", sequential)
         object.__setattr__(self, "simulation_only", bool(simulation_only))
 

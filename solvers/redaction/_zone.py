@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._joint import HIDDEN, PARTIAL, WHOLE, Support
@@ -14,6 +15,8 @@ from privopt.solvers.redaction._reach import both_sides, influences, possible_va
 
 MAX_RECORDS = 60
 """Most records near the private ones for which a local search is worth its time."""
+MAX_OUTSIDE = 200
+"""Most records outside the search that a start may leave in sight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,12 @@ class Zone:
             choice[values] = PARTIAL
             choices.append(choice)
         return cls(records, choices)
+
+    def sees_too_far(self, visible: NDArray[np.bool_]) -> bool:
+        """Whether a start hides so much of a long side that every look would walk far along it."""
+        outside = visible.copy()
+        outside[self.records] = False
+        return int(np.count_nonzero(outside)) > MAX_OUTSIDE
 
 
 def near_records(problem: Redaction, budget: float) -> list[int]:

@@ -26,8 +26,6 @@ MAX_LENGTH = 20_000
 """Records in the tables of probabilities, many of which are kept."""
 MOST_MOVES = 4000
 """Most changes tried before a point counts as a local optimum."""
-MAX_OUTSIDE = 200
-"""Most records outside the search that a start may leave in sight."""
 CLIMBS = 4
 """Number of starts that are improved."""
 
@@ -59,9 +57,9 @@ class JointSearch(Solver[Redaction]):
         return Guarantee.FEASIBLE
 
     def cost(self, problem: Redaction) -> float:
-        """Runs of SLSQP, each growing with the square of the cells near the private records."""
+        """Runs of SLSQP, each with the square of the cells near the private records, and with the pairs of values."""
         cells = len(searched_records(problem)) * problem.chain.k
-        return 0.1 + self.runs * len(problem.private) * (3e-3 + 1e-5 * cells**2)
+        return 0.1 + self.runs * len(problem.private) * (problem.chain.k - 1) * (3e-3 + 8e-6 * cells**2)
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse where too much matters for a local search."""
@@ -104,10 +102,7 @@ class _Search:
         """The best point of local searches from the best starts."""
         found: dict[bytes, Point] = {}
         for support, near in starts(self.problem, self.zone, self.budget, self.rng):
-            # Some starts hide a whole long side; every look at it would walk along it.
-            outside = self.programme.sights.visible(support)
-            outside[self.zone.records] = False
-            if np.count_nonzero(outside) > MAX_OUTSIDE:
+            if self.zone.sees_too_far(self.programme.sights.visible(support)):
                 continue
             point = self.programme.solve(support, near)
             if point is not None:

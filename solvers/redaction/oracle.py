@@ -168,7 +168,7 @@ class _Support:
 
     def maximise(self, start: Floats) -> Floats | None:
         """A local maximum over the shown cells, or None where SLSQP finds no feasible point."""
-        if self.slack(np.zeros(len(start))).min(initial=0.0) >= -1e-15:
+        if self.slack(np.zeros(len(start))).min(initial=0.0) >= -1e-12:
             return self.full(np.zeros(len(start)))  # nothing of this support beats showing it always
         part = minimise(
             lambda x: (-self.space.value(self.full(x)), self.space.gain[self.shown]),

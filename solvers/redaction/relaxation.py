@@ -70,9 +70,7 @@ def _single(problem: Redaction, private: int, law: Floats, budget: Budget) -> Fl
         for steps in both_sides(problem, private)
     ]
     near = [weight[: len(reach)] for weight, reach in zip(weights, reached, strict=True)]
-    chosen = best_split(
-        reached[0], near[0], reached[1], near[1], problem.epsilon, lambda: budget.remaining
-    )
+    chosen = best_split(reached[0], near[0], reached[1], near[1], problem.epsilon, lambda: budget.remaining)
     for side, view in zip(chosen, (table[:private][::-1], table[private + 1 :]), strict=True):
         view[: len(side)] = side
         # Beyond the records followed, release only if the last of them is released whole.

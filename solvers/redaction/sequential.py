@@ -64,9 +64,7 @@ class Sequential(Solver[Redaction]):
         local = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop))
         near, _ = prepare(walks, problem.epsilon)
         prior = problem.chain.marginal(p)
-        arms = tuple(
-            (SequentialArm(arm, prior), SequentialArm(arm.flipped(), prior[::-1])) for arm in near
-        )
+        arms = tuple((SequentialArm(arm, prior), SequentialArm(arm.flipped(), prior[::-1])) for arm in near)
         best: Answer | None = None
         for answer in _answers((arms[0], arms[1]), problem.epsilon, lambda: budget.remaining):
             best = answer if best is None or answer.cost < best.cost else best
