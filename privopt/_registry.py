@@ -132,7 +132,7 @@ def scan(folder: str | os.PathLike[str]) -> None:
         sys.modules[name] = module
         try:
             spec.loader.exec_module(module)
-        except Exception as cause:  # noqa: BLE001 - a foreign file may raise anything; it is named with the reason
+        except Exception as cause:
             del sys.modules[name]
             raise UnsuitableSolver(f"{path} cannot be imported: {type(cause).__name__}: {cause}") from cause
         if len(_solvers) == before:

@@ -13,7 +13,6 @@ from privopt._numbers import decode_float
 from privopt.errors import InvalidProblem
 from privopt.models import MarkovChain
 
-
 MAX_CELLS = 2**27
 """Cells of the largest mechanism: one gigabyte of floats."""
 

@@ -26,6 +26,8 @@ def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> 
     table = mechanism.probabilities.copy()
     table[list(problem.private)] = 1.0
     limit = problem.epsilon * (1.0 - margin)
+    if limit == 0:
+        return problem.safe()  # only exact independence is allowed, and a float reading cannot tell it
     while True:
         worst = _worst(problem, table)
         if worst[1].leakage <= limit:

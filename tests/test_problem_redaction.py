@@ -105,3 +105,11 @@ def test_mirroring_and_relabelling_change_nothing(seed: int) -> None:
     utility = po.solve(po.Redaction(chain, n, p, epsilon)).utility
     assert po.solve(po.Redaction(chain, n, n - 1 - p, epsilon)).utility == pytest.approx(utility, abs=1e-7)
     assert po.solve(po.Redaction(swapped, n, p, epsilon)).utility == pytest.approx(utility, abs=1e-7)
+
+
+def test_independence_up_to_rounding_is_not_independence() -> None:
+    problem = po.Redaction(po.MarkovChain([[0.7, 0.3], [0.7, 1 - 0.7]]), 4, 1, 0.0)
+    for solver in ("windows", "relaxation", None):
+        solution = po.solve(problem, solver)
+        assert solution.certified
+        assert solution.utility == 0.0

@@ -19,6 +19,8 @@ class Local:
     def __init__(self, sights: Sights, weights: Floats, support: Support) -> None:
         self.sights, self.support = sights, support
         self.epsilon = sights.problem.epsilon
+        # Slacks and shares of a small budget are measured in it: SLSQP's tolerances are absolute.
+        self.unit = min(1.0, self.epsilon) or 1.0
         self.where = np.nonzero(support == PARTIAL)
         self.cells = {(int(t), int(v)): i for i, (t, v) in enumerate(zip(*self.where, strict=True))}
         self.size, self.price = len(self.cells), weights[self.where]
@@ -66,7 +68,7 @@ class Local:
         free = np.arange(len(begin)) < self.size
         price = np.zeros(len(begin))
         price[: self.size] = self.price / max(float(self.price.max()), 1e-300)
-        low, high = np.where(free, LEAST, 0.0), np.where(free, 1.0, self.epsilon)
+        low, high = np.where(free, LEAST, 0.0), np.where(free, 1.0, self.epsilon / self.unit)
         inside: Floats = np.clip(begin, low, high)
 
         def loss(z: Floats) -> float:
@@ -92,16 +94,16 @@ class Local:
         shares = [
             one.largest + (self.epsilon - one.largest - other.largest) / 2 for one, other in self.sides(start)
         ]
-        return np.concatenate((start, *shares))
+        return np.concatenate((start, *(share / self.unit for share in shares)))
 
     def _slacks(self, z: Floats) -> Floats:
         """Budget left by each first release."""
         slacks, at = list[Floats](), self.size
         for both in self.sides(np.clip(z[: self.size], LEAST, 1.0)):
-            share = z[at : at + both[0].logs.shape[1]]
+            share = z[at : at + both[0].logs.shape[1]] * self.unit
             slacks += [(share - both[0].logs).ravel(), (self.epsilon - share - both[1].logs).ravel()]
             at += len(share)
-        return np.concatenate(slacks)
+        return np.concatenate(slacks) / self.unit
 
     def _slopes(self, z: Floats) -> Floats:
         """Derivatives of the slacks, (slacks, variables)."""
@@ -110,7 +112,7 @@ class Local:
             pairs = np.arange(both[0].logs.shape[1])
             for events, sign in zip(both, (1.0, -1.0), strict=True):
                 rows = np.zeros((len(events.logs), len(pairs), len(z)))
-                rows[:, :, : self.size] = -events.slopes.transpose(0, 2, 1)
+                rows[:, :, : self.size] = -events.slopes.transpose(0, 2, 1) / self.unit
                 rows[:, pairs, at + pairs] = sign
                 slopes.append(rows.reshape(-1, len(z)))
             at += len(pairs)

@@ -1,0 +1,56 @@
+"""Exact leakage: the recursion against enumeration, and alone on long chains.
+
+Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Definition 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from privopt.benchmarks._clock import clock
+from privopt.benchmarks._measurements import Timing
+from privopt.benchmarks.measurements._redaction_outputs import Outputs, one_by_one
+from privopt.measures import redaction_leakage
+from privopt.models import MarkovChain
+from privopt.problems._redaction_side import Floats
+
+_RANDOM, _ONE_LABEL = "random table", "one label released, all the way"
+
+
+def _chain() -> MarkovChain:
+    return MarkovChain([[0.9, 0.1], [0.3, 0.7]])
+
+
+def _random(length: int, private: int) -> Floats:
+    table: Floats = np.random.default_rng(length).random((length, 2))
+    table[private] = 1.0
+    return table
+
+
+def against(lengths: Iterable[int]) -> Iterator[Timing]:
+    """Short chains, where all 3^n outputs can be written out."""
+    chain = _chain()
+    for n in lengths:
+        private, table = n // 2, _random(n, n // 2)
+        ours, seconds = clock(lambda p=private, r=table: redaction_leakage(chain, p, r))
+        plain: Callable[[], float] = lambda p=private, r=table: one_by_one(chain, p, r)
+        for name, work in (
+            ("enumeration, one by one", plain),
+            ("enumeration, all at once", lambda n=n, p=private, r=table: Outputs(chain, n, p).leakage(r)),
+        ):
+            theirs, their_seconds = clock(work)
+            note = "difference of the two leakages"
+            yield Timing.against(_RANDOM, n, seconds, (name, their_seconds), abs(ours - theirs), note)
+
+
+def alone(largest: int) -> Iterator[Timing]:
+    """Chains of 10^3 to 10^largest records, the private one in the middle."""
+    chain = _chain()
+    for n in (10**e for e in range(3, largest + 1)):
+        hidden = np.ones((n, 2))
+        hidden[:, 0], hidden[n // 2] = 0.999, 1.0
+        for case, table in ((_RANDOM, _random(n, n // 2)), (_ONE_LABEL, hidden)):
+            found, seconds = clock(lambda r=table, p=n // 2: redaction_leakage(chain, p, r))
+            yield Timing(case, n, seconds, quality=found, note="leakage in nats")
