@@ -9,12 +9,13 @@ from privopt._certificate import Certificate
 from privopt._files import write_json
 from privopt._verify import verify
 from privopt.benchmarks._folder import PROBLEM, RELEASED, SOLUTION, read_released, write_table
+from privopt.benchmarks._rows import standing
 from privopt.benchmarks._suites import Showcase
 from privopt.benchmarks.runner import Outcome
 
 
 def best_certified(outcomes: Iterable[Outcome], instance: str, budget: float) -> Outcome | None:
-    """The verified outcome with the largest objective; the name of the solver breaks ties."""
+    """The verified outcome that stands first by :func:`privopt.benchmarks._rows.standing`."""
     found = [
         o
         for o in outcomes
@@ -23,7 +24,7 @@ def best_certified(outcomes: Iterable[Outcome], instance: str, budget: float) ->
         and o.row.budget == budget
         and o.row.objective is not None
     ]
-    return min(found, key=lambda o: (-(o.row.objective or 0.0), o.row.solver), default=None)
+    return min(found, key=lambda o: standing(o.row), default=None)
 
 
 def release_showcase(folder: Path, showcase: Showcase, outcomes: Iterable[Outcome]) -> Outcome | None:

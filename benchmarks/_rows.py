@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -147,3 +148,8 @@ def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
         table = csv.DictWriter(stream, list(_KINDS), lineterminator="\n")
         table.writeheader()
         table.writerows(row.to_dict() for row in rows)
+
+
+def standing(row: Row) -> tuple[float, float, str]:
+    """Sort key: the largest objective to nine digits, then the smallest proved gap, then the solver's name."""
+    return (-round(row.objective or 0.0, 9), math.inf if row.gap is None else row.gap, row.solver)

@@ -9,20 +9,20 @@ from privopt._certificate import Certificate
 from privopt._solution import Status
 from privopt._text import number
 from privopt.benchmarks._folder import Manifest, Released
-from privopt.benchmarks._rows import Row
+from privopt.benchmarks._rows import Row, standing
 
 ENOUGH = 1e-6
 """A difference of utility worth a sentence."""
 
 
 def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
-    """The verified row with the largest objective; the name of the solver breaks ties."""
+    """The verified row that stands first by :func:`standing`."""
     found = [
         r
         for r in rows
         if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None
     ]
-    return min(found, key=lambda r: (-(r.objective or 0.0), r.solver), default=None)
+    return min(found, key=standing, default=None)
 
 
 def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``privopt bench``: list the suites, run one, write its report."""
+"""``privopt bench``: run a suite, time work against references, compute a paper again, write reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 
 app = typer.Typer(
-    help="Benchmarks: run a suite with every solver, keep every outcome as a row, write a report.",
+    help="Benchmarks: run a suite with every solver, time work, compute a paper again; write a report.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -90,6 +90,44 @@ def report_again(
 
     page = folder / PAGE if report is None else report
     _conclude(write_report(folder, page), folder, page, as_json)
+
+
+@app.command("measure")
+def time_work(
+    name: Annotated[str | None, typer.Argument(help="Name of a measurement; default all of them.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few instances only.")] = False,
+    output: Annotated[Path, typer.Option(help="Folder of the rows.")] = Path("privopt-runs", "measure"),
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Time the same work by privopt and by references, check laws on random instances, write the report.
+
+    Exit code 0: done; 1: a law was violated; 2: misuse.
+    """
+    from privopt.benchmarks._measure_command import measure_command
+
+    if not measure_command(name, quick, output, output / PAGE if report is None else report, as_json):
+        raise typer.Exit(1)
+
+
+@app.command("paper")
+def compute_paper(
+    name: Annotated[str, typer.Argument(help="Name of a paper, such as redaction.")],
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; without it only the table is printed.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Coarse grids only.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Compute the figures and tables of a paper again, with ours beside them, and check what it prints.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks._paper_command import paper_command
+
+    paper_command(name, quick, report, as_json)
 
 
 def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None:

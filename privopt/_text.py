@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,16 +43,27 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> 
     return f"<table>{head}<tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
 
 
+class Member(Protocol):
+    """A member of an enumeration whose values are sentences."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def value(self) -> str:
+        """Its sentence."""
+        ...
+
+
 class Named:
     """An enumeration shown by the name of its member, with the member's sentence beside it in HTML."""
 
-    name: str
-    value: str
-
-    def __str__(self) -> str:
+    def __str__(self: Member) -> str:
         return self.name
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self: Member) -> str:
         return html_table([(self.name, self.value)])
 
 

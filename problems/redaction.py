@@ -179,7 +179,7 @@ class Redaction(Problem[RedactionMechanism]):
         """
         from privopt.problems._redaction_certificate import certify
 
-        return certify(self, self.check(mechanism))
+        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def safe(self) -> RedactionMechanism:
         """Everything redacted: leaks nothing."""
@@ -198,7 +198,7 @@ class Redaction(Problem[RedactionMechanism]):
         """
         from privopt.problems._redaction_repair import repair
 
-        return repair(self, self.check(mechanism), margin)
+        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
         """Whether the objective equals the utility."""
@@ -211,7 +211,7 @@ class Redaction(Problem[RedactionMechanism]):
         """
         from privopt.problems._redaction_dual import check_dual
 
-        proved = check_dual(self, dual, seconds)
+        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
         return None if proved is None else max(proved, bound)
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -13,11 +14,17 @@ from hypothesis import strategies as st
 from privopt._exact import IntegerRow, exp_at_least, law, log_enclosure
 
 
+def floor_of_exp(x: float, scale: int) -> int:
+    """The floor of e^x times a scale, at the working precision of mpmath."""
+    value: Any = mpmath.floor(mpmath.exp(mpmath.mpf(x)) * scale)
+    return int(value)
+
+
 @given(st.floats(1e-12, 30), st.integers(-10, 10))
 def test_comparisons_next_to_the_exponential(epsilon: float, offset: int) -> None:
     with mpmath.workdps(80):
         scale = 10**60
-        nearest = int(mpmath.floor(mpmath.exp(mpmath.mpf(epsilon)) * scale))
+        nearest = floor_of_exp(epsilon, scale)
     # The floor itself is below e^epsilon, which is irrational; one more is above.
     assert exp_at_least(epsilon, nearest + offset, scale) == (offset <= 0)
 
@@ -34,7 +41,7 @@ def test_the_edges_of_comparison() -> None:
 def test_what_4096_bits_do_not_decide_is_not_a_pass() -> None:
     with mpmath.workprec(6000):
         scale = 1 << 5000
-        close = int(mpmath.floor(mpmath.exp(mpmath.mpf(1)) * scale))
+        close = floor_of_exp(1.0, scale)
     assert exp_at_least(1.0, close, scale) is None
 
 

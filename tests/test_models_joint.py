@@ -223,7 +223,8 @@ def test_a_document_needs_only_its_table() -> None:
     with pytest.raises(InvalidModel, match="no key 'table'"):
         JointDistribution.from_dict({k: v for k, v in GOOD.items() if k != "table"})
     bare = JointDistribution.from_dict({"table": GOOD["table"]})
-    assert bare == JointDistribution(GOOD["table"])
+    table: Any = GOOD["table"]
+    assert bare == JointDistribution(table)
 
 
 @pytest.mark.parametrize("value", [None, [], "x", {}, {"type": 3}, {"type": []}, {"type": "other"}])

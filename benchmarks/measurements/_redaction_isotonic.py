@@ -35,6 +35,7 @@ def run(sizes: Sequence[int]) -> list[Timing]:
 
 def _warm_up() -> None:
     bounds, weights = programme(5)
+    pooled(bounds, weights)
     for backend in BACKENDS:
         if find_spec(backend) is not None:
             solve_side(bounds, weights, backend)

@@ -5,13 +5,14 @@ Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
 from privopt.benchmarks._clock import clock
 from privopt.benchmarks._measurements import Timing
-from privopt.benchmarks.measurements._redaction_outputs import Outputs, one_by_one
+from privopt.benchmarks.measurements._redaction_outputs import all_at_once, one_by_one
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
 from privopt.problems._redaction_side import Floats
@@ -34,11 +35,10 @@ def against(lengths: Iterable[int]) -> Iterator[Timing]:
     chain = _chain()
     for n in lengths:
         private, table = n // 2, _random(n, n // 2)
-        ours, seconds = clock(lambda p=private, r=table: redaction_leakage(chain, p, r))
-        plain: Callable[[], float] = lambda p=private, r=table: one_by_one(chain, p, r)
+        ours, seconds = clock(partial(redaction_leakage, chain, private, table))
         for name, work in (
-            ("enumeration, one by one", plain),
-            ("enumeration, all at once", lambda n=n, p=private, r=table: Outputs(chain, n, p).leakage(r)),
+            ("enumeration, one by one", partial(one_by_one, chain, private, table)),
+            ("enumeration, all at once", partial(all_at_once, chain, private, table)),
         ):
             theirs, their_seconds = clock(work)
             note = "difference of the two leakages"
@@ -52,5 +52,5 @@ def alone(largest: int) -> Iterator[Timing]:
         hidden = np.ones((n, 2))
         hidden[:, 0], hidden[n // 2] = 0.999, 1.0
         for case, table in ((_RANDOM, _random(n, n // 2)), (_ONE_LABEL, hidden)):
-            found, seconds = clock(lambda r=table, p=n // 2: redaction_leakage(chain, p, r))
+            found, seconds = clock(partial(redaction_leakage, chain, n // 2, table))
             yield Timing(case, n, seconds, quality=found, note="leakage in nats")

@@ -47,6 +47,11 @@ def _probability(
     return float(law.sum())
 
 
+def all_at_once(chain: MarkovChain, private: int, table: Floats) -> float:
+    """The same with arrays over all outputs."""
+    return Outputs(chain, len(table), private).leakage(table)
+
+
 @dataclass(frozen=True, eq=False)
 class Outputs:
     """All outputs of n records at once; a hidden record is :data:`HIDDEN`."""
@@ -65,14 +70,12 @@ class Outputs:
         k, p = self.chain.k, self.private
         start = self.chain.marginal(p)
         possible = np.flatnonzero(start > 0)
-        # Rows are private values: forwards from the first record, where Bayes turns them around at p.
         law = np.broadcast_to(self.chain.marginal(0), (1, 1, k))
         for t in range(self.length):
             law = law if t == 0 else law @ self.chain.step(t - 1)
             law = law * self._factor(tables, t)
             if t == p:
-                at = law.reshape(*law.shape[:-1], k)[:, None] * np.eye(k)[possible][None, :, None, :]
-                law = at / start[possible][None, :, None, None]
+                law = law[:, None] * (np.eye(k) / start.clip(1e-300))[possible][None, :, None, :]
         found: Floats = law.sum(axis=-1)
         return found
 

@@ -57,4 +57,4 @@ def growth(quick: bool) -> Sequence[Timing]:
 )
 def laws(quick: bool) -> Sequence[Timing]:
     """What must hold whatever the chain."""
-    return _redaction_laws.run(50 if quick else 2000)
+    return list(_redaction_laws.run(50 if quick else 2000))

@@ -61,6 +61,11 @@ def redaction_leakage(chain: MarkovChain, private: int, probabilities: ArrayLike
     >>> round(redaction_leakage(chain, 2, rows), 10)
     2.2468024532
     """
+    return read_redaction(chain, private, checked_table(chain, private, probabilities)).leakage
+
+
+def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) -> NDArray[np.float64]:
+    """Redaction probabilities as an array, if they and the private position fit the chain."""
     table = np.array(probabilities, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != chain.k or not ((table >= 0) & (table <= 1)).all():
         raise InvalidMechanism(
@@ -68,7 +73,7 @@ def redaction_leakage(chain: MarkovChain, private: int, probabilities: ArrayLike
         )
     if not 0 <= private < len(table):
         raise InvalidMechanism(f"private must be in 0 .. {len(table) - 1}, got {private}")
-    return read_redaction(chain, private, table).leakage
+    return table
 
 
 def read_redaction(chain: MarkovChain, private: int, table: NDArray[np.float64]) -> RedactionReading:

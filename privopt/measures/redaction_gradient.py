@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt.errors import InvalidMechanism
 from privopt.measures._directional import Floats
-from privopt.measures.redaction import left_steps, read_redaction, right_steps
+from privopt.measures.redaction import checked_table, left_steps, read_redaction, right_steps
 from privopt.models import MarkovChain
 
 
@@ -54,13 +53,7 @@ def redaction_gradient(
     (0.492476, array([[ 0.      ,  0.      ],
            [-1.292929,  0.161616]]))
     """
-    table = np.array(probabilities, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] != chain.k or not ((table >= 0) & (table <= 1)).all():
-        raise InvalidMechanism(
-            f"probabilities must be a (length, {chain.k}) table in [0, 1], got shape {table.shape}"
-        )
-    if not 0 <= private < len(table):
-        raise InvalidMechanism(f"private must be in 0 .. {len(table) - 1}, got {private}")
+    table = checked_table(chain, private, probabilities)
     reading, gradient = read_redaction(chain, private, table), np.zeros_like(table)
     if reading.pair is not None and np.isfinite(reading.leakage):
         left, right = gradient[:private][::-1], gradient[private + 1 :]

@@ -8,7 +8,6 @@ The variables are the prefix sums U of ``u = -log q``: the budget constraints ar
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -19,8 +18,7 @@ from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._isotonic import Programme, best_parts, with_regions
-from privopt.solvers.redaction._reach import both_sides, influences, possible_values
-from privopt.solvers.redaction.relaxation import NEGLIGIBLE, Relaxation
+from privopt.solvers.redaction.relaxation import Choice, Relaxation, protect
 
 Backend = Literal["ecos", "scs", "clarabel"]
 
@@ -47,7 +45,7 @@ class Conic(Solver[Redaction]):
         table = np.zeros((problem.length, problem.chain.k))
         log = _Log(self.backend)
         for p in problem.private:
-            table = np.maximum(table, _single(problem, p, log.solve))
+            table = np.maximum(table, protect(problem, p, _chooser(problem.epsilon, log.solve)))
         return Proposal(problem.answer(table), stats=log.stats())
 
 
@@ -72,26 +70,17 @@ class _Log:
         return {"status": status, "programmes": self.programmes, "iterations": self.iterations}
 
 
-def _single(problem: Redaction, private: int, solve: Programme) -> Floats:
-    """Redaction probabilities that protect one private record."""
-    law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
-    possible = possible_values(problem, private)
-    if len(possible) < 2 or math.isinf(problem.epsilon):
-        return np.zeros_like(law)
-    table = np.ones_like(law)
-    near = [
-        influences(steps, possible, NEGLIGIBLE * problem.epsilon).reshape(-1, problem.chain.k)
-        for steps in both_sides(problem, private)
-    ]
-    weights = law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]
-    *parts, share = best_parts(near[0], weights[0], near[1], weights[1], problem.epsilon)
-    shares = (share, problem.epsilon - share)
-    for i, view in enumerate((table[:private][::-1], table[private + 1 :])):
-        side = with_regions(near[i], weights[i], shares[i], parts[i].threshold, solve)
-        view[: len(side)] = side
-        # Beyond the records followed, release only if the last of them is released whole.
-        view[len(side) :] = 0.0 if len(side) and not side[-1].any() else 1.0
-    return table
+def _chooser(epsilon: float, solve: Programme) -> Choice:
+    """Both sides with the regions and the split of the isotonic search, and the programmes of a back end."""
+
+    def choose(near: list[Floats], weights: list[Floats]) -> tuple[Floats, Floats]:
+        left, right, share = best_parts(near[0], weights[0], near[1], weights[1], epsilon)
+        return (
+            with_regions(near[0], weights[0], share, left.threshold, solve),
+            with_regions(near[1], weights[1], epsilon - share, right.threshold, solve),
+        )
+
+    return choose
 
 
 @dataclass(frozen=True, eq=False)

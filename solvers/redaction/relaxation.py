@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from privopt.solvers.redaction._isotonic import best_split
 from privopt.solvers.redaction._reach import both_sides, influences, possible_values
 
 Floats = NDArray[np.float64]
+Choice: TypeAlias = Callable[[list[Floats], list[Floats]], tuple[Floats, Floats]]
 
 NEGLIGIBLE = 1e-9
 """Share of epsilon below which an influence is not followed any farther."""
@@ -46,32 +48,39 @@ class Relaxation(Solver[Redaction]):
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
+
+        def choose(near: list[Floats], weights: list[Floats]) -> tuple[Floats, Floats]:
+            return best_split(
+                near[0], weights[0], near[1], weights[1], problem.epsilon, lambda: budget.remaining
+            )
+
         table = np.zeros((problem.length, problem.chain.k))
-        law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
         for i, p in enumerate(problem.private):
-            table = np.maximum(table, _single(problem, p, law, budget))
+            table = np.maximum(table, protect(problem, p, choose, lambda: budget.remaining / 2))
             budget.progress((i + 1) / len(problem.private), f"private record {p}")
         return Proposal(problem.answer(table))
 
 
-def _single(problem: Redaction, private: int, law: Floats, budget: Budget) -> Floats:
-    """Redaction probabilities that protect one private record."""
-    table = np.ones_like(law)
+def protect(
+    problem: Redaction, private: int, choose: Choice, remaining: Callable[[], float] = lambda: math.inf
+) -> Floats:
+    """Redaction probabilities that protect one private record, sides chosen from what nearer records tell.
+
+    ``choose`` gets the influences and the weights of both sides, as far as they are not negligible, and
+    returns the redaction probabilities of each.
+    """
+    law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
     possible = possible_values(problem, private)
     if len(possible) < 2 or math.isinf(problem.epsilon):
-        table[:] = 0.0
-        table[private] = float(len(possible) > 1)
-        return table
-    weights = (law[:private][::-1], law[private + 1 :])
-    reached = [
-        influences(steps, possible, NEGLIGIBLE * problem.epsilon, lambda: budget.remaining / 2).reshape(
-            -1, problem.chain.k
-        )
+        return np.zeros_like(law)
+    table = np.ones_like(law)
+    near = [
+        influences(steps, possible, NEGLIGIBLE * problem.epsilon, remaining).reshape(-1, problem.chain.k)
         for steps in both_sides(problem, private)
     ]
-    near = [weight[: len(reach)] for weight, reach in zip(weights, reached, strict=True)]
-    chosen = best_split(reached[0], near[0], reached[1], near[1], problem.epsilon, lambda: budget.remaining)
-    for side, view in zip(chosen, (table[:private][::-1], table[private + 1 :]), strict=True):
+    weights = [law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]]
+    views = (table[:private][::-1], table[private + 1 :])
+    for side, view in zip(choose(near, weights), views, strict=True):
         view[: len(side)] = side
         # Beyond the records followed, release only if the last of them is released whole.
         view[len(side) :] = 0.0 if len(side) and not side[-1].any() else 1.0

@@ -1,0 +1,67 @@
+"""The page of a paper that was computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from privopt.benchmarks._cells import Cell, quantity, table
+from privopt.benchmarks._document import Section, document, figure, paragraphs, result
+from privopt.benchmarks._papers import Exhibit, Finding, PaperReport
+from privopt.benchmarks._tables import facts
+
+_CLAIMS = ("where", "what", "printed", "ours", "verdict", "why")
+_DIGITS = 6
+
+
+def sentences(report: PaperReport) -> tuple[str, ...]:
+    """How many of the paper's claims match."""
+    counts = ", ".join(f"{count} × {finding}" for finding, count in report.counts.items())
+    return (
+        f"{len(report.claims)} statements and numbers that the text of the paper prints were checked: {counts}.",
+    )
+
+
+def page(report: PaperReport, begun: str, environment: Mapping[str, str]) -> str:
+    """The page as text: style, script and figures are inside."""
+    exhibits = (
+        Section(f"exhibit{i}", exhibit.name, _body(exhibit)) for i, exhibit in enumerate(report.exhibits)
+    )
+    return document(
+        f"{report.title}: computed again",
+        f"{report.authors}: what the paper prints, and what is computed here.",
+        f"Run of {begun}, {report.seconds:.0f} s.",
+        (
+            Section("summary", "Summary", paragraphs(report.about) + result(sentences(report), True)),
+            Section("claims", "What the paper prints", _claims(report)),
+            *exhibits,
+            Section("environment", "Environment", facts(environment)),
+        ),
+    )
+
+
+def _claims(report: PaperReport) -> str:
+    lines = [
+        (
+            claim.where,
+            claim.what,
+            claim.printed,
+            claim.ours,
+            Cell(claim.finding.value, kind="bad" if claim.finding is Finding.OFF else ""),
+            claim.sentence,
+        )
+        for claim in report.claims
+    ]
+    return table(_CLAIMS, lines, "Statements and numbers of the text", sortable=False)
+
+
+def _body(exhibit: Exhibit) -> str:
+    shown = figure(exhibit.svg, exhibit.caption) if exhibit.svg else paragraphs([exhibit.caption])
+    frame = exhibit.frame
+    rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+    return shown + table([str(name) for name in frame.columns], rows, f"{exhibit.name}: the data")
+
+
+def _cell(value: object) -> Cell | str:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return quantity(value, _DIGITS)
+    return str(value)

@@ -1,0 +1,1 @@
+"""Papers computed again, registered by the public modules of this folder, which are found by scanning it."""
