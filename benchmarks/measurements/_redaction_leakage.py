@@ -46,11 +46,22 @@ def against(lengths: Iterable[int]) -> Iterator[Timing]:
 
 
 def alone(largest: int) -> Iterator[Timing]:
-    """Chains of 10^3 to 10^largest records, the private one in the middle."""
-    chain = _chain()
+    """Chains of 10^3 to 10^largest records, the private one in the middle.
+
+    The recursion stops once nothing farther matters; on the last, slowly mixing chain everything does.
+    """
+    forgets, remembers = _chain(), MarkovChain([[1 - 1e-5, 1e-5], [2e-5, 1 - 2e-5]])
     for n in (10**e for e in range(3, largest + 1)):
-        hidden = np.ones((n, 2))
-        hidden[:, 0], hidden[n // 2] = 0.999, 1.0
-        for case, table in ((_RANDOM, _random(n, n // 2)), (_ONE_LABEL, hidden)):
+        for case, chain, table in (
+            (_RANDOM, forgets, _random(n, n // 2)),
+            (_ONE_LABEL, forgets, _one_label(n, 0.999)),
+            (f"{_ONE_LABEL}, slow chain", remembers, _one_label(n, 1 - 1e-7)),
+        ):
             found, seconds = clock(partial(redaction_leakage, chain, n // 2, table))
             yield Timing(case, n, seconds, quality=found, note="leakage in nats")
+
+
+def _one_label(length: int, hidden: float) -> Floats:
+    table = np.ones((length, 2))
+    table[:, 0], table[length // 2] = hidden, 1.0
+    return table

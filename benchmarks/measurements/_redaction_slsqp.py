@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from privopt.benchmarks.measurements._redaction_outputs import Outputs
-from privopt.measures import redaction_leakage
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
 from privopt.solvers.common.slsqp import minimise
@@ -39,14 +38,17 @@ class General:
         rng, found = np.random.default_rng(seed), 0.0
         for start in (np.full(len(self._free), 0.95), *rng.random((starts - 1, len(self._free)))):
             part = minimise(self._cost, self._slack, start)
-            part = np.where(part > 1 - 1e-6, 1.0, part)
-            table = self._table(part)
-            if (
-                redaction_leakage(self._problem.chain, self._private, table)
-                <= self._problem.epsilon + FEASIBLE
-            ):
-                found = max(found, -self._cost(part)[0])
+            table = self._table(np.where(part > 1 - 1e-6, 1.0, part))
+            found = max(found, self._private_utility(table))
         return found
+
+    def _private_utility(self, table: Floats) -> float:
+        """Utility, after moving towards redaction what misses the budget: rare outputs may by far."""
+        mechanism = self._problem.answer(table)
+        if self._problem.evaluate(mechanism).leakage > self._problem.epsilon + FEASIBLE:
+            mechanism = self._problem.repair(mechanism, 0.0)
+        reading = self._problem.evaluate(mechanism)
+        return reading.utility if reading.leakage <= self._problem.epsilon + FEASIBLE else 0.0
 
     def _table(self, part: Floats) -> Floats:
         full = np.ones(self._n * self._k)

@@ -54,13 +54,16 @@ def utilities(frame: pd.DataFrame, identifier: str) -> str:
     """
     with figure_style():
         figure, axes = new_figure(7.2, 4.6)
-        axes.plot(frame["ε"], frame[frames.BOUND], color="#888888", linewidth=1.4, label=frames.BOUND)
+        axes.step(
+            frame["ε"], frame[frames.BOUND], where="post", color="#888888", linewidth=1.4, label=frames.BOUND
+        )
         for place, name in enumerate((frames.QUILT, frames.CLOSED, frames.CONSTANT, *_OURS)):
             axes.plot(
                 frame["ε"],
                 frame[name],
                 color=COLOURS[place],
                 linestyle="-" if name in _OURS else "--",
+                drawstyle="steps-post" if name == frames.QUILT else "default",
                 marker=MARKERS[place],
                 markevery=max(1, len(frame) // 10),
                 markersize=4.5,

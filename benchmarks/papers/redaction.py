@@ -92,9 +92,10 @@ def _chain_of_figure_3(quick: bool) -> Iterator[Exhibit]:
     utilities, probabilities = frames.utilities(quick), frames.probabilities()
     yield Exhibit(
         "Figure 3",
-        "Utility against ε, p = 1, n = 10, α = 0.01, β = 0.8. The paper's: the bound of Theorem 2, Algorithm 1 (MQ), 3R "
-        "with the closed form, and 3R with the best constant in its regions, found by bisection instead of a grid. Ours: "
-        f"the relaxation with the regions searched, the best local mechanism, and a sequential one. {_AGAIN}",
+        "Utility against ε, p = 1, n = 10, α = 0.01, β = 0.8. Curves of the paper: the bound of Theorem 2, 3R with the "
+        "closed form, and 3R with the best constant in its regions, found by bisection instead of a grid. Beside them "
+        "Algorithm 1 (MQ) and, ours, the relaxation with the regions searched, which coincides with the closed form "
+        f"here, the best local mechanism, and a sequential one. {_AGAIN}",
         utilities,
         _drawn(lambda: drawings.utilities(utilities, "figure3")),
     )

@@ -8,11 +8,14 @@ redacted and the record at this distance has value v, given that the private rec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privopt.measures._directional_binary import Peak, alike_runs, binary_peaks
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +50,13 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
         Whether all steps are equal; runs in which everything is redacted are then one matrix power.
     """
     k = redaction.shape[1]
+    if k == 2:
+        return _of_peaks(binary_peaks(steps, redaction, repeated))
     found = Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
     state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
     events = np.asarray((redaction < 1).any(axis=1))
     runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
-    alike = _alike_runs(redaction) if repeated else runs
+    alike = alike_runs(redaction) if repeated else runs
     source, distance = iter(steps), 0
     start: _State | None = None
     step = next(source, None)
@@ -127,11 +132,12 @@ class _State:
         return bool((most <= found.largest).all())
 
 
-def _alike_runs(redaction: Floats) -> NDArray[np.int64]:
-    """For each record, how many right after it are redacted like it."""
-    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
-    index = np.arange(len(redaction))
-    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
+    """Two directions as the arrays of any number of states."""
+    one, two = peaks
+    largest = np.array([[0.0, math.log1p(one.excess)], [math.log1p(two.excess), 0.0]])
+    distance = np.array([[0, one.distance], [two.distance, 0]])
+    return Directional(largest, distance, np.array([[-1, one.value], [two.value, -1]]))
 
 
 def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:

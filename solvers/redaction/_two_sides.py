@@ -25,6 +25,7 @@ from privopt.solvers.redaction._tables import Table, tabulate
 
 Arms = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 _POLISHED = 40
+_STALLED = 6
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,18 @@ def _search(walks: tuple[Walk, Walk], epsilon: float, deadline: Callable[[], flo
     if min(walk.length for walk in walks) == 0 or best.cost <= 0:
         return best, Stats(best.cost, best.form)
     candidates, complete = _ranked(arms, epsilon, best.cost, deadline)
-    polished, worst = 0, 1e-6
+    polished, worst, stalled = 0, 1e-9, 0
     for candidate in candidates:
-        if candidate.estimate - 2 * worst >= best.cost:
+        # Neighbouring first distances lead to one mechanism (starting early is allowed to do nothing), so
+        # several that bring nothing are the same answer again.
+        if candidate.estimate - 2 * worst >= best.cost or stalled >= _STALLED:
             break
         if polished >= _POLISHED or deadline() <= 0:
             complete = False
             break
         answer = _solve(arms, epsilon, candidate)
         polished, worst = polished + 1, max(worst, candidate.estimate - answer.cost)
+        stalled = 0 if answer.cost < best.cost * (1 - 1e-11) else stalled + 1
         best = min(best, answer, key=lambda known: known.cost)
     return best, Stats(best.cost, best.form, len(candidates), polished, complete)
 
