@@ -49,7 +49,10 @@ class Oracle(Solver[Redaction]):
             return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
         cells = (problem.length - len(problem.private)) * problem.chain.k
         if problem.length > MAX_RECORDS or cells > MAX_CELLS:
-            return f"it enumerates: at most {MAX_RECORDS} records and {MAX_CELLS} free probabilities, not {cells}"
+            return (
+                f"it enumerates: at most {MAX_RECORDS} records and {MAX_CELLS} free probabilities, "
+                f"not {problem.length} and {cells}"
+            )
         return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
