@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures._directional_binary import Peak, alike_runs, binary_peaks
+from privopt.measures._directional_binary import Peak, binary_peaks
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
     state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
     events = np.asarray((redaction < 1).any(axis=1))
     runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
-    alike = alike_runs(redaction) if repeated else runs
+    alike = _alike_runs(redaction) if repeated else runs
     source, distance = iter(steps), 0
     start: _State | None = None
     step = next(source, None)
@@ -138,6 +138,13 @@ def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
     largest = np.array([[0.0, math.log1p(one.excess)], [math.log1p(two.excess), 0.0]])
     distance = np.array([[0, one.distance], [two.distance, 0]])
     return Directional(largest, distance, np.array([[-1, one.value], [two.value, -1]]))
+
+
+def _alike_runs(redaction: Floats) -> NDArray[np.int64]:
+    """For each record, how many right after it are redacted like it."""
+    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
+    index = np.arange(len(redaction))
+    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
 
 
 def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:

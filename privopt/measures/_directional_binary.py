@@ -14,6 +14,7 @@ Numbers = tuple[float, ...]
 
 SMALL = 1e-100
 CHECKED = 256
+BLOCK = 4096
 RESTING = 4e-16
 
 
@@ -42,15 +43,16 @@ def binary_peaks(steps: Iterable[Floats], redaction: Floats, repeated: bool) -> 
     """
     peaks, source = (Peak(), Peak()), _numbers(steps, repeated)
     a0, a1, b0, b1, g0, t = 1.0, 0.0, 0.0, 1.0, 1.0, 0.0
-    rows = redaction.tolist()
-    alike = alike_runs(redaction) if repeated else None
-    d = 0
-    while d < len(rows) and (step := next(source, None)) is not None:
+    rows: list[list[float]] = []
+    base = d = 0
+    while d < len(redaction) and (step := next(source, None)) is not None:
+        if not base <= d < base + len(rows):
+            base, rows = d, redaction[d : d + BLOCK].tolist()  # in blocks: most sides are read in part
         q00, q01, q10, q11, e0, e1 = step
         before = (a0, a1, b0, b1, g0, t)
         a0, a1, b0, b1 = a0 * q00 + a1 * q10, a0 * q01 + a1 * q11, b0 * q00 + b1 * q10, b0 * q01 + b1 * q11
         g0, g1 = t * q10 + g0 * e0, t * q11 + g0 * e1
-        r0, r1 = rows[d]
+        r0, r1 = rows[d - base]
         d += 1
         if r0 < 1.0 or r1 < 1.0:
             if r0 < 1.0 and (a0 > 0.0 or b0 > 0.0):
@@ -68,8 +70,9 @@ def binary_peaks(steps: Iterable[Floats], redaction: Floats, repeated: bool) -> 
             if scale == 0.0:
                 return peaks
             a0, a1, b0, b1, g0, t = a0 / scale, a1 / scale, b0 / scale, b1 / scale, g0 / scale, t / scale
-        if alike is not None and d % CHECKED == 0 and _rests(before, (a0, a1, b0, b1, g0, t)):
-            d += int(alike[d - 1])
+        if repeated and d % CHECKED == 0 and _rests(before, (a0, a1, b0, b1, g0, t)):
+            other = (redaction[d:] != redaction[d - 1]).any(axis=1)
+            d += int(np.argmax(other)) if other.any() else len(other)
     if d:
         peaks[0].offer(t, b0 + b1, d, -1)
         peaks[1].offer(-t, a0 + a1, d, -1)
@@ -97,10 +100,3 @@ def _rests(before: Numbers, now: Numbers) -> bool:
     scale = now[0] + now[1] + now[2] + now[3]
     old = before[0] + before[1] + before[2] + before[3]
     return all(abs(x / old - y / scale) <= RESTING * abs(y / scale) for x, y in zip(before, now, strict=True))
-
-
-def alike_runs(redaction: Floats) -> NDArray[np.int64]:
-    """For each record, how many right after it are redacted like it."""
-    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
-    index = np.arange(len(redaction))
-    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)

@@ -39,7 +39,7 @@ class Windows(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """Linear in the window, which may be the whole sequence."""
-        return 1e-3 + 4e-5 * problem.length * problem.chain.k**2 * len(problem.private)
+        return 1e-3 + 1e-6 * problem.length * problem.chain.k**2 * len(problem.private)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the union of the best windows."""
