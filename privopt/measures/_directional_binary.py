@@ -26,14 +26,15 @@ class Peak:
     distance: int = 0
     value: int = -1
 
-    def offer(self, difference: float, other: float, distance: int, value: int) -> None:
-        """Take (p - q) / q for an output of probabilities p and q, where it is larger."""
+    def offer(self, difference: float, other: float, distance: int, value: int) -> float:
+        """Take (p - q) / q for an output of probabilities p and q, where it is larger; the peak after that."""
         if other > 0.0:
             excess = difference / other
         else:
             excess = math.inf if difference > 0.0 else -1.0
         if excess > self.excess or self.distance == 0:
             self.excess, self.distance, self.value = max(excess, 0.0), distance, value
+        return self.excess
 
 
 def binary_peaks(steps: Iterable[Floats], redaction: Floats, repeated: bool) -> tuple[Peak, Peak]:
@@ -41,7 +42,8 @@ def binary_peaks(steps: Iterable[Floats], redaction: Floats, repeated: bool) -> 
 
     a, b are the rows A[0], A[1] up to a common scale, g = a - b with all its digits, t the sum of g.
     """
-    peaks, source = (Peak(), Peak()), _numbers(steps, repeated)
+    up_peak, down_peak, source = Peak(), Peak(), _numbers(steps, repeated)
+    up = down = -1.0
     a0, a1, b0, b1, g0, t = 1.0, 0.0, 0.0, 1.0, 1.0, 0.0
     rows: list[list[float]] = []
     base = d = 0
@@ -55,28 +57,29 @@ def binary_peaks(steps: Iterable[Floats], redaction: Floats, repeated: bool) -> 
         r0, r1 = rows[d - base]
         d += 1
         if r0 < 1.0 or r1 < 1.0:
-            if r0 < 1.0 and (a0 > 0.0 or b0 > 0.0):
-                peaks[0].offer(g0, b0, d, 0)
-                peaks[1].offer(-g0, a0, d, 0)
-            if r1 < 1.0 and (a1 > 0.0 or b1 > 0.0):
-                peaks[0].offer(g1, b1, d, 1)
-                peaks[1].offer(-g1, a1, d, 1)
-            if (r0 == 0.0 and r1 == 0.0) or _known(peaks, (a0, a1), (b0, b1), (g0, g1)):
-                return peaks
+            # Calls only where a peak can rise: this loop runs once a record.
+            if r0 < 1.0 and (a0 > 0.0 or b0 > 0.0) and not (b0 * up >= g0 and a0 * down >= -g0):
+                up, down = up_peak.offer(g0, b0, d, 0), down_peak.offer(-g0, a0, d, 0)
+            if r1 < 1.0 and (a1 > 0.0 or b1 > 0.0) and not (b1 * up >= g1 and a1 * down >= -g1):
+                up, down = up_peak.offer(g1, b1, d, 1), down_peak.offer(-g1, a1, d, 1)
+            # Later outputs mix the columns, so their ratios are at most the largest column's.
+            known = b0 * up >= g0 and a0 * down >= -g0 and b1 * up >= g1 and a1 * down >= -g1
+            if known or (r0 == 0.0 and r1 == 0.0):
+                return up_peak, down_peak
             a0, a1, b0, b1, g0, g1 = a0 * r0, a1 * r1, b0 * r0, b1 * r1, g0 * r0, g1 * r1
             t = g0 + g1
         if a0 + a1 + b0 + b1 < SMALL:
             scale = a0 + a1 + b0 + b1
             if scale == 0.0:
-                return peaks
+                return up_peak, down_peak
             a0, a1, b0, b1, g0, t = a0 / scale, a1 / scale, b0 / scale, b1 / scale, g0 / scale, t / scale
         if repeated and d % CHECKED == 0 and _rests(before, (a0, a1, b0, b1, g0, t)):
             other = (redaction[d:] != redaction[d - 1]).any(axis=1)
             d += int(np.argmax(other)) if other.any() else len(other)
     if d:
-        peaks[0].offer(t, b0 + b1, d, -1)
-        peaks[1].offer(-t, a0 + a1, d, -1)
-    return peaks
+        up_peak.offer(t, b0 + b1, d, -1)
+        down_peak.offer(-t, a0 + a1, d, -1)
+    return up_peak, down_peak
 
 
 def _numbers(steps: Iterable[Floats], repeated: bool) -> Iterator[Numbers]:
@@ -87,12 +90,6 @@ def _numbers(steps: Iterable[Floats], repeated: bool) -> Iterator[Numbers]:
         yield entries
         while repeated:
             yield entries
-
-
-def _known(peaks: tuple[Peak, Peak], a: Numbers, b: Numbers, g: Numbers) -> bool:
-    """Whether no later output can raise a ratio: each mixes the columns, so it is at most their largest."""
-    up, down = peaks[0].excess, peaks[1].excess
-    return all(y * up >= z and x * down >= -z for x, y, z in zip(a, b, g, strict=True) if x > 0.0 or y > 0.0)
 
 
 def _rests(before: Numbers, now: Numbers) -> bool:
