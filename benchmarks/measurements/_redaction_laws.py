@@ -14,6 +14,7 @@ import numpy as np
 from privopt._dispatch import candidates, solve
 from privopt.benchmarks._measurements import Timing
 from privopt.benchmarks.measurements import _redaction_instances as instances
+from privopt.benchmarks.measurements import _redaction_shape_laws as shape
 from privopt.benchmarks.measurements._redaction_outputs import all_at_once
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
@@ -117,6 +118,11 @@ LAWS: dict[str, Law] = {
     "a larger budget is never less useful": _budgets,
     "a window ≤ the optimum": _windows,
     "the relaxation ≤ the optimum": _relaxation,
+    "the closed form ≤ relaxation, constant ≤ optimum": shape.constants,
     "the optimum ≤ its checked bound": _bounded,
+    "the optimum ≤ the bound over all mechanisms": shape.central,
+    "a longer chain never hides less": shape.longer,
+    "a weightless record is hidden for free": shape.weightless,
+    "redaction falls with distance": shape.falling,
     "every mechanism is certified": _certified,
 }
