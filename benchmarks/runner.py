@@ -51,7 +51,7 @@ def tasks_of(suite: Suite, *, seed: int = 0, time_limit: float | None = None) ->
     --------
     >>> from privopt.benchmarks._suites import find_suite
     >>> len({task.budget for task in tasks_of(find_suite("quick"))})
-    8
+    6
     """
     limit = suite.time_limit if time_limit is None else time_limit
     return tuple(
