@@ -22,17 +22,51 @@ from privopt.errors import FileRefused
 class Row:
     """One solver on one instance with one budget; a failure or a refusal is a row too.
 
-    Numbers are None where there is none. ``certified`` says that the solution carries a certificate,
-    ``verified`` that it was proved again from its stored form. ``raw_leakage`` is that of the mechanism
-    as proposed, before repair and quantising. ``seconds`` is wall time of solving and judging.
+    Numbers are None where there is none.
+
+    Parameters
+    ----------
+    key : str
+        SHA-256 of what was asked: question, solver, budget, seed, time limit, version.
+    suite, question, family, instance, size : str or int
+        ``question`` is the kind of problem; instances of a ``family`` differ in ``size`` only.
+    fingerprint : str
+        That of the problem with its budget.
+    solver, budget, seed, time_limit
+        What was run; the budget in the problem's own unit, the limit in seconds.
+    status, reason : str
+        The status by name, and in words why the run ended as it did; never empty.
+    utility, leakage, objective, bound, gap : float or None
+        As in the solution: those of the quantised mechanism, and the checked bound.
+    certified, verified, repaired : bool
+        ``certified`` says that the solution carries a certificate, ``verified`` that it was proved again
+        from its stored form, ``repaired`` that the proposal had to be changed to be private.
+    raw_leakage, utility_lost : float or None
+        Leakage of the mechanism as proposed, and the utility that repair took from it.
+    seconds, cold_seconds : float or None
+        Wall time of solving and judging: in a process that has solved this kind of question before, and
+        the first time in a fresh process, imports included.
+    peak_memory : float or None
+        Largest resident size of the run's own process, in MiB.
+    iterations : int or None
+        As counted by the solver.
+    guarantee : str
+        What the checked bound makes of the answer.
+    privopt, python, numpy, libraries : str
+        Versions; ``libraries`` those of what the solver requires.
     """
 
+    key: str
     suite: str
+    question: str
+    family: str
     instance: str
     size: int
     fingerprint: str
     solver: str
     budget: float
+    seed: int
+    time_limit: float
     status: str
     reason: str
     utility: float | None
@@ -44,12 +78,16 @@ class Row:
     verified: bool
     repaired: bool
     raw_leakage: float | None
-    seconds: float
+    utility_lost: float | None
+    seconds: float | None
+    cold_seconds: float | None
+    peak_memory: float | None
+    iterations: int | None
     guarantee: str
-    seed: int
     privopt: str
     python: str
     numpy: str
+    libraries: str
 
     @property
     def ok(self) -> bool:
@@ -105,7 +143,7 @@ def _decode(name: str, value: Any) -> Any:
             return decode_float(value)
         except ValueError as cause:
             raise FileRefused(f"{name} of a row: {cause}") from cause
-    expected = {"str": str, "int": int, "bool": bool}[kind]
+    expected = {"str": str, "int": int, "int | None": int, "bool": bool}[kind]
     if type(value) is not expected:
         raise FileRefused(f"{name} of a row: expected {kind}, got {value!r}")
     return value

@@ -19,12 +19,14 @@ PACKAGE = "privopt.benchmarks.suites"
 class Instance:
     """A named question; the suite's budgets replace the one it carries.
 
-    ``size`` orders instances of a family; tests run the smallest.
+    ``size`` orders the instances of a ``family``, which differ in nothing else that matters for time;
+    tests run the smallest.
     """
 
     name: str
     size: int
     problem: Problem[Any]
+    family: str = ""
 
 
 @dataclass(frozen=True)

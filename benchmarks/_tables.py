@@ -86,7 +86,7 @@ def _solver(
 ) -> tuple[Cell | str, ...]:
     own = [r for r in rows if r.solver == solver]
     best = [r for r in own if r.objective is not None and r.objective >= (top[_key(r)] or 0.0) - 1e-6]
-    seconds = [r.seconds for r in own if r.ok]
+    seconds = [r.seconds for r in own if r.ok and r.seconds is not None]
     figures = (
         len(own),
         sum(r.ok for r in own),

@@ -103,9 +103,13 @@ def _fault(problem: Problem[Any], solution: Solution[Any]) -> str:
 
 
 def _row(task: Task, solution: Solution[Any], verified: bool, fault: str = "") -> Row:
-    raw, margin = solution.stats.get("raw_leakage"), solution.stats.get("repaired", 0.0)
+    stats = solution.stats
+    margin, iterations = stats.get("repaired", 0.0), stats.get("iterations")
     return Row(
+        key="",
         suite=task.suite,
+        question=task.instance.problem.kind,
+        family=task.instance.family,
         instance=task.instance.name,
         size=task.instance.size,
         fingerprint=solution.problem,
@@ -121,14 +125,24 @@ def _row(task: Task, solution: Solution[Any], verified: bool, fault: str = "") -
         certified=solution.certified,
         verified=verified,
         repaired=isinstance(margin, float) and margin > 0,
-        raw_leakage=float(raw) if isinstance(raw, (int, float)) else None,
+        raw_leakage=_figure(stats.get("raw_leakage")),
+        utility_lost=_figure(stats.get("utility_lost_by_repair")),
         seconds=solution.seconds,
+        cold_seconds=None,
+        peak_memory=None,
+        iterations=iterations if isinstance(iterations, int) else None,
         guarantee="" if solution.guarantee is None else solution.guarantee.name,
         seed=task.seed,
+        time_limit=task.time_limit,
         privopt=privopt.__version__,
         python=platform.python_version(),
         numpy=np.__version__,
+        libraries="",
     )
+
+
+def _figure(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 Listener = Callable[[Outcome], None]
