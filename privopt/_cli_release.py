@@ -1,11 +1,11 @@
-"""Running a mechanism on a column of text."""
+"""Running a mechanism on columns of text."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,13 +16,18 @@ from privopt.errors import FileRefused, InvalidMechanism, NotSolved
 from privopt.mechanisms import mechanism_from_dict
 
 BARE = "a mechanism file carries no certificate: nothing says what it protects"
+RELEASED = "released"
+"""The column of a release that is not of the columns it was drawn from."""
+
+Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging
+Cells: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Machine:
     """A mechanism to run, and what is known of its privacy."""
 
-    mechanism: po.RedactionMechanism
+    mechanism: Runnable
     proof: str
 
 
@@ -32,20 +37,20 @@ def load_machine(path: Path, simulated: bool) -> Machine:
     Raises
     ------
     FileRefused, InvalidMechanism
-        If the file is malformed, inconsistent, or of a kind that does not redact columns.
+        If the file is malformed, inconsistent, or of a kind that does not run on columns.
     NotSolved
         If the solution is not ok, or carries no certificate of its mechanism and this is no simulation.
     """
     fields = read_json(path)
     if fields.get("format") == FORMAT:
         return _from_solution(path, po.Solution.from_dict(fields), simulated)
-    mechanism = _redaction(path, mechanism_from_dict(fields))
+    mechanism = _runnable(path, mechanism_from_dict(fields))
     check_schema(fields, f"mechanism-{mechanism.kind}")
     return Machine(mechanism, BARE)
 
 
 def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> Machine:
-    mechanism, certificate = _redaction(path, solution.mechanism), solution.certificate
+    mechanism, certificate = _runnable(path, solution.mechanism), solution.certificate
     if certificate is not None and certificate.ok and certificate.mechanism == mechanism.fingerprint:
         return Machine(
             mechanism, f"as stated in {path}: {certificate.claim}; 'privopt verify' proves it again"
@@ -60,73 +65,96 @@ def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> M
     return Machine(mechanism, "not certified")
 
 
-def _redaction(path: Path, mechanism: po.Mechanism) -> po.RedactionMechanism:
-    if not isinstance(mechanism, po.RedactionMechanism):
-        raise InvalidMechanism(f"{path}: a {mechanism.kind} mechanism does not redact a column of records")
+def _runnable(path: Path, mechanism: po.Mechanism) -> Runnable:
+    if not isinstance(mechanism, (po.RedactionMechanism, po.Channel, po.Merging)):
+        raise InvalidMechanism(f"{path}: a {mechanism.kind} mechanism does not run on columns of a table")
     return mechanism
 
 
-def letters_of(mechanism: po.RedactionMechanism, mark: str) -> dict[str, Hashable]:
-    """The states by their text, which is what a CSV file holds.
+def symbols_of(mechanism: Runnable, columns: int, mark: str) -> dict[Cells, Hashable]:
+    """The symbols that a mechanism reads by their text, a cell a column, which is what a CSV file holds.
 
     Raises
     ------
     InvalidMechanism
-        If two states have the same text, or the mark is the text of a state.
+        If a symbol is of another number of columns, two have the same text, or the mark is the text of a symbol.
     """
-    found: dict[str, Hashable] = {}
-    for state in mechanism.states:
-        if str(state) in found:
+    labels = mechanism.states if isinstance(mechanism, po.RedactionMechanism) else mechanism.inputs
+    found: dict[Cells, Hashable] = {}
+    for label in labels:
+        cells = text_of(label)
+        if len(cells) != columns:
             raise InvalidMechanism(
-                f"the states {found[str(state)]!r} and {state!r} have the same text; a CSV file cannot tell them apart"
+                f"the mechanism reads symbols of {len(cells)} columns such as {label!r}; give --column {len(cells)} times"
             )
-        found[str(state)] = state
-    if mark in found:
+        if cells in found:
+            raise InvalidMechanism(
+                f"the states {found[cells]!r} and {label!r} have the same text; a CSV file cannot tell them apart"
+            )
+        found[cells] = label
+    if (mark,) in found and isinstance(mechanism, po.RedactionMechanism):
         raise InvalidMechanism(f"the mark {mark!r} is also a state; give another --mark for redacted cells")
     return found
 
 
-def read_letters(
-    path: Path, column: str, cells: Sequence[str], letters: dict[str, Hashable]
+def text_of(label: Hashable) -> Cells:
+    """A symbol as the cells of a row: a tuple has a cell for each part."""
+    return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
+
+
+def read_symbols(
+    path: Path, columns: Sequence[str], rows: Sequence[Cells], symbols: dict[Cells, Hashable]
 ) -> list[Hashable]:
-    """The states that the cells of a column name.
+    """The symbols that the rows of some columns name.
 
     Raises
     ------
     FileRefused
-        With the row of the first cell that names none.
+        With the first row that names none.
     """
-    for row, cell in enumerate(cells, 1):
-        if cell not in letters:
-            known = ", ".join(repr(text) for text in list(letters)[:8]) + (
-                ", ..." if len(letters) > 8 else ""
-            )
-            what = f"holds {cell!r}" if cell else "is empty"
-            raise FileRefused(f"{path}: row {row}: {column!r} {what}; the states are {known}")
-    return [letters[cell] for cell in cells]
+    for row, cells in enumerate(rows, 1):
+        if cells not in symbols:
+            known = ", ".join(repr(", ".join(text)) for text in list(symbols)[:8])
+            known += ", ..." if len(symbols) > 8 else ""
+            what = f"holds {', '.join(cells)!r}" if any(cells) else "is empty"
+            place = ", ".join(map(repr, columns))
+            raise FileRefused(f"{path}: row {row}: {place} {what}; the states are {known}")
+    return [symbols[cells] for cells in rows]
 
 
 def draw(
-    machine: Machine, letters: Sequence[Hashable], users: dict[str, Sequence[int]], seed: int | None
+    machine: Machine, symbols: Sequence[Hashable], users: dict[str, Sequence[int]], seed: int | None
 ) -> list[Hashable | None]:
-    """The released letters of all rows, None where redacted; each user is drawn independently.
+    """The released symbols of all rows, None where redacted.
+
+    A redaction mechanism treats the rows of each user as one sequence; a channel treats every row by itself.
 
     Raises
     ------
     FileRefused
-        If a user has more or fewer records than the mechanism.
+        If a user has more or fewer records than a redaction mechanism.
     """
-    length = machine.mechanism.length
+    rng = None if seed is None else np.random.default_rng(seed)
+    mechanism = machine.mechanism
+    if not isinstance(mechanism, po.RedactionMechanism):
+        return list(mechanism.release(symbols, rng).tolist())
     for name, rows in users.items():
-        if len(rows) != length:
+        if len(rows) != mechanism.length:
             whose = f"{name!r} has" if len(users) > 1 or name else "the data have"
             raise FileRefused(
-                f"{whose} {len(rows)} records, the mechanism is for {length}; cut to that window"
+                f"{whose} {len(rows)} records, the mechanism is for {mechanism.length}; cut to that window"
             )
-    table = [[letters[i] for i in rows] for rows in users.values()]
-    rng = None if seed is None else np.random.default_rng(seed)
-    released: list[Hashable | None] = list(letters)
-    for rows, row in zip(users.values(), machine.mechanism.release(table, rng), strict=True):
+    table = [[symbols[i] for i in rows] for rows in users.values()]
+    released: list[Hashable | None] = list(symbols)
+    for rows, row in zip(users.values(), mechanism.release(table, rng), strict=True):
         for i, letter in zip(rows, row, strict=True):
             released[i] = letter
     return released
+
+
+def columns_of(columns: Sequence[str], drawn: Sequence[Hashable | None], mark: str) -> dict[str, list[str]]:
+    """The released columns: those read where every release has their shape, else one column of their own."""
+    cells = [(mark,) * len(columns) if symbol is None else text_of(symbol) for symbol in drawn]
+    if all(len(row) == len(columns) for row in cells):
+        return {name: [row[i] for row in cells] for i, name in enumerate(columns)}
+    return {RELEASED: [mark if symbol is None else str(symbol) for symbol in drawn]}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from privopt._files import check_schema, read_json
 from privopt._problem import Problem
 from privopt._registry import problem_types
 from privopt.errors import FileRefused
-from privopt.models import JointDistribution, MarkovChain, model_from_dict
+from privopt.models import Model, model_from_dict
 
 
 def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
@@ -36,11 +37,31 @@ def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
 
 
 def load_problem(path: str | os.PathLike[str]) -> Problem[Any]:
-    """Read a problem from a JSON file; see :func:`problem_from_dict`."""
-    return problem_from_dict(read_json(path))
+    """Read a problem from a JSON file; see :func:`problem_from_dict`.
+
+    A model may stand in a file of its own: ``{"joint": {"file": "joint.json"}}`` reads the file beside the
+    problem's.
+
+    Raises
+    ------
+    FileRefused
+        If a file cannot be read, or names a model outside the problem's folder.
+    """
+    folder = Path(path).parent
+    return problem_from_dict({name: _beside(value, folder) for name, value in read_json(path).items()})
 
 
-def load_model(path: str | os.PathLike[str]) -> JointDistribution | MarkovChain:
+def _beside(value: Any, folder: Path) -> Any:
+    """The content of the file that a field names, or the field itself."""
+    if not isinstance(value, dict) or set(value) != {"file"}:
+        return value
+    name = value["file"]
+    if not isinstance(name, str) or Path(name).name != name:
+        raise FileRefused(f'"file" must be the name of a file in the folder of the problem, got {name!r}')
+    return read_json(folder / name)
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model from a JSON file.
 
     Raises

@@ -151,5 +151,10 @@ class Problem(ABC, Generic[M]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON form: equal for equal questions."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return fingerprint_of(self.to_dict())
+
+
+def fingerprint_of(fields: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON form of a dictionary."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

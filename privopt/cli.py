@@ -17,7 +17,8 @@ from typer.main import get_group
 
 from privopt import __version__
 from privopt._cli_check import solvers, verify
-from privopt._cli_data import fit, release
+from privopt._cli_data import release
+from privopt._cli_fit import fit
 from privopt._cli_many import compare, frontier
 from privopt._cli_show import complain
 from privopt._cli_solve import solve

@@ -349,7 +349,7 @@ def test_a_solution_that_must_not_release(
 
 
 PARTS: dict[str, tuple[Callable[[Fields], None], str]] = {
-    "type": (put("type", value="channel"), "mechanism type 'channel' is not one of"),
+    "type": (put("type", value="sieve"), "mechanism type 'sieve' is not one of"),
     "no type": (drop("type"), "mechanism type None"),
     "no probabilities": (drop("probabilities"), "probabilities"),
     "probability 2": (put("probabilities", 0, 0, value=2), "is not in [0, 1]"),
@@ -408,7 +408,7 @@ TAMPERED: dict[str, tuple[Callable[[Fields], None], str]] = {
     "labels swapped": (_swap, "does not fit the problem"),
     "no states": (drop("mechanism", "states"), "does not fit the problem"),
     "a record less": (put("mechanism", value={"type": "redaction", "probabilities": [[1, 1]]}), "does not fit"),
-    "another kind": (put("mechanism", "type", value="channel"), "mechanism type 'channel'"),
+    "another kind": (put("mechanism", "type", value="sieve"), "mechanism type 'sieve'"),
     "utility": (put("utility", value=0.9), "the stated utility 0.9 is not in"),
     "leakage": (put("leakage", value=0.1), "the stated leakage 0.1 is not in"),
     "no leakage": (put("leakage", value=None), "the stated leakage None"),

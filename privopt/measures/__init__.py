@@ -1,15 +1,71 @@
 """Leakage and utility of a mechanism under a model: pure functions, in nats."""
 
+from privopt.measures._report import LeakageReport as LeakageReport
+from privopt.measures._report import LeakageRow as LeakageRow
+from privopt.measures.alpha_leakage import alpha_leakage as alpha_leakage
+from privopt.measures.alpha_leakage import min_entropy_leakage as min_entropy_leakage
+from privopt.measures.alpha_lift import alpha_lift as alpha_lift
+from privopt.measures.alpha_loss import alpha_loss as alpha_loss
+from privopt.measures.alpha_loss import expected_alpha_loss as expected_alpha_loss
+from privopt.measures.alpha_loss import optimal_alpha_belief as optimal_alpha_belief
+from privopt.measures.axioms import Axioms as Axioms
+from privopt.measures.axioms import axioms as axioms
+from privopt.measures.capacity import capacity as capacity
 from privopt.measures.data_independent import data_independent_bound as data_independent_bound
+from privopt.measures.differential import delta_at as delta_at
+from privopt.measures.differential import differential_privacy as differential_privacy
+from privopt.measures.differential import local_differential_privacy as local_differential_privacy
+from privopt.measures.implications import ImpliedBound as ImpliedBound
+from privopt.measures.implications import implied_bounds as implied_bounds
 from privopt.measures.influence import influence as influence
 from privopt.measures.influence import regions as regions
+from privopt.measures.information_bound import mutual_information_bound as mutual_information_bound
+from privopt.measures.lifts import InformationPrivacy as InformationPrivacy
+from privopt.measures.lifts import lift as lift
+from privopt.measures.lifts import local_information_privacy as local_information_privacy
+from privopt.measures.lifts import log_lift as log_lift
+from privopt.measures.maximal_leakage import maximal_alpha_leakage as maximal_alpha_leakage
+from privopt.measures.maximal_leakage import maximal_leakage as maximal_leakage
 from privopt.measures.redaction import redaction_leakage as redaction_leakage
 from privopt.measures.redaction_gradient import redaction_gradient as redaction_gradient
+from privopt.measures.report import leakage_report as leakage_report
+from privopt.measures.shannon import conditional_entropy as conditional_entropy
+from privopt.measures.shannon import entropy as entropy
+from privopt.measures.shannon import mutual_information as mutual_information
+from privopt.measures.sibson import sibson_mutual_information as sibson_mutual_information
 
 __all__ = [
+    "Axioms",
+    "ImpliedBound",
+    "InformationPrivacy",
+    "LeakageReport",
+    "LeakageRow",
+    "alpha_leakage",
+    "alpha_lift",
+    "alpha_loss",
+    "axioms",
+    "capacity",
+    "conditional_entropy",
     "data_independent_bound",
+    "delta_at",
+    "differential_privacy",
+    "entropy",
+    "expected_alpha_loss",
+    "implied_bounds",
     "influence",
+    "leakage_report",
+    "lift",
+    "local_differential_privacy",
+    "local_information_privacy",
+    "log_lift",
+    "maximal_alpha_leakage",
+    "maximal_leakage",
+    "min_entropy_leakage",
+    "mutual_information",
+    "mutual_information_bound",
+    "optimal_alpha_belief",
     "redaction_gradient",
     "redaction_leakage",
     "regions",
+    "sibson_mutual_information",
 ]

@@ -32,7 +32,8 @@ def encode(data: Any, states: Sequence[Hashable]) -> Codes:
     Raises
     ------
     InvalidMechanism
-        If a letter is missing or unknown (with its position), or the data are not 1-d or 2-d.
+        If a letter is missing or unknown (with its position), or the data are not 1-d or 2-d. A frame of
+        several columns is one sequence, whose letters are the tuples of its rows.
 
     Examples
     --------
@@ -57,6 +58,8 @@ def encode(data: Any, states: Sequence[Hashable]) -> Codes:
 def _cells(data: Any) -> NDArray[Any]:
     if isinstance(data, np.ndarray):
         return data
+    if _is_frame(data):
+        data = list(zip(*(data[name].to_list() for name in data.columns), strict=True))
     rows = data.to_list() if _is_column(data) else list(data)
     nested = [r.tolist() if isinstance(r, np.ndarray) else r for r in rows]
     if nested and all(isinstance(r, list) for r in nested):
@@ -92,6 +95,13 @@ def _is_column(data: Any) -> bool:
     return _library(data) != ""
 
 
+def _is_frame(data: Any) -> bool:
+    """Whether the data are a pandas or Polars frame, whose rows are then read as tuples."""
+    return (
+        type(data).__module__.partition(".")[0] in ("pandas", "polars") and type(data).__name__ == "DataFrame"
+    )
+
+
 def _library(data: Any) -> str:
     """``pandas`` or ``polars`` for one of their columns, without importing either."""
     root = type(data).__module__.partition(".")[0]
@@ -121,9 +131,11 @@ def decode(
     if library == "polars":
         import polars as pl
 
-        return pl.Series(
-            f"{like.name} (simulated)" if simulated else like.name, cells.tolist(), dtype=like.dtype
-        )
+        name = f"{like.name} (simulated)" if simulated else like.name
+        try:
+            return pl.Series(name, cells.tolist(), dtype=like.dtype)
+        except (TypeError, pl.exceptions.PolarsError):  # labels of another kind than the column's
+            return pl.Series(name, cells.tolist(), strict=False)
     released = cells.view(ReleasedArray)
     released.simulated = simulated
     return released

@@ -1,7 +1,9 @@
 """What is known of the data: laws that are validated when they are made."""
 
+from privopt.models._load import Model as Model
 from privopt.models._load import model_from_dict as model_from_dict
 from privopt.models.joint import JointDistribution as JointDistribution
 from privopt.models.markov import MarkovChain as MarkovChain
+from privopt.models.observed import ObservedJoint as ObservedJoint
 
-__all__ = ["JointDistribution", "MarkovChain", "model_from_dict"]
+__all__ = ["JointDistribution", "MarkovChain", "Model", "ObservedJoint", "model_from_dict"]

@@ -8,12 +8,14 @@ from typing import TypeAlias
 from privopt.errors import InvalidModel
 from privopt.models.joint import JointDistribution
 from privopt.models.markov import MarkovChain
+from privopt.models.observed import ObservedJoint
 
-Model: TypeAlias = JointDistribution | MarkovChain
+Model: TypeAlias = JointDistribution | MarkovChain | ObservedJoint
 
 _READERS: dict[str, Callable[[Mapping[str, object]], Model]] = {
     "joint_distribution": JointDistribution.from_dict,
     "markov_chain": MarkovChain.from_dict,
+    "observed_joint": ObservedJoint.from_dict,
 }
 
 
@@ -27,7 +29,7 @@ def model_from_dict(d: Mapping[str, object]) -> Model:
 
     Returns
     -------
-    JointDistribution or MarkovChain
+    JointDistribution, MarkovChain or ObservedJoint
         The model.
 
     Raises

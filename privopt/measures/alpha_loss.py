@@ -1,0 +1,139 @@
+"""The alpha-loss of an adversary's belief, its smallest expected value, and the belief that attains it.
+
+Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), alpha-loss and
+alpha-leakage; the loss is printed there as a/(a-1) (1 - P)^(1-1/a), but the exponent belongs to P, as in the proof.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt._labels import Label
+from privopt.errors import InvalidProblem
+from privopt.measures._inputs import JointLike, position, read_joint
+from privopt.measures._renyi import renyi_entropies
+from privopt.measures._values import Floats, read_order
+
+
+def alpha_loss(probability: ArrayLike, alpha: float) -> float | Floats:
+    """Loss a/(a-1) (1 - p^(1-1/a)) of an adversary who gave probability p to what turned out true.
+
+    Parameters
+    ----------
+    probability : float or array-like of float
+        In [0, 1].
+    alpha : float
+        Order in [1, inf]: -ln p at 1 (nats), 1 - p at inf (probability of a wrong guess).
+
+    Returns
+    -------
+    float, or float array of the same shape
+        Between 0 (p = 1) and a/(a-1) (p = 0; inf at order 1); falls with p and with a.
+
+    Raises
+    ------
+    InvalidProblem
+        If a probability is outside [0, 1] or alpha is below 1.
+
+    Examples
+    --------
+    >>> round(alpha_loss(0.5, 2), 9), alpha_loss([0.25, 1.0], float("inf"))
+    (0.585786438, array([0.75, 0.  ]))
+    """
+    p, order = np.array(probability, dtype=np.float64), read_order(alpha)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InvalidProblem(f"probability must be in [0, 1], got {probability!r}")
+    with np.errstate(divide="ignore"):
+        found = _loss(-np.log(p), order)
+    return float(found) if found.ndim == 0 else found
+
+
+def expected_alpha_loss(joint: JointLike, alpha: float, *, normalise: bool = False) -> tuple[float, float]:
+    """Smallest expected alpha-loss about S of an adversary who sees Y, and of one who does not.
+
+    With Y it is a/(a-1) (1 - sum_y norm_a(P(., y))), without a/(a-1) (1 - norm_a(P_S)); the loss of the Rényi
+    entropy of order a of each posterior, averaged.
+
+    Parameters
+    ----------
+    joint : JointDistribution or array-like, shape (n_s, n_y)
+        Pr(s, y), summing to 1 within 1e-9.
+    alpha : float
+        Order in [1, inf]: the entropies H(S|Y) and H(S) in nats at 1, the probabilities of a wrong guess at inf.
+    normalise : bool
+        Divide counts, or a rounded table, by their sum.
+
+    Returns
+    -------
+    (float, float)
+        With Y, without Y; the first is never larger.
+
+    Raises
+    ------
+    InvalidModel
+        If the table is no joint law.
+    InvalidProblem
+        If alpha is below 1.
+
+    Examples
+    --------
+    >>> expected_alpha_loss([[0.5, 0.0], [0.25, 0.25]], float("inf"))
+    (0.25, 0.5)
+    """
+    law, order = read_joint(joint, normalise), read_order(alpha)
+    seen = np.dot(law.law, _loss(renyi_entropies(law.posterior, order), order))
+    return float(seen), float(_loss(renyi_entropies(law.prior, order), order))
+
+
+def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise: bool = False) -> Floats:
+    """The belief about S that loses least on average when y is seen: Pr(s|y)^a, normalised.
+
+    Parameters
+    ----------
+    joint : JointDistribution or array-like, shape (n_s, n_y)
+        Pr(s, y), summing to 1 within 1e-9.
+    alpha : float
+        Order in [1, inf]; at inf any law on the most likely secrets will do, and the uniform one is given.
+    y : label
+        What is seen: a label of the columns, or their number.
+    normalise : bool
+        Divide counts, or a rounded table, by their sum.
+
+    Returns
+    -------
+    float array, shape (n_s,)
+        Sums to 1.
+
+    Raises
+    ------
+    InvalidModel
+        If the table is no joint law.
+    InvalidProblem
+        If alpha is below 1, or y is unknown or has probability zero.
+
+    Examples
+    --------
+    >>> optimal_alpha_belief([[0.3, 0.2], [0.1, 0.4]], 2, 0)
+    array([0.9, 0.1])
+    """
+    law, order = read_joint(joint, normalise), read_order(alpha)
+    column = np.flatnonzero(law.columns == position(y, law.released, "the output"))
+    if not column.size:
+        raise InvalidProblem(f"the output {y!r} has probability zero: no belief is formed on seeing it")
+    posterior = law.posterior[column[0]]
+    relative = posterior / posterior.max()
+    weights = (relative == 1.0).astype(float) if math.isinf(order) else relative**order
+    found = np.zeros(law.shape[0])
+    found[law.rows] = weights / weights.sum()
+    return found
+
+
+def _loss(entropy: Floats, order: float) -> Floats:
+    """(1 - exp(-c h)) / c with c = 1 - 1/a: the loss at probability exp(-h)."""
+    if order == 1:
+        return np.asarray(entropy, dtype=np.float64) + 0.0
+    factor = 1.0 if math.isinf(order) else (order - 1) / order
+    return np.asarray(-np.expm1(-factor * entropy) / factor, dtype=np.float64) + 0.0

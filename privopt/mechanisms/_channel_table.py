@@ -1,0 +1,137 @@
+"""The numbers of a channel: checked, as floats, as integer weights, as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt._exact import IntegerRow, law
+from privopt._labels import Label, Labels, plain_label
+from privopt.errors import InvalidMechanism
+
+Given: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
+"""Float64 where all is float, else an object array of floats and Fractions."""
+
+TOLERANCE = 1e-9
+LEAST_BITS = 62
+MAX_CELLS = 2**27
+
+
+def checked(matrix: object) -> Given:
+    """A read-only copy of a table of probabilities, with its rows summing to 1 within 1e-9."""
+    table = _table(matrix)
+    if table.ndim != 2 or 0 in table.shape:
+        raise InvalidMechanism(f"matrix must be an (inputs, outputs) table, got shape {table.shape}")
+    if table.size > MAX_CELLS:
+        raise InvalidMechanism(f"matrix has {table.size} cells, more than {MAX_CELLS}")
+    values = table.astype(np.float64)
+    bad = np.argwhere(~((values >= 0) & (values <= 1 + TOLERANCE)))
+    if bad.size:
+        x, y = bad[0].tolist()
+        raise InvalidMechanism(f"matrix[{x}, {y}] = {table[x, y]} is not a probability in [0, 1]")
+    off = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > TOLERANCE)
+    if off.size:
+        x = int(off[0])
+        raise InvalidMechanism(f"row {x} of matrix sums to {float(values[x].sum())!r}, not to 1 within 1e-9")
+    table.setflags(write=False)
+    return table
+
+
+def _table(matrix: object) -> Given:
+    try:
+        table = np.array(matrix)
+    except ValueError as cause:
+        raise InvalidMechanism(f"matrix must be a rectangular table of numbers: {cause}") from cause
+    if table.dtype.kind in "iufb":
+        return np.array(table, dtype=np.float64) + 0.0
+    if table.dtype.kind != "O" or table.ndim != 2:
+        raise InvalidMechanism("matrix must be a table of numbers, a row an input")
+    flat = [_cell(value, divmod(i, table.shape[1])) for i, value in enumerate(table.ravel().tolist())]
+    found = np.empty(len(flat), dtype=object)
+    found[:] = flat
+    return found.reshape(table.shape)
+
+
+def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
+    """A Fraction as it is, another number as a float."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        return float(value) + 0.0
+    raise InvalidMechanism(f"matrix[{where[0]}, {where[1]}] is {value!r}: give a float or a Fraction")
+
+
+def floats(given: Given) -> NDArray[np.float64]:
+    """The probabilities in float64, each row divided by its sum."""
+    values = given.astype(np.float64)
+    totals = np.array([[math.fsum(row)] for row in values.tolist()])
+    found: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
+    found.setflags(write=False)
+    return found
+
+
+def integer_rows(given: Given, values: NDArray[np.float64]) -> tuple[IntegerRow, ...]:
+    """Weights of every row; see :class:`privopt.mechanisms.Channel`."""
+    bits = _bits(values)
+    exact = given.dtype.kind == "O"
+    return tuple(
+        law(given[x].tolist())
+        if exact and any(isinstance(v, Fraction) for v in given[x].tolist())
+        else _dyadic(values[x], bits)
+        for x in range(len(values))
+    )
+
+
+def _bits(values: NDArray[np.float64]) -> int:
+    """The least number of bits, at least 62, of which every float is a multiple: float = m 2**(e - 53)."""
+    smallest = values[values > 0].min()
+    _, exponent = np.frexp(smallest)
+    return max(LEAST_BITS, 53 - int(exponent))
+
+
+def _dyadic(row: NDArray[np.float64], bits: int) -> IntegerRow:
+    total = 1 << bits
+    weights = [_scaled(p, bits) for p in row.tolist()]
+    weights[int(np.argmax(row))] += total - sum(weights)
+    return IntegerRow(tuple(weights), total)
+
+
+def _scaled(p: float, bits: int) -> int:
+    numerator, denominator = p.as_integer_ratio()
+    return (numerator << bits) // denominator
+
+
+def labels(values: Iterable[Label] | None, count: int, what: str) -> Labels:
+    """Distinct labels; 0 .. count-1 when none are given."""
+    if values is None:
+        return tuple(range(count))
+    found = tuple(plain_label(value) for value in values)
+    if len(found) != count or len(set(found)) != count:
+        raise InvalidMechanism(f"{what} must be {count} distinct labels, got {found!r}")
+    return found
+
+
+def encode(given: Given) -> list[list[float | str]]:
+    """Numbers as JSON holds them."""
+    return [
+        [f"{v.numerator}/{v.denominator}" if isinstance(v, Fraction) else v for v in row]
+        for row in given.tolist()
+    ]
+
+
+def decode(value: object) -> list[list[float | Fraction]]:
+    """The numbers that :func:`encode` wrote."""
+    from privopt.errors import InvalidModel
+    from privopt.models._codec import decode_number
+
+    if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
+        raise InvalidMechanism('"matrix" must be a list of rows of numbers')
+    try:
+        return [[decode_number(v, "matrix") for v in row] for row in value]
+    except InvalidModel as cause:
+        raise InvalidMechanism(str(cause)) from cause

@@ -1,0 +1,191 @@
+"""Channels: a released symbol drawn from a law that depends on the symbol read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt._exact import IntegerRow
+from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.errors import InvalidMechanism
+from privopt.mechanisms import _channel_table as tables
+from privopt.mechanisms._base import Mechanism
+from privopt.mechanisms._columns import decode, encode
+from privopt.mechanisms._draw import draw
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Channel(Mechanism):
+    """A randomised map: input x becomes output y with probability ``matrix[x, y]``.
+
+    What is sampled and certified are integers. Rows of floats become weights that add up to one power
+    of two for the whole channel, long enough to hold every float exactly; what the floats of a row miss
+    of 1 goes to its largest entry. Rows that hold a Fraction are exact as given.
+
+    Parameters
+    ----------
+    matrix : array-like of float or Fraction, shape (n_x, n_y)
+        Non-negative; each row sums to 1 within 1e-9, and is divided by its sum.
+    inputs : iterable of hashable, length n_x, optional
+        Distinct labels; 0 .. n_x - 1 by default.
+    outputs : iterable of hashable, length n_y, optional
+        Distinct labels; 0 .. n_y - 1 by default.
+    simulation_only : bool
+        Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+
+    Attributes
+    ----------
+    matrix : float array, shape (n_x, n_y)
+        Read-only.
+
+    Raises
+    ------
+    InvalidMechanism
+        If an entry is negative or not a number, a row does not sum to 1, or labels do not fit.
+
+    Examples
+    --------
+    >>> channel = Channel([[1, 0], [0.5, 0.5]], inputs=["no", "yes"], outputs=["no", "yes"])
+    >>> channel.release(["no", "no"]).tolist()
+    ['no', 'no']
+    >>> channel.exact()[1].weights[0] * 2 == channel.exact()[1].total
+    True
+    """
+
+    kind: ClassVar[str] = "channel"
+
+    matrix: NDArray[np.float64]
+    inputs: Labels
+    outputs: Labels
+    simulation_only: bool
+    _given: tables.Given
+
+    def __init__(
+        self,
+        matrix: object,
+        inputs: Iterable[Label] | None = None,
+        outputs: Iterable[Label] | None = None,
+        *,
+        simulation_only: bool = False,
+    ) -> None:
+        given = tables.checked(matrix)
+        floats = tables.floats(given)
+        values: dict[str, object] = {
+            "matrix": floats,
+            "inputs": tables.labels(inputs, floats.shape[0], "inputs"),
+            "outputs": tables.labels(outputs, floats.shape[1], "outputs"),
+            "simulation_only": bool(simulation_only),
+            "_given": given,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def _rows(self) -> tuple[IntegerRow, ...]:
+        return tables.integer_rows(self._given, self.matrix)
+
+    def exact(self) -> tuple[IntegerRow, ...]:
+        """The integer weights that are sampled, a row an input.
+
+        Rows of floats share the total 2**b with the least b >= 62 that holds every float; a row given
+        with a Fraction has its own total.
+        """
+        return self._rows
+
+    def quantised(self) -> Channel:
+        """The channel itself: its integer form is exact, so there is nothing to round."""
+        return self
+
+    def validated(self, simulation_only: bool = False) -> Channel:
+        """A fresh copy that went through the constructor's checks again."""
+        return Channel(self._given, self.inputs, self.outputs, simulation_only=simulation_only)
+
+    def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
+        """Release each symbol of a column, or of a 2-d array, independently.
+
+        Parameters
+        ----------
+        data : sequence, NumPy array, pandas or Polars column, or a frame
+            Symbols among ``inputs``; a frame of several columns is read row by row as tuples.
+        rng : numpy.random.Generator, optional
+            Simulate with this generator. The result is then marked as simulated and protects nobody.
+
+        Returns
+        -------
+        The same kind of column, or a NumPy object array, of symbols among ``outputs``.
+
+        Raises
+        ------
+        InvalidMechanism
+            If a symbol is unknown, or the mechanism was not certified and no ``rng`` is given.
+        """
+        if self.simulation_only and rng is None:
+            raise InvalidMechanism(
+                "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
+            )
+        drawn = draw(self.exact(), encode(data, self.inputs), rng)
+        return decode(drawn, np.zeros(drawn.shape, dtype=bool), data, self.outputs, rng is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; fractions are written "a/b"."""
+        return {
+            "type": self.kind,
+            "version": 1,
+            "matrix": tables.encode(self._given),
+            "inputs": encode_labels(self.inputs),
+            "outputs": encode_labels(self.outputs),
+            "simulation_only": self.simulation_only,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The channel that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InvalidMechanism
+            If a field is missing or not of its kind.
+        """
+        if "matrix" not in fields:
+            raise InvalidMechanism('a channel needs "matrix": a row an input, a column an output')
+        names = [fields.get("inputs"), fields.get("outputs")]
+        try:
+            inputs, outputs = (None if name is None else decode_labels(name) for name in names)
+        except ValueError as cause:
+            raise InvalidMechanism(str(cause)) from cause
+        simulated = fields.get("simulation_only", False) is True
+        return cls(tables.decode(fields["matrix"]), inputs, outputs, simulation_only=simulated)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Channel):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.kind, self.exact(), self.inputs, self.outputs, self.simulation_only
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Arrays come out of a pickle writable, so the channel is made anew.
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __repr__(self) -> str:
+        used = int((self.matrix > 0).any(axis=0).sum())
+        note = ", simulation only" if self.simulation_only else ""
+        return f"Channel({len(self.inputs)} inputs x {len(self.outputs)} outputs, {used} in use{note})"
+
+    def _repr_html_(self) -> str:
+        from privopt._text import html_table, number
+
+        rows = [
+            (label, *(number(p) for p in row))
+            for label, row in zip(self.inputs[:50], self.matrix[:50].tolist(), strict=True)
+        ]
+        return html_table(rows, ("input", *(f"Pr({y!r})" for y in self.outputs)))

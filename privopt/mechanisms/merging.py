@@ -1,0 +1,199 @@
+"""Mergings: deterministic channels that publish only which block a symbol is in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt._exact import IntegerRow
+from privopt._labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.errors import InvalidMechanism
+from privopt.mechanisms._base import Mechanism
+from privopt.mechanisms._channel_table import MAX_CELLS
+from privopt.mechanisms._columns import decode, encode
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Merging(Mechanism):
+    """A partition of the input symbols into blocks: the block is released, never the symbol in it.
+
+    Parameters
+    ----------
+    blocks : sequence of sequences of labels
+        Disjoint, none empty, together all inputs.
+    inputs : iterable of hashable, optional
+        The order of the inputs; by default that of the blocks.
+    simulation_only : bool
+        Set by ``solve(..., certify=False)``.
+
+    Attributes
+    ----------
+    outputs : tuple
+        A block of one symbol is released as that symbol, a larger one as its symbols joined by " | ".
+    assignment : int array, shape (n_x,)
+        Position of the block of each input.
+    matrix : float array, shape (n_x, n_blocks)
+        Entries 0 and 1, built when asked for.
+
+    Raises
+    ------
+    InvalidMechanism
+        If a block is empty, a symbol is in two blocks or in none, or two blocks would have one name.
+
+    Examples
+    --------
+    >>> merging = Merging([["a"], ["b", "c"]])
+    >>> merging.release(["a", "c", "b"]).tolist()
+    ['a', 'b | c', 'b | c']
+    """
+
+    kind: ClassVar[str] = "merging"
+
+    blocks: tuple[Labels, ...]
+    inputs: Labels
+    outputs: Labels
+    assignment: NDArray[np.int64]
+    simulation_only: bool
+
+    def __init__(
+        self,
+        blocks: Sequence[Sequence[Label]],
+        inputs: Iterable[Label] | None = None,
+        *,
+        simulation_only: bool = False,
+    ) -> None:
+        parts = tuple(tuple(plain_label(symbol) for symbol in block) for block in blocks)
+        of = _block_of(parts)
+        symbols = tuple(of) if inputs is None else tuple(plain_label(symbol) for symbol in inputs)
+        if set(symbols) != set(of) or len(symbols) != len(of):
+            odd = sorted(set(symbols) ^ set(of), key=repr)
+            raise InvalidMechanism(f"blocks must hold every input exactly once; look at {odd[:5]!r}")
+        outputs = tuple(block[0] if len(block) == 1 else " | ".join(map(str, block)) for block in parts)
+        if len(set(outputs)) < len(outputs):
+            raise InvalidMechanism("two blocks would be released under one name; rename the inputs")
+        assignment = np.array([of[symbol] for symbol in symbols], dtype=np.int64)
+        assignment.setflags(write=False)
+        values: dict[str, object] = {
+            "blocks": parts,
+            "inputs": symbols,
+            "outputs": outputs,
+            "assignment": assignment,
+            "simulation_only": bool(simulation_only),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """Entry [x, y] is 1 where input x is in block y, else 0."""
+        if len(self.inputs) * len(self.blocks) > MAX_CELLS:
+            raise InvalidMechanism(f"the matrix would have more than {MAX_CELLS} cells; use assignment")
+        found = np.zeros((len(self.inputs), len(self.blocks)))
+        found[np.arange(len(self.inputs)), self.assignment] = 1.0
+        found.setflags(write=False)
+        return found
+
+    def exact(self) -> tuple[IntegerRow, ...]:
+        """Weights 0 and 1, a row an input."""
+        return tuple(IntegerRow(tuple(int(p) for p in row), 1) for row in self.matrix.tolist())
+
+    def quantised(self) -> Merging:
+        """The merging itself: there is nothing to round."""
+        return self
+
+    def validated(self, simulation_only: bool = False) -> Merging:
+        """A fresh copy that went through the constructor's checks again."""
+        return Merging(self.blocks, self.inputs, simulation_only=simulation_only)
+
+    def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
+        """Release the block of each symbol; nothing is drawn.
+
+        Parameters
+        ----------
+        data : sequence, NumPy array, pandas or Polars column, or a frame
+            Symbols among ``inputs``; a frame of several columns is read row by row as tuples.
+        rng : numpy.random.Generator, optional
+            Only marks the result as simulated.
+
+        Raises
+        ------
+        InvalidMechanism
+            If a symbol is unknown, or the mechanism was not certified and no ``rng`` is given.
+        """
+        if self.simulation_only and rng is None:
+            raise InvalidMechanism(
+                "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
+            )
+        codes = self.assignment[encode(data, self.inputs)]
+        return decode(codes, np.zeros(codes.shape, dtype=bool), data, self.outputs, rng is not None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary."""
+        return {
+            "type": self.kind,
+            "version": 1,
+            "blocks": [encode_labels(block) for block in self.blocks],
+            "inputs": encode_labels(self.inputs),
+            "simulation_only": self.simulation_only,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The merging that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InvalidMechanism
+            If a field is missing or not of its kind.
+        """
+        blocks, inputs = fields.get("blocks"), fields.get("inputs")
+        if not isinstance(blocks, list):
+            raise InvalidMechanism('a merging needs "blocks": a list of lists of input symbols')
+        try:
+            parts = [decode_labels(block) for block in blocks]
+            symbols = None if inputs is None else decode_labels(inputs)
+        except ValueError as cause:
+            raise InvalidMechanism(str(cause)) from cause
+        return cls(parts, symbols, simulation_only=fields.get("simulation_only", False) is True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Merging):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.blocks, self.inputs, self.simulation_only
+
+    def __repr__(self) -> str:
+        largest = max(map(len, self.blocks))
+        return f"Merging({len(self.inputs)} inputs into {len(self.blocks)} blocks, the largest of {largest})"
+
+    def _repr_html_(self) -> str:
+        from privopt._text import html_table
+
+        return html_table([(i, ", ".join(map(str, block))) for i, block in enumerate(self.blocks)])
+
+
+def _block_of(blocks: tuple[Labels, ...]) -> dict[Label, int]:
+    """The block of each symbol, in the order of the blocks."""
+    found: dict[Label, int] = {}
+    for i, block in enumerate(blocks):
+        if not block:
+            raise InvalidMechanism(f"block {i} is empty; leave it out")
+        for symbol in block:
+            if symbol in found:
+                raise InvalidMechanism(
+                    f"symbol {symbol!r} is in blocks {found[symbol]} and {i}; put it in one"
+                )
+            found[symbol] = i
+    if not found:
+        raise InvalidMechanism("there are no blocks; give at least one")
+    return found

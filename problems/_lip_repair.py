@@ -1,0 +1,91 @@
+"""Repair of a channel: the least mixture with its own output law that keeps the bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.mechanisms import Channel
+from privopt.problems._lip_reading import excesses, log_lifts
+from privopt.problems._observation import Floats, Release
+
+if TYPE_CHECKING:
+    from privopt.problems.local_information_privacy import LocalInformationPrivacy
+
+HALVINGS = 60
+
+ROUNDING = 2.0**-49
+"""Nats kept free of the budget: what rounding the mixed matrix to floats can add to a log-lift."""
+
+
+def repair(problem: LocalInformationPrivacy, release: Release, margin: float) -> Release:
+    """The release (1 - eta) W + eta P(y), with the least eta that keeps the bounds times (1 - margin).
+
+    Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
+    a closed form. With delta > 0 it is found by bisection.
+    """
+    law, _ = problem.observation.with_release(release)
+    keep = _share(problem, law, margin) if problem.delta == 0 else _share_delta(problem, law, margin)
+    if keep >= 1.0:
+        return release
+    keep = max(0.0, math.nextafter(keep, 0.0))
+    marginal = law.sum(axis=0)
+    matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
+    matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
+    return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+
+
+def _inside(level: float, margin: float) -> float:
+    """The level that the mixture aims at."""
+    return max(0.0, level * (1.0 - margin) - ROUNDING)
+
+
+def _share(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    """The largest 1 - eta."""
+    used = (law.sum(axis=1) > 0)[:, None] & (law.sum(axis=0) > 0)[None, :]
+    lifts = np.exp(log_lifts(law))
+    high, low = np.where(used, lifts, 1.0).max(axis=0), np.where(used, lifts, 1.0).min(axis=0)
+    if problem.notion == "ldp":
+        return _ldp_share(high, low, _inside(problem.budget, margin))
+    share = 1.0
+    if problem.upper < math.inf and (top := float(high.max())) > 1.0:
+        share = min(share, math.expm1(min(700.0, _inside(problem.upper, margin))) / (top - 1.0))
+    if problem.lower < math.inf and (bottom := float(low.min())) < 1.0:
+        share = min(share, -math.expm1(-_inside(problem.lower, margin)) / (1.0 - bottom))
+    return share
+
+
+def _ldp_share(high: Floats, low: Floats, level: float) -> float:
+    """Largest k with (1 - k + k a) <= e^level (1 - k + k b) for the extreme lifts a, b of each release."""
+    if level > 700:
+        return 1.0
+    room = math.expm1(level)
+    need = high - (room + 1.0) * low + room
+    over = high > (room + 1.0) * low
+    return float((room / need[over]).min()) if over.any() else 1.0
+
+
+def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    """Bisection: the mass beyond the bounds falls as all lifts move towards 1."""
+    marginal = law.sum(axis=1)[:, None] * law.sum(axis=0)[None, :]
+
+    def keeps(share: float) -> bool:
+        return _mass_beyond(problem, share * law + (1 - share) * marginal, margin) <= problem.delta * (
+            1 - margin
+        )
+
+    if keeps(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low
+
+
+def _mass_beyond(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    lifts = log_lifts(law)
+    beyond = (lifts > _inside(problem.upper, margin)) | (lifts < -_inside(problem.lower, margin))
+    return math.fsum(law[beyond & (excesses(problem, law) > 0)].tolist())
