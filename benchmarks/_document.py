@@ -18,8 +18,10 @@ class Section:
     body: str
 
 
-def document(title: str, describe: str, when: str, sections: Sequence[Section]) -> str:
-    """The page as text.
+def document(
+    title: str, describe: str, when: str, sections: Sequence[Section], *, before: str = "", scripts: str = ""
+) -> str:
+    """The page as text, with HTML before the sections and scripts after them where a page has its own.
 
     Examples
     --------
@@ -27,15 +29,14 @@ def document(title: str, describe: str, when: str, sections: Sequence[Section]) 
     >>> "<title>a &lt; b</title>" in page, '<h2 id="one">First</h2>' in page
     (True, True)
     """
-    head, _, rest = _text("page.html").partition("<main>")
-    tail = rest.partition("</main>")[2]
-    return Template(f"{head}<main>\n$sections</main>{tail}").substitute(
+    return Template(_text("page.html")).substitute(
         title=html.escape(title),
         describe=html.escape(describe),
         when=html.escape(when),
         css=_text("page.css"),
         script=_text("page.js"),
-        sections="".join(map(_section, sections)),
+        sections=before + "".join(map(_section, sections)),
+        scripts=scripts,
     )
 
 

@@ -83,7 +83,7 @@ def _row(t: Timing) -> tuple[Cell | str, ...]:
         quantity(t.seconds, 3),
         t.reference,
         quantity(t.reference_seconds, 3),
-        Cell(times(t.ratio), -math.inf if t.ratio is None else t.ratio),
+        Cell(times(t.ratio), math.nan if t.ratio is None else t.ratio),
         quantity(t.quality, 3) if t.holds else Cell(number(t.quality, 3), t.quality, "bad"),
         t.note,
     )

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from privopt._text import number
-from privopt.benchmarks.runner import Listener, Outcome
+from privopt.benchmarks._outcome import Outcome
+from privopt.benchmarks.runner import Listener
 
 
 @contextmanager
@@ -35,29 +36,30 @@ def progress(title: str, total: int) -> Iterator[Listener]:
         TimeElapsedColumn(),
         *left,
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=600) as bar:
         task = bar.add_task(title, total=total)
 
-        def listen(outcome: Outcome) -> None:
-            bar.update(task, advance=1, description=_describe(outcome))
+        def listen(outcome: Outcome, left: int) -> None:
+            bar.update(task, completed=total - left, description=_describe(outcome))
 
         yield listen
 
 
 def _plain(title: str, total: int) -> Listener:
     """About ten lines, each with the time left if the rest goes on at the same pace."""
-    begun, done = time.monotonic(), 0
+    begun, shown = time.monotonic(), 0
 
-    def listen(outcome: Outcome) -> None:
-        nonlocal done
-        done += 1
-        if done == total or done * 10 // total > (done - 1) * 10 // total:
-            left = (time.monotonic() - begun) / done * (total - done)
+    def listen(outcome: Outcome, left: int) -> None:
+        nonlocal shown
+        done = total - left
+        if left == 0 or done * 10 // total > shown * 10 // total:
+            seconds = (time.monotonic() - begun) / max(1, done) * left
             print(
-                f"{title}: {done}/{total}, about {left:.0f} s left; {_describe(outcome)}",
+                f"{title}: {done}/{total}, about {seconds:.0f} s left; {_describe(outcome)}",
                 file=sys.stderr,
                 flush=True,
             )
+        shown = done
 
     return listen
 

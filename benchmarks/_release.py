@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from privopt._certificate import Certificate
 from privopt._files import write_json
+from privopt._solution import Solution
 from privopt._verify import verify
 from privopt.benchmarks._folder import PROBLEM, RELEASED, SOLUTION, read_released, write_table
 from privopt.benchmarks._rows import standing
+from privopt.benchmarks._store import Attempt
 from privopt.benchmarks._suites import Showcase
-from privopt.benchmarks.runner import Outcome
+from privopt.benchmarks._task import Task
+
+Result: TypeAlias = tuple[Task, Attempt]
+Load: TypeAlias = Callable[[str], Mapping[str, Any]]
+"""Gives the stored form of a solution for its hash."""
 
 
-def best_certified(outcomes: Iterable[Outcome], instance: str, budget: float) -> Outcome | None:
-    """The verified outcome that stands first by :func:`privopt.benchmarks._rows.standing`."""
-    found = [
-        o
-        for o in outcomes
-        if o.row.verified
-        and o.row.instance == instance
-        and o.row.budget == budget
-        and o.row.objective is not None
+def best_certified(found: Iterable[Result], instance: str, budget: float) -> Result | None:
+    """The verified result that stands first by :func:`privopt.benchmarks._rows.standing`."""
+    fit = [
+        (task, attempt)
+        for task, attempt in found
+        if attempt.row.verified
+        and attempt.solution is not None
+        and (task.instance.name, task.budget) == (instance, budget)
     ]
-    return min(found, key=lambda o: standing(o.row), default=None)
+    return min(fit, key=lambda pair: standing(pair[1].row), default=None)
 
 
-def release_showcase(folder: Path, showcase: Showcase, outcomes: Iterable[Outcome]) -> Outcome | None:
+def release_showcase(folder: Path, showcase: Showcase, found: Iterable[Result], load: Load) -> Result | None:
     """Write the question, the best certified answer and the data released by it; None if there is no answer.
 
     Redacted cells of the CSV file are empty.
     """
-    best = best_certified(outcomes, showcase.instance, showcase.budget)
-    if best is None or best.solution is None:
+    best = best_certified(found, showcase.instance, showcase.budget)
+    if best is None or best[1].solution is None:
         return None
+    solution = Solution[Any].from_dict(load(best[1].solution))
     records = showcase.records()
-    released = best.solution.mechanism.release(records.letters)
+    released = solution.mechanism.release(records.letters)
     cells = ["" if letter is None else str(letter) for letter in released]
-    write_json(folder / PROBLEM, best.task.instance.problem.with_budget(showcase.budget).to_dict())
-    best.solution.save(folder / SOLUTION)
+    write_json(folder / PROBLEM, best[0].instance.problem.with_budget(showcase.budget).to_dict())
+    solution.save(folder / SOLUTION)
     write_table(
         folder / RELEASED, (records.label, records.letter), list(zip(records.labels, cells, strict=True))
     )

@@ -41,8 +41,9 @@ class Row:
     certified, verified, repaired : bool
         ``certified`` says that the solution carries a certificate, ``verified`` that it was proved again
         from its stored form, ``repaired`` that the proposal had to be changed to be private.
-    raw_leakage, utility_lost : float or None
-        Leakage of the mechanism as proposed, and the utility that repair took from it.
+    raw_leakage, raw_violation, violation, utility_lost : float or None
+        Leakage of the mechanism as proposed, by how much it missed its budget, by how much the one that came out
+        does in float64, and the utility that repair took.
     seconds, cold_seconds : float or None
         Wall time of solving and judging: in a process that has solved this kind of question before, and
         the first time in a fresh process, imports included.
@@ -78,6 +79,8 @@ class Row:
     verified: bool
     repaired: bool
     raw_leakage: float | None
+    raw_violation: float | None
+    violation: float | None
     utility_lost: float | None
     seconds: float | None
     cold_seconds: float | None
@@ -101,15 +104,18 @@ class Row:
 
     @property
     def over_budget(self) -> bool:
-        """Whether the mechanism as proposed leaked more than the budget, beyond what rounding explains."""
-        return self.raw_leakage is not None and self.raw_leakage - self.budget > FEASIBILITY * max(
-            1.0, self.budget
-        )
+        """Whether the mechanism as proposed missed its budget beyond what rounding explains."""
+        return beyond_rounding(self.raw_violation, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: encode_float(v) if isinstance(v, float) else v for name, v in found.items()}
+
+
+def beyond_rounding(violation: float | None, budget: float) -> bool:
+    """Whether a violation is known and more than rounding explains."""
+    return violation is not None and violation > FEASIBILITY * max(1.0, min(budget, 1e6))
 
 
 _KINDS = {f.name: str(f.type) for f in fields(Row)}

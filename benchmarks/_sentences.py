@@ -95,7 +95,7 @@ def counts(rows: Sequence[Row]) -> Iterator[str]:
     leaky = Counter(r.solver for r in rows if r.over_budget)
     if leaky:
         listed = ", ".join(f"{solver} ({n})" for solver, n in sorted(leaky.items()))
-        yield f"Proposals that leaked more than the budget, before repair: {listed}."
+        yield f"Proposals that missed the budget, before repair: {listed}."
     yield _refusals([r for r in rows if not r.ok])
 
 

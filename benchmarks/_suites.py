@@ -17,7 +17,7 @@ PACKAGE = "privopt.benchmarks.suites"
 
 @dataclass(frozen=True)
 class Instance:
-    """A named question; the suite's budgets replace the one it carries.
+    """A named question; budgets replace the one it carries: its own where it has some, else those of the suite.
 
     ``size`` orders the instances of a ``family``, which differ in nothing else that matters for time;
     tests run the smallest.
@@ -27,6 +27,7 @@ class Instance:
     size: int
     problem: Problem[Any]
     family: str = ""
+    budgets: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,18 +28,11 @@ def list_suites(as_json: Json = False) -> None:
     from privopt._cli_show import emit, table
     from privopt.benchmarks._suites import suites
 
-    found = [(s.name, len(s.instances()), len(s.budgets), s.describe) for s in suites().values()]
+    found = [(s.name, len(s.instances()), s.describe) for s in suites().values()]
     if as_json:
-        emit(
-            {
-                "suites": [
-                    dict(zip(("name", "instances", "budgets", "describe"), line, strict=True))
-                    for line in found
-                ]
-            }
-        )
+        emit({"suites": [dict(zip(("name", "instances", "describe"), line, strict=True)) for line in found]})
     else:
-        table(found, ("suite", "instances", "budgets", "what it asks"))
+        table(found, ("suite", "instances", "what it asks"))
 
 
 @app.command()
@@ -51,27 +44,89 @@ def run(
     output: Annotated[
         Path | None, typer.Option(help="Folder of the run; default privopt-runs/SUITE.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the solvers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the solvers.")] = 0,
+    seeds: Annotated[
+        str | None, typer.Option(help="Several seeds, as 0,1,2; each task runs with each.")
+    ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=1e-3, help="Seconds for each run; default that of the suite.")
+        float | None, typer.Option(min=1e-3, max=1e6, help="Seconds for each run; default that of the suite.")
+    ] = None,
+    solver: Annotated[
+        list[str] | None, typer.Option("--solver", "-s", help="Run this solver only; repeat for more.")
+    ] = None,
+    instance: Annotated[
+        list[str] | None, typer.Option("--instance", "-i", help="Run this instance only; repeat for more.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Do again what is done.")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Tasks at a time; default 2, or 1 on 1 processor."),
+    ] = None,
+    memory: Annotated[float, typer.Option(min=0.5, help="GiB of address space for each task.")] = 4.0,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Dask scheduler, as tcp://host:8786, whose workers run the tasks.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a suite with every solver, release its showcase, prove it again from the files, write the report.
 
-    Exit code 0: done; 1: a certified claim did not hold when proved again; 2: misuse.
+    What is done stays done: the same command goes on where a stopped run was. Exit code 0: done; 1: a certified
+    claim did not hold when proved again; 2: misuse; 130: stopped.
     """
     from privopt.benchmarks._job import Job
-    from privopt.benchmarks._progress import progress
+    from privopt.benchmarks._run_command import parse_seeds, run_command
     from privopt.benchmarks._suites import find_suite
-    from privopt.benchmarks.runner import tasks_of
 
-    chosen = find_suite(suite)
     folder = Path("privopt-runs", suite) if output is None else output
-    job = Job(chosen, folder, folder / PAGE if report is None else report, seed, time_limit)
-    with progress(suite, len(tasks_of(chosen))) as listener:
-        verdict = job.run(listener)
-    _conclude(verdict, folder, job.page, as_json)
+    job = Job(
+        find_suite(suite),
+        folder,
+        folder / PAGE if report is None else report,
+        (seed,) if seeds is None else parse_seeds(seeds),
+        time_limit,
+        tuple(solver or ()),
+        tuple(instance or ()),
+        force,
+        jobs,
+        memory,
+        scheduler,
+    )
+    _conclude(run_command(job), folder, job.page, as_json)
+
+
+@app.command("merge")
+def merge_runs(
+    output: Annotated[Path, typer.Argument(help="Folder of the merged run.")],
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    as_json: Json = False,
+) -> None:
+    """Put runs together: every attempt once, and the last of a task counts; then: privopt bench report OUTPUT.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks._run_command import merge_command
+
+    merge_command(output, runs, as_json)
+
+
+@app.command("compare")
+def compare_runs(
+    before: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a run.")],
+    after: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder of a later run.")],
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="Exit with 1 if anything got worse.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what changed between two runs: statuses, objectives, gaps, certificates, and times by solver.
+
+    Worse means that a certified answer was lost or an objective fell. Exit code 0: done; 1: worse, with
+    --fail-on-regression; 2: misuse.
+    """
+    from privopt.benchmarks._compare_command import compare_command
+
+    if not compare_command(before, after, as_json) and fail_on_regression:
+        raise typer.Exit(1)
 
 
 @app.command("report")
@@ -80,16 +135,23 @@ def report_again(
     report: Annotated[
         Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
     ] = None,
+    formats: Annotated[
+        str,
+        typer.Option(help="What to write: html, md, tex, csv, parquet, svg, png, pdf with commas, or all."),
+    ] = "html",
+    export: Annotated[
+        Path | None, typer.Option(help="Folder of all but the page; default report in the folder.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a run again from its files, and prove its release again.
 
     Exit code 0: done; 1: a certified claim did not hold when proved again; 2: misuse.
     """
-    from privopt.benchmarks.report import write_report
+    from privopt.benchmarks.report import write_reports
 
     page = folder / PAGE if report is None else report
-    _conclude(write_report(folder, page), folder, page, as_json)
+    _conclude(write_reports(folder, formats.split(","), page, export), folder, page, as_json)
 
 
 @app.command("measure")

@@ -57,6 +57,9 @@ def frontier(
     solver: Annotated[str | None, typer.Option(help="Run this solver only.")] = None,
     time_limit: TimeLimit = 10.0,
     seed: Seed = 0,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Dask scheduler, as tcp://host:8786, whose workers solve the budgets.")
+    ] = None,
     output: CsvFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +67,15 @@ def frontier(
     show.check_output(output, problem)
     grid, question = parse_budgets(budgets), po.load_problem(problem)
     with show.progress("frontier") as told:
-        found = po.frontier(question, grid, solver, time_limit=time_limit, seed=seed, progress=told)
+        found = po.frontier(
+            question,
+            grid,
+            solver,
+            time_limit=time_limit,
+            seed=seed,
+            progress=told,
+            scheduler=scheduler,
+        )
     if output is not None:
         _write_table(output, found.to_frame())
     if as_json:

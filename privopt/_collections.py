@@ -173,6 +173,7 @@ def frontier(
     certify: bool = True,
     seed: int = 0,
     progress: Callable[[float, str], None] | None = None,
+    scheduler: str | None = None,
 ) -> Frontier[M]:
     """Solve one question for many budgets.
 
@@ -186,6 +187,16 @@ def frontier(
         Sorted before use.
     time_limit : float
         Seconds for each budget.
+    scheduler : str, optional
+        Address of a Dask scheduler, such as "tcp://host:8786", whose workers solve the budgets; needs
+        ``privopt[cluster]``. Problems and solutions travel as pickles: the cluster must be trusted.
+
+    Raises
+    ------
+    MissingExtra
+        If a scheduler is given and dask or distributed is not installed.
+    InvalidProblem
+        If no scheduler answers there.
 
     Examples
     --------
@@ -195,23 +206,34 @@ def frontier(
     [0.0, 0.4, 0.6511]
     """
     grid = tuple(sorted(float(b) for b in budgets))
+    asked = [problem.with_budget(budget) for budget in grid]
+    solutions: Iterator[Solution[M]]
+    if scheduler is None:
+        solutions = (
+            solve(question, solver, time_limit=time_limit, certify=certify, seed=seed) for question in asked
+        )
+    else:
+        from privopt._remote import solve_all
+
+        solutions = solve_all(asked, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
     found: list[Solution[M]] = []
-    for i, budget in enumerate(grid):
+    for i, question in enumerate(asked):
         if progress is not None:
-            progress(i / len(grid), f"budget {number(budget)}")
-        asked = problem.with_budget(budget)
-        solution = solve(asked, solver, time_limit=time_limit, certify=certify, seed=seed)
-        found.append(_carry_over(asked, found[-1] if found else None, solution, certify))
+            progress(i / len(grid), f"budget {number(question.budget)}")
+        found.append(_carry_over(question, found[-1] if found else None, next(solutions), certify))
+    for i in reversed(range(len(asked) - 1)):  # under a floor on utility the larger budget is the harder one
+        found[i] = _carry_over(asked[i], found[i + 1], found[i], certify)
     return Frontier(problem, grid, tuple(found))
 
 
 def _carry_over(
     asked: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool
 ) -> Solution[M]:
-    """The earlier mechanism under the new budget, where it beats the new answer."""
+    """The mechanism of a neighbouring budget under this one, where it keeps this one and beats its answer."""
     if before is None or before.answer is None or now.status in (Status.REFUSED, Status.INFEASIBLE):
         return now
-    if now.objective is not None and before.objective is not None and before.objective <= now.objective:
+    reading = asked.evaluate(before.answer)
+    if not reading.feasible or (now.objective is not None and reading.objective <= now.objective):
         return now
     again = judge(asked, Proposal(before.answer), certify=certify)
     if again.objective is None or (now.objective is not None and again.objective <= now.objective):
@@ -219,5 +241,5 @@ def _carry_over(
     kept = replace(
         again, solver=before.solver, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives
     )
-    kept = replace(kept, reason="carried over from a smaller budget")
+    kept = replace(kept, reason="carried over from a neighbouring budget")
     return kept if now.bound is None else with_bound(kept, now.bound, now.dual)

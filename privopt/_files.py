@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -105,13 +106,29 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     FileRefused
         If the folder does not exist or cannot be written, the disk is full, or the name is a folder's.
     """
+    with writing_bytes(path) as raw:
+        stream = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+        yield stream
+        stream.flush()
+        stream.detach()
+
+
+@contextmanager
+def writing_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """The same for a file of bytes.
+
+    Raises
+    ------
+    FileRefused
+        As :func:`writing`.
+    """
     target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent, text=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as cause:
         raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

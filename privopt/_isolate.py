@@ -8,8 +8,10 @@ import math
 import sys
 import sysconfig
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,23 @@ class SolverTimeout(Exception):
 
 class SolverFailure(Exception):
     """The solver raised, or its process died; the text says how."""
+
+
+_isolated: ContextVar[bool] = ContextVar("isolated", default=False)
+
+
+@contextlib.contextmanager
+def already_isolated() -> Iterator[None]:
+    """Within it, solvers of the package run here whether or not they poll the deadline.
+
+    For a process that runs one task and is ended at its deadline by another one. Solvers from outside the
+    package still get a process of their own: they are not trusted with the objects of the caller.
+    """
+    token = _isolated.set(True)
+    try:
+        yield
+    finally:
+        _isolated.reset(token)
 
 
 def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Proposal:
@@ -50,7 +69,8 @@ def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> P
 
 
 def _believed(solver: Solver[Any]) -> bool:
-    return solver.interruptible and type(solver).__module__.startswith("privopt.solvers.")
+    inside = type(solver).__module__.startswith("privopt.solvers.")
+    return inside and (solver.interruptible or _isolated.get())
 
 
 def _run_here(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:

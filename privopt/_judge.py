@@ -78,13 +78,16 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> 
     except InvalidMechanism as cause:
         return Verdict(reason=f"the proposed mechanism is not one for this problem: {cause}")
     raw = problem.evaluate(mechanism)
-    verdict: Verdict[M] = Verdict(stats={"raw_leakage": raw.leakage, "raw_utility": raw.utility})
+    verdict: Verdict[M] = Verdict(
+        stats={"raw_leakage": raw.leakage, "raw_utility": raw.utility, "raw_violation": raw.violation}
+    )
     fault = ""
     for margin in (0.0, *MARGINS):
         tried = problem.repair(mechanism, margin) if margin else mechanism
         accepted, fault = _accept(problem, verdict, tried, certify, fault)
         if accepted:
             verdict.stats["repaired"] = margin
+            verdict.stats["violation"] = 0.0 if verdict.evaluation is None else verdict.evaluation.violation
             if margin and verdict.evaluation is not None:
                 verdict.stats["utility_lost_by_repair"] = raw.utility - verdict.evaluation.utility
             return verdict

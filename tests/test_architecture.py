@@ -14,7 +14,8 @@ LAYERS = ("base", "knowledge", "core", "problems", "solvers", "top")
 BASE = {"errors", "_exact", "_labels", "_numbers", "_text"}
 HEAVY = {
     "cvxpy", "pandas", "polars", "narwhals", "matplotlib", "dask", "distributed", "opendp", "numba", "flint", "scipy",
-    "jsonschema", "rich", "typer", "loky", "cloudpickle", "ecos", "cdd", "ppl", "networkx",
+    "jsonschema", "rich", "typer", "loky", "cloudpickle", "ecos", "cdd", "ppl", "networkx", "highspy", "altair",
+    "vl_convert", "playwright", "igraph",
 }  # fmt: skip
 
 

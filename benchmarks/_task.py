@@ -1,0 +1,122 @@
+"""Tasks: what is to be run, as plain data with a key that says whether it was run before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import privopt
+from privopt._numbers import encode_float
+from privopt._registry import find_solver, solvers_of
+from privopt.benchmarks._rows import Row
+from privopt.benchmarks._sources import digest
+from privopt.benchmarks._suites import Instance, Suite
+from privopt.errors import InvalidProblem, PrivoptError
+
+
+@dataclass(frozen=True)
+class Task:
+    """One solver on one instance with one budget: pure data, so that it can be sent elsewhere."""
+
+    suite: str
+    instance: Instance
+    solver: str
+    budget: float
+    time_limit: float
+    seed: int
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """That of the question with its budget; empty where the budget makes no question."""
+        try:
+            return self.instance.problem.with_budget(self.budget).fingerprint
+        except PrivoptError:
+            return ""
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of all that the answer depends on; equal for tasks that would do the same work.
+
+        The labels of a task (suite, instance, family, size) are not part of it.
+        """
+        problem = self.instance.problem
+        asked = {
+            "question": problem.kind,
+            "fingerprint": self.fingerprint or problem.fingerprint,
+            "budget": encode_float(self.budget),
+            "solver": self.solver,
+            "options": self._options(),
+            "seed": self.seed,
+            "time_limit": self.time_limit,
+            "privopt": privopt.__version__,
+            "sources": digest(solvers_of(type(problem)).get(self.solver)),
+        }
+        text = json.dumps(asked, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _options(self) -> str:
+        try:
+            return repr(find_solver(self.instance.problem, self.solver))
+        except PrivoptError:
+            return "no such solver"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a process needs to run it, JSON-safe."""
+        return {
+            "problem": self.instance.problem.to_dict(),
+            "budget": encode_float(self.budget),
+            "solver": self.solver,
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+        }
+
+    def labelled(self, row: Row) -> Row:
+        """A row of the same work under the names that this task gives it."""
+        i = self.instance
+        return replace(row, suite=self.suite, instance=i.name, family=i.family, size=i.size)
+
+
+def tasks_of(
+    suite: Suite, *, seeds: Sequence[int] = (0,), time_limit: float | None = None
+) -> tuple[Task, ...]:
+    """Instances x budgets x seeds x registered solvers of the question.
+
+    Examples
+    --------
+    >>> from privopt.benchmarks._suites import find_suite
+    >>> len({task.budget for task in tasks_of(find_suite("quick"))})
+    6
+    """
+    limit = suite.time_limit if time_limit is None else time_limit
+    return tuple(
+        Task(suite.name, instance, solver, budget, limit, seed)
+        for instance in suite.instances()
+        for budget in (instance.budgets or suite.budgets)
+        for seed in seeds
+        for solver in solvers_of(type(instance.problem))
+    )
+
+
+def chosen(
+    tasks: Sequence[Task], *, solvers: Collection[str] = (), instances: Collection[str] = ()
+) -> tuple[Task, ...]:
+    """The tasks of some solvers and instances; all where none is named.
+
+    Raises
+    ------
+    InvalidProblem
+        If a name is not that of a solver or an instance of these tasks.
+    """
+    known = {"solver": {t.solver for t in tasks}, "instance": {t.instance.name for t in tasks}}
+    for what, names in (("solver", solvers), ("instance", instances)):
+        for name in sorted(set(names) - known[what]):
+            raise InvalidProblem(f"the suite has no {what} {name!r}; it has {', '.join(sorted(known[what]))}")
+    return tuple(
+        t
+        for t in tasks
+        if (not solvers or t.solver in solvers) and (not instances or t.instance.name in instances)
+    )

@@ -1,0 +1,101 @@
+"""The work of one task, inside its own process: warm up, solve, prove again from the stored form."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from typing import Any
+
+import numpy as np
+
+import privopt
+from privopt._dispatch import fitness, solve
+from privopt._files import parse_json
+from privopt._isolate import already_isolated
+from privopt._load import problem_from_dict
+from privopt._numbers import decode_float
+from privopt._problem import Problem
+from privopt._registry import find_solver
+from privopt._solution import Solution, Status
+from privopt._solver import Solver
+from privopt._verify import verify
+from privopt.errors import PrivoptError
+
+Send = Callable[[Mapping[str, Any]], None]
+"""Tells the watching process what is known so far; each call ends a phase of the task."""
+
+
+def work(asked: Mapping[str, Any], send: Send) -> None:
+    """Run a task that :meth:`privopt.benchmarks._task.Task.to_dict` wrote; misuse becomes a failure.
+
+    Three phases are told, each with its own deadline: warm, solved, proved.
+    """
+    try:
+        problem = problem_from_dict(asked["problem"]).with_budget(decode_float(asked["budget"]))
+        solver = find_solver(problem, asked["solver"])
+        with already_isolated():
+            taken = fitness(solver, problem).refusal is None
+            send({"cold_seconds": warm_up(solver) if taken else None, **versions(solver)})
+            solution = solve(problem, solver, time_limit=asked["time_limit"], seed=asked["seed"])
+    except PrivoptError as cause:
+        solution = Solution[Any](Status.FAILED, reason=str(cause))
+        send({"solution": solution.to_dict()})
+        return
+    stored = solution.to_dict()
+    send({"solution": stored})
+    fault = fault_of(problem, solution.certified, stored)
+    send({"verified": fault == "", "fault": fault})
+
+
+def warm_up(solver: Solver[Any]) -> float | None:
+    """Seconds of the solver's first answer in this process: the easiest example that asks for something.
+
+    None if it takes no example.
+
+    Examples
+    --------
+    >>> from privopt.solvers.redaction.windows import Windows
+    >>> warm_up(Windows()) > 0
+    True
+    """
+    for example in solver.solves.examples():
+        if example.optimum != 0 and fitness(solver, example.problem).refusal is None:
+            begun = time.monotonic()
+            solve(example.problem, solver, time_limit=5.0)
+            return time.monotonic() - begun
+    return None
+
+
+def fault_of(problem: Problem[Any], certified: bool, stored: Mapping[str, Any]) -> str:
+    """Why the certified claim of a stored solution does not hold when it is read back; empty if it does."""
+    if not certified:
+        return "not certified"
+    try:
+        text = json.dumps(stored, allow_nan=False)
+        again = verify(problem, Solution.from_dict(parse_json(text, "the stored solution")))
+    except PrivoptError as cause:
+        return f"the stored solution cannot be verified: {cause}"
+    return "" if again.ok else f"the stored solution does not verify: {again.reason}"
+
+
+def versions(solver: Solver[Any]) -> dict[str, str]:
+    """Versions of this process: privopt, Python, NumPy, and what the solver requires, in words."""
+    return {
+        "privopt": privopt.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "libraries": ", ".join(filter(None, map(_version, solver.requires))),
+        "host": platform.node(),
+    }
+
+
+def _version(module: str) -> str:
+    """A distribution with its version, from the name of its module; empty if it is not installed."""
+    try:
+        return f"{module} {version(module)}"
+    except PackageNotFoundError:
+        names = packages_distributions().get(module, [])
+        return f"{names[0]} {version(names[0])}" if names else ""

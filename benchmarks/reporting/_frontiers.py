@@ -1,0 +1,103 @@
+"""Frontiers: the objective against the budget, a curve a solver, with what is proved to be out of reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from privopt.benchmarks.reporting import _marks as marks
+from privopt.benchmarks.reporting._data import Dataset, finite, of_rows
+from privopt.benchmarks.reporting._figure import Figure
+from privopt.benchmarks.reporting._judged import Judged
+from privopt.benchmarks.reporting._styles import Style
+from privopt.benchmarks.reporting._themes import GREY
+
+COLUMNS = ("instance", "solver", "budget", "objective", "bound")
+WIDE = 50
+"""Ratio of the largest budget to the smallest from which the axis is logarithmic."""
+
+
+def frontiers(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
+    """A figure an instance that some solver answered."""
+    found: dict[tuple[str, str, str], list[Judged]] = {}
+    for j in rows:
+        if drawable(j):
+            found.setdefault((j.row.suite, j.row.question, j.row.instance), []).append(j)
+    return (_frontier(i, rows, own, look) for i, own in enumerate(found.values(), 1))
+
+
+def drawable(j: Judged) -> bool:
+    """Whether a run has a place in the plane of budget and objective."""
+    return j.row.ok and finite(j.row.objective) and finite(j.row.budget)
+
+
+def _frontier(place: int, rows: Sequence[Judged], own: Sequence[Judged], look: Mapping[str, Style]) -> Figure:
+    case = own[0].case
+    names = sorted({j.row.solver for j in own})
+    points = of_rows(rows, lambda j: drawable(j) and j.case[:3] == case[:3], COLUMNS)
+    measured = "utility" if all(j.row.objective == j.row.utility for j in own) else "objective"
+    return Figure(
+        name=f"frontier-{place}",
+        title=f"{case.instance}: {measured} against budget",
+        caption=_caption(own, measured),
+        spec=_spec(own, names, look, measured),
+        data={"points": points, "band": _band(own)},
+        shown="points",
+        question=case.question,
+        instance=case.instance,
+    )
+
+
+def _band(own: Sequence[Judged]) -> Dataset:
+    """The room between the best objective known and the best checked bound, by budget."""
+    found = {
+        j.row.budget: (j.row.budget, j.best, j.bound)
+        for j in own
+        if j.best is not None and j.bound is not None
+    }
+    return Dataset(("budget", "best", "bound"), tuple(found[b] for b in sorted(found)))
+
+
+def _spec(
+    own: Sequence[Judged], names: Sequence[str], look: Mapping[str, Style], measured: str
+) -> dict[str, object]:
+    import altair as alt
+
+    budgets = [j.row.budget for j in own]
+    wide = min(budgets) > 0 and max(budgets) > WIDE * min(budgets)
+    x = alt.X("budget:Q", title="budget", scale=alt.Scale(type="log" if wide else "linear", nice=not wide))
+    zero = all((j.row.objective or 0.0) >= 0 for j in own)
+    y = alt.Y("objective:Q", title=measured, scale=alt.Scale(zero=zero))
+    band = alt.Chart(marks.named("band"))
+    room = band.mark_area(opacity=0.22, color=GREY).encode(
+        x, alt.Y("best:Q", title=measured), alt.Y2("bound")
+    )
+    top = band.mark_line(
+        color=GREY, strokeDash=[5, 3], strokeWidth=1.5, point={"shape": "stroke", "color": GREY}
+    )
+    points = alt.Chart(marks.named("points")).encode(x, y, marks.colour(names, look))
+    tips = [
+        alt.Tooltip("solver:N"),
+        *(alt.Tooltip(f"{c}:Q", format=".6g") for c in ("budget", "objective", "bound")),
+    ]
+    curves = points.mark_line(strokeWidth=1.6).encode(marks.dash(names, look))
+    dots = points.mark_point(size=55, strokeWidth=1.5).encode(marks.shape(names, look), tooltip=tips)
+    return marks.specification(
+        alt.layer(room, top.encode(x, alt.Y("bound:Q", title=measured)), curves, dots), names
+    )
+
+
+def _caption(own: Sequence[Judged], measured: str) -> str:
+    """What the figure shows, and what of the bound."""
+    proved = (
+        "Every point is certified" if all(j.row.verified for j in own) else "Not every point is certified"
+    )
+    band = (
+        "the dashed grey line is the best checked bound, the grey band what is still open below it"
+        if any(j.bound is not None for j in own)
+        else "no solver brought a checked bound"
+    )
+    kind = own[0].row.question
+    return (
+        f"{measured.capitalize()} that each solver reaches on {own[0].row.instance} ({kind}, size {own[0].row.size}) "
+        f"within the budget. {proved}; {band}."
+    )
