@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
@@ -188,15 +188,27 @@ def _dispatch(call: _Call[M]) -> Solution[M]:
     )
     for c in feasible[:1]:
         tried[c.name] = call.run(c, 0.1 * call.time_limit)
-    for c in _affordable(takers, 0.5 * call.left) or _anytime(takers):
-        if call.left <= 0 or any(s.bound is not None and s.status.ok for s in tried.values()):
-            break
-        tried[c.name] = call.run(c)
-    if all(s.bound is None for s in tried.values()):
+    if not _settled(tried.values()) and not _prove(call, takers, tried):
         for c in feasible:
-            if call.left > 0 and c.name not in tried:
+            if call.left > 0 and c.name not in tried and not _settled(tried.values()):
                 tried[c.name] = call.run(c)
     return call.finish(_best(tried), tuple(_account(c, tried) for c in listed))
+
+
+def _settled(tried: Iterable[Solution[Any]]) -> bool:
+    """Whether some answer closes its gap."""
+    return any(s.status is Status.OPTIMAL for s in tried)
+
+
+def _prove(call: _Call[M], takers: Sequence[Candidate], tried: dict[str, Solution[M]]) -> bool:
+    """Run those that prove a bound until one does; whether one did."""
+    for c in _affordable(takers, 0.5 * call.left) or _anytime(takers):
+        if call.left <= 0:
+            return False
+        tried[c.name] = call.run(c)
+        if tried[c.name].status.ok and tried[c.name].bound is not None:
+            return True
+    return False
 
 
 def _best(tried: dict[str, Solution[M]]) -> Solution[M]:

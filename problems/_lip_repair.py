@@ -68,7 +68,11 @@ def _ldp_share(high: Floats, low: Floats, level: float) -> float:
 
 
 def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
-    """Bisection: the mass beyond the bounds falls as all lifts move towards 1."""
+    """A large share that keeps delta; the mass beyond need not fall as lifts move towards 1, so shares near 1 come first.
+
+    Mixing adds mass to pairs of low lift that are beyond their bound, so the shares 1 - 2^-k are tried for falling k,
+    and the first that keeps delta is raised by bisection towards the one before it.
+    """
     marginal = law.sum(axis=1)[:, None] * law.sum(axis=0)[None, :]
 
     def keeps(share: float) -> bool:
@@ -78,7 +82,10 @@ def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -
 
     if keeps(1.0):
         return 1.0
-    low, high = 0.0, 1.0
+    tried = [1.0 - 2.0**-k for k in range(52, 0, -1)]
+    first = next((i for i, share in enumerate(tried) if keeps(share)), len(tried))
+    low = tried[first] if first < len(tried) else 0.0
+    high = 1.0 if first == 0 else tried[first - 1]
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if keeps(middle) else (low, middle)

@@ -196,7 +196,11 @@ def _multipliers(leaf: dict[str, object], pricing: Pricing) -> Floats:
     rows, values = np.array(leaf["rows"], dtype=np.int64), np.array(leaf["values"], dtype=np.float64)
     full = np.zeros(len(pricing.rows) + 2 * pricing.coordinates)
     good = rows.ndim == 1 and rows.shape == values.shape and len(set(rows.tolist())) == len(rows)
-    if not good or ((rows < 0) | (rows >= len(full))).any() or not ((values >= 0) & (values <= LARGEST)).all():
+    if (
+        not good
+        or ((rows < 0) | (rows >= len(full))).any()
+        or not ((values >= 0) & (values <= LARGEST)).all()
+    ):
         raise _NotAProof
     full[rows] = values
     return full

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Integers: TypeAlias = NDArray[np.int64]
 
 BATCH = 1 << 14
-"""Supports tried at a time; bounds the memory to about BATCH k^2 floats."""
+"""Systems tried at a time; bounds the memory to about BATCH k^2 floats."""
 
 TOLERANCE = 1e-9
 """How far a solution may miss v >= 0 and G v <= 0, relative to the size of G."""
@@ -52,7 +52,8 @@ def vertices(given: System, tolerance: float = TOLERANCE) -> Iterator[Floats]:
     slack = tolerance * max(1.0, float(np.abs(given.rows).max(initial=0.0)))
     for k in range(1, given.largest + 1):
         for supports in _batches(given.rows.shape[1], k):
-            for tight in given.choices(k - 1):
+            sets = given.choices(k - 1)
+            while tight := list(islice(sets, max(1, BATCH // len(supports)))):
                 yield solve_systems(given, np.array(tight, dtype=np.int64), supports, slack)
 
 
@@ -69,14 +70,14 @@ def _batches(n: int, k: int) -> Iterator[Integers]:
 
 
 def solve_systems(given: System, tight: Integers, supports: Integers, slack: float) -> Floats:
-    """The vertices with these supports and tight rows."""
+    """The vertices with one of these sets of tight rows (t, k - 1) and one of these supports (b, k)."""
     k = supports.shape[1]
-    parts = given.tightened[tight][:, supports]
+    parts = given.tightened[tight][:, :, supports].transpose(0, 2, 1, 3)
     # A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
-    possible = ((parts.min(axis=2) <= slack) & (parts.max(axis=2) >= -slack)).all(axis=0)
-    supports = supports[possible]
+    possible = ((parts.min(axis=3) <= slack) & (parts.max(axis=3) >= -slack)).all(axis=2)
+    supports = np.broadcast_to(supports, (len(tight), *supports.shape))[possible]
     systems = np.ones((len(supports), k, k))
-    systems[:, 1:, :] = parts[:, possible].transpose(1, 0, 2)
+    systems[:, 1:, :] = parts[possible]
     solved, regular = _solutions(systems)
     systems, supports = systems[regular], supports[regular]
     good = (solved >= -COARSE).all(axis=1)
@@ -97,13 +98,13 @@ def _solutions(systems: Floats, right: Floats | None = None) -> tuple[Floats, ND
     if right is None:
         right = np.zeros((len(systems), systems.shape[1], 1))
         right[:, 0] = 1.0
+    solved = np.full(systems.shape[:2], np.nan)
     try:
-        solved = np.linalg.solve(systems, right)[..., 0]
+        solved[:] = np.linalg.solve(systems, right)[..., 0]
     except np.linalg.LinAlgError:  # one of them is exactly singular: leave out those
         regular = np.linalg.det(systems) != 0
-        solved = np.full(systems.shape[:2], np.nan)
         solved[regular] = np.linalg.solve(systems[regular], right[regular])[..., 0]
-    finite = np.isfinite(solved).all(axis=1)
+    finite = np.asarray(np.isfinite(solved).all(axis=1))
     return solved[finite], finite
 
 

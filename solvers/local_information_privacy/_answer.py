@@ -1,0 +1,114 @@
+"""From weighted posteriors to the channel that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.mechanisms import Channel
+from privopt.problems._observation import Floats
+from privopt.problems.local_information_privacy import LocalInformationPrivacy
+
+EQUAL = 1e-12
+"""Posteriors that agree to this in every entry make one release."""
+
+
+def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, posteriors: Floats) -> Channel:
+    """The channel P(y | w) = weight_y v_y(w) / P(w).
+
+    Releases of weight 0 are left out and equal posteriors merged. With a distortion, each posterior goes to
+    the column that is best for it. An observation of probability 0 is released like the average one.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    weights : array (m,)
+        Non-negative.
+    posteriors : array (m, k)
+        Laws on the k observations of positive probability, in their order; on average the law of W.
+
+    Returns
+    -------
+    Channel
+        Rows are divided by their sums, which must be 1 within 1e-9.
+    """
+    observed = problem.observation
+    support = observed.support
+    used = weights > 0
+    masses = weights[used, None] * posteriors[used]
+    groups = _columns(problem, posteriors[used])
+    joint = np.zeros(
+        (int(groups.max()) + 1 if problem.matrix is None else problem.matrix.shape[1], len(support))
+    )
+    np.add.at(joint, groups, masses)
+    matrix = np.tile(joint.sum(axis=1) / joint.sum(), (len(observed.p_w), 1))
+    matrix[support] = (joint / joint.sum(axis=0)).T
+    return problem.answer(matrix)
+
+
+def exact_channel(
+    problem: LocalInformationPrivacy,
+    law: Sequence[Fraction],
+    weights: Sequence[Fraction],
+    posteriors: Sequence[Sequence[Fraction]],
+) -> Channel:
+    """As :func:`channel_from_posteriors`, in Fractions: rows sum to 1 exactly.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    law : k Fractions
+        The exact law of the observations of positive probability.
+    weights, posteriors
+        Exact; ``sum_y weights[y] posteriors[y][w] == law[w]``.
+
+    Raises
+    ------
+    ArithmeticError
+        If the posteriors do not average to the law.
+    """
+    kept = [(a, v) for a, v in zip(weights, posteriors, strict=True) if a > 0]
+    if any(sum(a * v[w] for a, v in kept) != q for w, q in enumerate(law)):
+        raise ArithmeticError("the exact posteriors do not average to the law of the observations")
+    groups = _columns(problem, np.array([[float(q) for q in v] for _, v in kept])).tolist()
+    count = max(groups) + 1 if problem.matrix is None else problem.matrix.shape[1]
+    average = [
+        sum((a for (a, _), g in zip(kept, groups, strict=True) if g == y), Fraction(0)) for y in range(count)
+    ]
+    observed = problem.observation
+    rows = [average] * len(observed.p_w)
+    for k, w in enumerate(observed.support.tolist()):
+        row = [Fraction(0)] * count
+        for (a, v), y in zip(kept, groups, strict=True):
+            row[y] += a * v[k] / law[k]
+        rows[w] = row
+    return problem.answer(rows)
+
+
+def exact_law(problem: LocalInformationPrivacy) -> list[Fraction]:
+    """The exact law of the observations of positive probability."""
+    joint = problem.observation.leaking
+    n = len(joint.useful)
+    return [
+        Fraction(sum(joint.exact.weights[w::n]), joint.exact.total)
+        for w in problem.observation.support.tolist()
+    ]
+
+
+def _columns(problem: LocalInformationPrivacy, posteriors: Floats) -> NDArray[np.intp]:
+    """For each posterior the number of its release."""
+    if problem.matrix is not None:
+        observed = problem.observation
+        seen = posteriors @ observed.x_given_w[:, observed.support].T
+        return np.asarray((seen @ problem.matrix).argmin(axis=1))
+    found: list[Floats] = []
+    groups = []
+    for v in posteriors:
+        same = next((i for i, other in enumerate(found) if np.abs(v - other).max() <= EQUAL), len(found))
+        if same == len(found):
+            found.append(v)
+        groups.append(same)
+    return np.array(groups, dtype=np.intp)

@@ -1,0 +1,152 @@
+"""The master programme of the vertex form: which posteriors to use, how often, at what prices.
+
+min sum_i costs_i w_i over w >= 0 with sum_i w_i v_i = p. Its dual: max p . prices with v_i . prices <= costs_i.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+FEASIBILITY = 1e-10
+"""Tolerance of HiGHS on rows and on reduced costs; the basis is then solved again in float64."""
+
+CLOSE = 1e-9
+"""A refined solution counts if it is at most so much worse than what HiGHS returned."""
+
+
+@dataclass(frozen=True, eq=False)
+class Master:
+    """An optimal basic solution.
+
+    Parameters
+    ----------
+    weights : array (m,)
+        How often each posterior is used; at most n are positive.
+    prices : array (n,)
+        Duals of the n equations; ``prices . p`` equals ``value``.
+    value : float
+        The least expected cost.
+    basis : array of int
+        Positions of the basic posteriors, at most n; all that are used, and perhaps some of weight 0.
+    """
+
+    weights: Floats
+    prices: Floats
+    value: float
+    basis: NDArray[np.intp]
+
+
+def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf) -> Master:
+    """Solve the master programme with HiGHS, and its basis again to the last digits.
+
+    Parameters
+    ----------
+    columns : array (m, n)
+        A posterior a row.
+    costs : array (m,)
+    p : array (n,)
+        The law that the posteriors must average to; it must lie in their convex hull.
+    seconds : float
+        Limit on the time of HiGHS.
+
+    Raises
+    ------
+    ArithmeticError
+        If HiGHS finds no optimum, with its status: p is outside the hull, or time ran out.
+
+    Examples
+    --------
+    >>> found = master(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.5]))
+    >>> found.weights.tolist(), found.value
+    ([0.0, 0.0, 1.0], 1.0)
+    """
+    weights, prices, basic, fixed = _solve(columns, costs, p, seconds)
+    weights, prices = _refined(columns, costs, p, (weights, prices), (basic, fixed))
+    return Master(weights, prices, math.fsum((costs * weights).tolist()), basic)
+
+
+def _solve(
+    columns: Floats, costs: Floats, p: Floats, seconds: float
+) -> tuple[Floats, Floats, NDArray[np.intp], NDArray[np.intp]]:
+    """Weights, prices, positions of the basic columns and of the rows whose price is free."""
+    import highspy
+
+    api: Any = highspy  # its calls have no types
+    engine = api.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("primal_feasibility_tolerance", FEASIBILITY),
+        ("dual_feasibility_tolerance", FEASIBILITY),
+        ("time_limit", min(seconds, 1e8)),
+    ):
+        engine.setOptionValue(option, value)
+    engine.passModel(_model(columns, costs, p))
+    engine.run()
+    status = engine.getModelStatus()
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise ArithmeticError(f"the master programme ended as {engine.modelStatusToString(status)!r}")
+    solution, basis = engine.getSolution(), engine.getBasis()
+    inside = highspy.HighsBasisStatus.kBasic
+    basic = np.flatnonzero([status == inside for status in basis.col_status])
+    fixed = np.flatnonzero([status != inside for status in basis.row_status])
+    return np.array(solution.col_value), np.array(solution.row_dual), basic, fixed
+
+
+def _model(columns: Floats, costs: Floats, p: Floats) -> Any:
+    import highspy
+    from scipy.sparse import csr_array
+
+    m, n = columns.shape
+    entries = csr_array(columns)  # the rows here are the columns of the programme
+    programme: Any = highspy.HighsLp()
+    programme.num_col_, programme.num_row_ = m, n
+    programme.col_cost_ = costs
+    programme.col_lower_, programme.col_upper_ = np.zeros(m), np.full(m, highspy.kHighsInf)
+    programme.row_lower_ = programme.row_upper_ = p
+    matrix = programme.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kColwise
+    matrix.start_, matrix.index_, matrix.value_ = entries.indptr, entries.indices, entries.data
+    return programme
+
+
+def _refined(
+    columns: Floats,
+    costs: Floats,
+    p: Floats,
+    found: tuple[Floats, Floats],
+    basis: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> tuple[Floats, Floats]:
+    """The basic solution and its prices in float64, where the basis is square and regular; else as found."""
+    basic, fixed = basis
+    if len(basic) != len(fixed) or not len(basic):
+        return found
+    square = columns[basic][:, fixed]
+    try:
+        part = np.linalg.solve(square.T, p[fixed])
+        price = np.linalg.solve(square, costs[basic])
+    except np.linalg.LinAlgError:
+        return found
+    weights, prices = np.zeros(len(costs)), np.zeros(len(p))
+    weights[basic], prices[fixed] = np.maximum(part, 0.0), price
+    before, after = _faults(columns, costs, p, *found), _faults(columns, costs, p, weights, prices)
+    return (
+        weights if after[0] <= before[0] + 1e-15 else found[0],
+        prices if after[1] <= before[1] + CLOSE * 1e-3 else found[1],
+    )
+
+
+def _faults(
+    columns: Floats, costs: Floats, p: Floats, weights: Floats, prices: Floats
+) -> tuple[float, float]:
+    """By how much the equations are missed, and the worst negative reduced cost."""
+    used = weights > 0
+    missed = float(np.abs(weights[used] @ columns[used] - p).max())
+    return missed, float(-(costs - columns @ prices).min(initial=0.0))

@@ -1,0 +1,135 @@
+"""Walks along the edges of the polytope of posteriors, many at a time, to vertices of low reduced cost.
+
+At a vertex the tangent of the entropy is infinitely steep towards entries that are 0, so descent along
+tangents stops at almost every vertex. Here each neighbour's own reduced cost is computed: one pivot of
+the simplex tableau leads to each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt._solver import Budget
+from privopt.problems._lip_tree import phi
+from privopt.problems._observation import Floats
+from privopt.solvers.local_information_privacy._edges import Edges, Ints
+
+PIVOT = 1e-7
+"""Entries of a tableau below this are no pivots."""
+
+CELLS = 100_000
+"""Most entries of the tableaus that are walked together."""
+
+STEPS = 60
+"""Most pivots of one walk."""
+
+
+def together(edges: Edges) -> int:
+    """Number of walks to make at a time."""
+    m, columns = edges.rows.shape
+    return int(np.clip(CELLS // (m * max(1, columns - m)), 2, 64))
+
+
+@dataclass
+class Walks:
+    """Bases (k, m) and the columns outside them (k, j), their tableaus (k, m, j) and basic values (k, m)."""
+
+    edges: Edges
+    bases: Ints
+    outside: Ints
+    tableau: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, edges: Edges, bases: Ints) -> Walks:
+        """Walks that start at the vertices of these bases, shape (k, m)."""
+        outside = edges.outside(bases)
+        return cls(edges, bases.copy(), outside, edges.tableaus(bases, outside), edges.values(bases))
+
+    def wander(self, rng: np.random.Generator, steps: int) -> None:
+        """Random pivots from every vertex."""
+        for _ in range(steps):
+            theta, leave = self._ratios()
+            chance = rng.random(theta.shape) * np.isfinite(theta)
+            enter = chance.argmax(axis=1)
+            able = np.flatnonzero(chance.max(axis=1) > 0)
+            self._pivot(able, enter[able], leave[able, enter[able]])
+
+    def descend(self, prices: Floats, budget: Budget, stop: float = 1e-10) -> list[tuple[float, Ints]]:
+        """Best neighbour after best neighbour; the bases on the way with reduced cost below ``-stop``."""
+        found: list[tuple[float, Ints]] = []
+        extended = np.concatenate([prices, np.zeros(self.edges.rows.shape[1] - len(prices))])
+        present = self._costs(self.values[:, :, None], None, extended)[:, 0]
+        for _ in range(STEPS):
+            if budget.remaining == 0:
+                break
+            theta, leave = self._ratios()
+            costs = self._neighbours(extended, theta)
+            enter = costs.argmin(axis=1)
+            least = costs[np.arange(len(enter)), enter]
+            better = np.flatnonzero(least < present - stop)
+            if not len(better):
+                break
+            self._pivot(better, enter[better], leave[better, enter[better]])
+            self._keep(better)
+            present = least[better]
+            found += [(float(c), b.copy()) for c, b in zip(present, self.bases, strict=True) if c < -stop]
+        return found
+
+    def _keep(self, which: Ints) -> None:
+        if len(which) < len(self.bases):
+            self.bases, self.outside = self.bases[which], self.outside[which]
+            self.tableau, self.values = self.tableau[which], self.values[which]
+
+    def _ratios(self) -> tuple[Floats, Ints]:
+        """Length of the step and the row that leaves, for each column outside."""
+        usable = self.tableau > PIVOT
+        divisor = np.where(usable, self.tableau, 1.0)
+        ratios = np.where(usable, np.maximum(self.values, 0.0)[:, :, None] / divisor, np.inf)
+        leave = ratios.argmin(axis=1)
+        return np.take_along_axis(ratios, leave[:, None, :], axis=1)[:, 0, :], leave
+
+    def _costs(self, values: Floats, entered: Floats | None, prices: Floats) -> Floats:
+        """Reduced costs at basic values (k, m, j) with values ``entered`` (k, j) of the columns outside."""
+        linear = np.einsum("km,kmj->kj", prices[self.bases], values)
+        if entered is not None:
+            linear += prices[self.outside] * entered
+        seen = self.edges.seen
+        if seen is None:
+            n = self.edges.pricing.size
+            curve = phi(np.where((self.bases < n)[:, :, None], values, 0.0).clip(0.0, 1.0)).sum(axis=1)
+            if entered is not None:
+                curve += phi(np.where(self.outside < n, entered, 0.0).clip(0.0, 1.0))
+            return np.asarray(curve - linear)
+        total = np.einsum("ckm,kmj->kcj", seen[:, self.bases], values)
+        if entered is not None:
+            total += entered[:, None, :] * seen[:, self.outside].transpose(1, 0, 2)
+        return np.asarray(phi(total.clip(0.0, 1.0)).sum(axis=1) - linear)
+
+    def _neighbours(self, prices: Floats, theta: Floats) -> Floats:
+        """Reduced cost of each neighbour, inf for none."""
+        able = np.isfinite(theta)
+        step = np.where(able, theta, 0.0)
+        values = self.values[:, :, None] - step[:, None, :] * self.tableau
+        return np.where(able, self._costs(values, step, prices), np.inf)
+
+    def _pivot(self, which: Ints, enter: Ints, leave: Ints) -> None:
+        """Exchange a column outside and a basic one in each of some tableaus."""
+        every = np.arange(len(which))
+        table, values = self.tableau[which], self.values[which]
+        pivot = table[every, leave, enter]
+        row = table[every, leave] / pivot[:, None]
+        value = values[every, leave] / pivot
+        column = table[every, :, enter]
+        column[every, leave] = 0.0
+        table -= column[:, :, None] * row[:, None, :]
+        values -= column * value[:, None]
+        table[every, :, enter] = -column / pivot[:, None]
+        row[every, enter] = 1.0 / pivot
+        table[every, leave], values[every, leave] = row, value
+        self.tableau[which], self.values[which] = table, values
+        entering = self.outside[which, enter]
+        self.outside[which, enter] = self.bases[which, leave]
+        self.bases[which, leave] = entering

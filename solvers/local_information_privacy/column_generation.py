@@ -1,0 +1,95 @@
+"""Column generation: the posteriors worth releasing are found one after the other, with a proof that none is missed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
+from privopt.problems._lip_bound import analytic_bound
+from privopt.problems._lip_rows import posterior_rows
+from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
+from privopt.solvers.local_information_privacy._anytime import Anytime
+from privopt.solvers.local_information_privacy._generation import Generation
+from privopt.solvers.local_information_privacy._master import master
+from privopt.solvers.local_information_privacy._proof import TOLERANCE, written
+from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release
+
+SURE = 5.0
+"""Predicted seconds up to which the gap is expected to close."""
+
+
+@register
+@dataclass(frozen=True)
+class ColumnGeneration(Solver[LocalInformationPrivacy]):
+    """Posteriors are found as they are needed, with a proof that none is missed; stops any time with an honest gap.
+
+    A linear programme shares the law of W among the posteriors found so far. Its prices say which other
+    ones would help: walks along the edges of the polytope find most, branch and bound on the entropy the
+    rest, or proves that there are none. The vertex form is that of the lectures on privacy-utility trade-offs.
+
+    Parameters
+    ----------
+    tolerance : float
+        Utility in nats that the bound may leave open.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "column-generation"
+    interruptible: ClassVar[bool] = True
+
+    tolerance: float = TOLERANCE
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal where the gap is expected to close in seconds, otherwise bounded; only feasible for delta > 0."""
+        if problem.delta > 0:
+            return Guarantee.FEASIBLE
+        return Guarantee.OPTIMAL if self.cost(problem) <= SURE else Guarantee.BOUNDED
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """Grows with the square of the largest support of a vertex times that of the observations, and with the rows."""
+        n, secrets = len(problem.observation.support), len(problem.observation.p_s)
+        rows = len(posterior_rows(problem))
+        return 0.1 + 2e-5 * (min(secrets, n) * n) ** 2 * (rows > 0) * (1 + rows / (2 * secrets))
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse other utilities, and perfect privacy, which floats cannot keep."""
+        if problem.matrix is not None or problem.cost is not None:
+            return "it prices posteriors by their entropy: the utility must be mutual information"
+        if independent(problem) and whole_release(problem) is None:
+            return "floats cannot make the release exactly independent of the secret; perfect-privacy does"
+        return None
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the best mixture found, and the best bound proved."""
+        if (whole := whole_release(problem)) is not None:
+            return whole
+        now, left = time.monotonic(), budget.remaining
+        times = now + 0.75 * left, now + 0.95 * left
+        columns = Generation(problem, replace(budget, deadline=times[0]))
+        run = Anytime(columns, budget, times, self.tolerance)
+        stop = run.finish()
+        channel = _mixture(problem, columns)
+        analytic = analytic_bound(problem)
+        if run.best is not None and problem.delta == 0:
+            bound, dual = written(problem, run.best)
+            if bound < analytic:
+                return Proposal(channel, bound, dual, stats=run.stats(stop))
+        return Proposal(channel, analytic, ANALYTIC, stats=run.stats(stop))
+
+
+def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
+    """The channel of the last master programme, with its basis solved once more."""
+    found = columns.master
+    near = found.costs - found.columns @ columns.prices < 1e-6
+    used = (columns.weights > 0) | near
+    posteriors = found.columns[used]
+    try:
+        weights = master(posteriors, found.costs[used], columns.law).weights
+    except ArithmeticError:
+        weights = columns.weights[used]
+    return channel_from_posteriors(problem, weights, posteriors)

@@ -1,0 +1,100 @@
+"""Releases that are exactly independent of the secret, the most useful one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
+from privopt.problems._lip_bound import analytic_bound
+from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy._answer import exact_law
+from privopt.solvers.local_information_privacy._exact_form import exact_mixture
+from privopt.solvers.local_information_privacy._exact_polytope import exact_polytope
+from privopt.solvers.local_information_privacy._perfect_columns import enumerated, generated
+from privopt.solvers.local_information_privacy._rational import Point
+from privopt.solvers.local_information_privacy._vertex_form import Best, enumeration_seconds
+from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release, width
+
+THIN = 1e-7
+"""Widths of lifts below this are answered as if they were 0, which costs a utility of the same order."""
+
+ENUMERABLE = 4.0
+"""Predicted seconds of the enumeration beyond which posteriors are generated as they are needed."""
+
+LONGEST = 300.0
+"""Predicted seconds beyond which the enumeration is hopeless."""
+
+
+@register
+@dataclass(frozen=True)
+class PerfectPrivacy(Solver[LocalInformationPrivacy]):
+    """The most useful release that is exactly independent of the secret, in fractions.
+
+    Positive utility at no leakage exists exactly where the matrix P(s | w) has a null space. Vertices of
+    {v >= 0, P(s | v) = P(s)} are found in floats, all of them or by column generation; those used are solved again
+    in exact rationals, and so are their weights; the certificate is then an identity between integers.
+    Source: the lectures on privacy-utility trade-offs.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "perfect-privacy"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal where all vertices can be tried, else bounded; only feasible for delta > 0."""
+        if problem.delta > 0:
+            return Guarantee.FEASIBLE
+        return Guarantee.OPTIMAL if _enumerates(problem) else Guarantee.BOUNDED
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """The systems, solved once to answer and once to check, or column generation; exact solves of the basis."""
+        size = len(problem.observation.support)
+        if _enumerates(problem):
+            return 0.1 + 2.0 * enumeration_seconds(problem.with_budget(0.0)) + 1e-6 * size**3
+        return 1.0 + 2e-5 * (len(problem.observation.p_s) * size) ** 2 + 1e-6 * size**3
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse budgets that allow leakage, and hopeless enumerations."""
+        if not independent(problem) and not width(problem) < THIN:
+            return f"it answers epsilon = 0 (or lifts within {THIN:g}), this budget is {problem.budget:g}"
+        if _enumerates(problem) and (seconds := self.cost(problem)) > LONGEST:
+            return f"this utility needs every vertex, which would take about {seconds:.1e} s"
+        return None
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the best mixture in Fractions; the constant where exact weights fail."""
+        if (whole := whole_release(problem)) is not None:
+            return whole
+        strict = problem.with_budget(0.0)
+        search = enumerated if _enumerates(problem) else generated
+        try:
+            found = search(problem, strict, budget)
+        except ArithmeticError as cause:
+            return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": str(cause)})
+        channel = _exact(strict, found.best)
+        stats: dict[str, float | int | str] = {
+            "iterations": 1,
+            "vertices": len(found.best.posteriors) - 1,
+            "stop": found.stop,
+            "exact": "yes" if channel is not None else "no exact weights: the constant is proposed",
+        }
+        return Proposal(problem.safe() if channel is None else channel, found.bound, found.dual, stats=stats)
+
+
+def _enumerates(problem: LocalInformationPrivacy) -> bool:
+    """Whether all vertices are tried: where that is quick, or the utility leaves no other way."""
+    quick = enumeration_seconds(problem.with_budget(0.0)) <= ENUMERABLE
+    return quick or problem.matrix is not None or problem.cost is not None
+
+
+def _exact(strict: LocalInformationPrivacy, best: Best) -> Channel | None:
+    """The best mixture with its posteriors solved again exactly; the last one is the law itself."""
+    polytope, law = exact_polytope(strict), exact_law(strict)
+
+    def point(i: int) -> Point | None:
+        return law if i == len(best.posteriors) - 1 else polytope.snapped(best.posteriors[i])
+
+    return exact_mixture(strict, best, point, law)

@@ -1,0 +1,84 @@
+"""The best deterministic release: the partition of the observations into allowed blocks that tells most."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy._merge_answer import Stats, merging, proposed, refusal
+from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
+from privopt.solvers.local_information_privacy._merge_fast import best_values_fast, limit, predicted_seconds
+from privopt.solvers.local_information_privacy._merge_search import search
+from privopt.solvers.local_information_privacy._merge_subsets import best_blocks, members
+
+
+@register
+@dataclass(frozen=True)
+class SubsetMerging(Solver[LocalInformationPrivacy]):
+    """The best merging into several allowed blocks, exact for up to 17 observations (19 with numba).
+
+    Goes beyond the watchdog of the lectures on privacy-utility trade-offs, which has one merged symbol: every
+    block of a partition must keep the bounds, low-risk symbols may join one, and the partition of
+    most worth comes from a dynamic programme over subsets. Above ``exact_up_to`` observations blocks are
+    merged until allowed, and ``rounds`` times a few of them are broken up and put together anew, exactly.
+
+    Parameters
+    ----------
+    exact_up_to : int or None
+        None: 17, or 19 where the package numba is installed.
+    rounds : int
+        Cuts tried by the search.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "subset-merging"
+    interruptible: ClassVar[bool] = True
+
+    exact_up_to: int | None = None
+    rounds: int = 600
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Private always; a randomised release can tell more."""
+        return Guarantee.FEASIBLE
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """3^n additions, or the rounds of the search."""
+        n = len(problem.observation.support)
+        return predicted_seconds(n) if self._exactly(n) else 1e-3 * self.rounds + 1e-6 * n * n
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse utilities other than mutual information."""
+        return refusal(problem)
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the partition; everything as it is where that is allowed."""
+        blocks = Blocks(problem)
+        if blocks.allowed(blocks.singles).all():
+            whole: Stats = {"iterations": 0, "blocks": blocks.size, "stop": "nothing needs merging"}
+            return proposed(blocks, merging(blocks, blocks.singles), blocks.singles, whole)
+        n = blocks.size
+        if self._exactly(n) and predicted_seconds(n) < budget.remaining:
+            parts = best_partition(blocks)
+            count, stop = 1 << n, "the best of all partitions"
+        else:
+            parts, count = search(blocks, blocks.singles, budget, self.rounds)
+            stop = "rounds done" if budget.remaining > 0 else "out of time"
+        stats: Stats = {"iterations": count, "blocks": len(parts), "stop": stop}
+        return proposed(blocks, merging(blocks, parts), parts, stats)
+
+    def _exactly(self, n: int) -> bool:
+        return n <= (limit() if self.exact_up_to is None else self.exact_up_to)
+
+
+def best_partition(blocks: Blocks) -> Bools:
+    """The allowed partition of most worth, by dynamic programming over all subsets."""
+    table = members(blocks.size)
+    value = np.where(blocks.allowed(table), blocks.worth(table), -math.inf)
+    chosen = best_blocks(value, best_values_fast(value), len(value) - 1)
+    return np.asarray(table[chosen[::-1]])

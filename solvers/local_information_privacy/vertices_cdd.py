@@ -1,0 +1,63 @@
+"""All vertices of the polytope of posteriors by double description in floats, then a linear programme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems._lip_systems import system
+from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy._cdd import cdd_vertices
+from privopt.solvers.local_information_privacy._float_form import float_proposal
+from privopt.solvers.local_information_privacy._size import description_seconds, expected_vertices
+from privopt.solvers.local_information_privacy._whole import independent, whole_release, width
+
+THINNEST = 1e-4
+"""The least width of the lifts at which cdd was never seen to lose a vertex."""
+
+LONGEST = 600.0
+"""Predicted seconds beyond which the enumeration is hopeless."""
+
+
+@register
+@dataclass(frozen=True)
+class VerticesCdd(Solver[LocalInformationPrivacy]):
+    """Every vertex of the posterior polytope by cdd's double description in floats; then a linear programme.
+
+    The lectures on privacy-utility trade-offs: an optimal release uses only vertices of the polytope of
+    allowed posteriors. On thin slabs cdd loses vertices without an error, so they are refused.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "vertices-cdd"
+    requires: ClassVar[tuple[str, ...]] = ("cdd",)
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal for delta = 0."""
+        return Guarantee.OPTIMAL if problem.delta == 0 else Guarantee.FEASIBLE
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """A process of its own, the double description, the linear programme and its check."""
+        return 1.0 + 2.0 * description_seconds(problem)
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse thin slabs, perfect privacy and hopeless sizes."""
+        if whole_release(problem) is not None:
+            return None
+        if independent(problem):
+            return "floats cannot make the release exactly independent of the secret; perfect-privacy does"
+        if (wide := width(problem)) < THINNEST:
+            return f"lifts may differ by {wide:.1e} only; below {THINNEST:g} cdd silently loses vertices"
+        if self.cost(problem) > LONGEST:
+            return f"about {expected_vertices(problem):.1e} vertices, which would take about {self.cost(problem):.1e} s"
+        return None
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the best mixture; whether vertices were lost shows when the bound is checked."""
+        if (whole := whole_release(problem)) is not None:
+            return whole
+        rows = system(problem).rows
+        stop = "every vertex that cdd found"
+        return float_proposal(problem, cdd_vertices(rows, rows[:0]), budget, complete=True, stop=stop)
