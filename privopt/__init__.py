@@ -27,13 +27,16 @@ from privopt._solver import Proposal as Proposal
 from privopt._solver import Solver as Solver
 from privopt._verify import verify as verify
 from privopt.mechanisms import Channel as Channel
+from privopt.mechanisms import Colouring as Colouring
 from privopt.mechanisms import Mechanism as Mechanism
 from privopt.mechanisms import Merging as Merging
 from privopt.mechanisms import RedactionMechanism as RedactionMechanism
+from privopt.models import DatasetGraph as DatasetGraph
 from privopt.models import JointDistribution as JointDistribution
 from privopt.models import MarkovChain as MarkovChain
 from privopt.models import ObservedJoint as ObservedJoint
 from privopt.models import model_from_dict as model_from_dict
+from privopt.problems.distortion_privacy import DistortionPrivacy as DistortionPrivacy
 from privopt.problems.local_information_privacy import LocalInformationPrivacy as LocalInformationPrivacy
 from privopt.problems.redaction import Redaction as Redaction
 

@@ -28,7 +28,7 @@ class Certificate:
     reason : str
         Why the claim holds or fails.
     budget : float
-        The budget of the claim, in nats.
+        The budget of the claim, in its problem's own unit: nats where it bounds a leakage.
     leakage : (lo, hi)
         Proved enclosure of the exact leakage.
     utility : (lo, hi)
@@ -69,7 +69,7 @@ class Certificate:
         verdict = "PROVED" if self.ok else "NOT PROVED"
         pair = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
         return (
-            f"{verdict}: {self.claim} (budget {number(self.budget, 9)} nats, exact leakage in [{lo}, {hi}]){pair}. "
+            f"{verdict}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in [{lo}, {hi}] nats){pair}. "
             f"{self.reason} [{self.method}]"
         )
 

@@ -196,8 +196,8 @@ def _dispatch(call: _Call[M]) -> Solution[M]:
 
 
 def _settled(tried: Iterable[Solution[Any]]) -> bool:
-    """Whether some answer closes its gap."""
-    return any(s.status is Status.OPTIMAL for s in tried)
+    """Whether some answer closes its gap, or it is proved that there is none."""
+    return any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in tried)
 
 
 def _prove(call: _Call[M], takers: Sequence[Candidate], tried: dict[str, Solution[M]]) -> bool:
@@ -206,7 +206,7 @@ def _prove(call: _Call[M], takers: Sequence[Candidate], tried: dict[str, Solutio
         if call.left <= 0:
             return False
         tried[c.name] = call.run(c)
-        if tried[c.name].status.ok and tried[c.name].bound is not None:
+        if _settled([tried[c.name]]) or (tried[c.name].status.ok and tried[c.name].bound is not None):
             return True
     return False
 
@@ -215,7 +215,8 @@ def _best(tried: dict[str, Solution[M]]) -> Solution[M]:
     """The best judged objective with the best checked bound; failures are remembered in the statistics."""
     ok = [s for s in tried.values() if s.status.ok and s.objective is not None]
     if not ok:
-        return next(iter(reversed(tried.values())))
+        failures = list(reversed(tried.values()))
+        return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
     winner = max(ok, key=lambda s: s.objective if s.objective is not None else 0.0)
     bounds = [(s.bound, s.dual) for s in tried.values() if s.bound is not None]
     seconds = sum(s.seconds for s in tried.values())

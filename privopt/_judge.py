@@ -91,10 +91,12 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> 
             if margin and verdict.evaluation is not None:
                 verdict.stats["utility_lost_by_repair"] = raw.utility - verdict.evaluation.utility
             return verdict
-    excess = f"leakage {number(raw.leakage, 9)} against a budget of {number(problem.budget, 9)}"
-    return Verdict(
-        reason=f"not private: {excess}, worst pair {raw.worst!r} {raw.where}; {fault}", stats=verdict.stats
+    excess = (
+        f"leakage {number(raw.leakage, 9)} and utility {number(raw.utility, 9)} miss the budget of "
+        f"{number(problem.budget, 9)} by {number(raw.violation, 9)}"
     )
+    pair = f", worst pair {raw.worst!r} {raw.where}" if raw.worst else ""
+    return Verdict(reason=f"not private: {excess}{pair}; {fault}", stats=verdict.stats)
 
 
 def _accept(

@@ -47,7 +47,7 @@ def standing(objective: float, bound: float | None) -> tuple[float | None, Statu
     if bound is None:
         return None, Status.FEASIBLE, Guarantee.FEASIBLE
     gap = max(0.0, bound - objective)
-    if gap <= TOLERANCE * max(1.0, abs(objective)):
+    if gap < math.inf and gap <= TOLERANCE * max(1.0, abs(objective)):
         return gap, Status.OPTIMAL, Guarantee.OPTIMAL
     return gap, Status.GAP, Guarantee.BOUNDED
 

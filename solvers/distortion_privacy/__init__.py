@@ -1,0 +1,1 @@
+"""Solvers for the trade-off of distortion against leakage."""

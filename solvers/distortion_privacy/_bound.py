@@ -1,0 +1,105 @@
+"""Bounds from laws over S: the best price for given laws, and laws from a channel."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privopt.problems._distortion_bound import (
+    posterior_bound,
+    scored,
+    scores,
+    transformed,
+)
+from privopt.problems._observation import Floats
+from privopt.solvers.distortion_privacy._space import Space
+
+HALVINGS = 70
+LARGEST_PRICE = 1e18
+FAINT = 1e-6
+FAINTEST = 1e-13
+
+
+def tilted_posteriors(space: Space, matrix: Floats) -> Floats:
+    """r[y, s] proportional to P(s) P(y|s)^order, which proves a tight bound when the channel is optimal.
+
+    Parameters
+    ----------
+    matrix : array (n_w, n_y)
+        A release that nobody leaves is given the law of S.
+    """
+    order = space.problem.order or 1.0
+    given = (space.table @ matrix) / space.prior[:, None]
+    top = given.max(axis=0)
+    relative = np.where(top > 0, given / np.where(top > 0, top, 1.0), 1.0)
+    if math.isinf(order):
+        raised = (relative >= 1.0 - 1e-9).astype(np.float64)
+    else:
+        raised = np.exp(order * np.log(np.maximum(relative, FAINTEST)))
+    laws = (space.prior[:, None] * raised).T
+    return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+
+
+def completed_laws(space: Space, matrix: Floats, price: float) -> Floats:
+    """The same, but a release that is hardly left gets whichever law in use keeps it dearest at this price.
+
+    The posterior of a release that dies out drifts to its last observation, and proves little.
+
+    Parameters
+    ----------
+    price : float
+        Of distortion in the unit of ``space.excess``.
+    """
+    laws, mass = tilted_posteriors(space, matrix), space.weights @ matrix
+    faint = np.flatnonzero(mass < FAINT)
+    if not len(faint):
+        return laws
+    known = np.vstack([laws[mass >= FAINT], space.prior[None, :]])
+    order = space.problem.order or 1.0
+    used = space.table.T @ scores(laws[mass >= FAINT], space.prior, order).T
+    cheapest = (used + price * space.excess[:, mass >= FAINT]).min(axis=1)
+    for y in faint:
+        tried = np.vstack([laws[y], known])
+        sums = space.table.T @ scores(tried, space.prior, order).T
+        slack = sums + (price * space.excess[:, y] - cheapest)[:, None]
+        laws[y] = tried[int(slack.min(axis=0).argmax())]
+    return laws
+
+
+def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, object]]:
+    """The best bound that these laws prove, over all prices, and its dual.
+
+    The bound is concave in the price, so the price is where its slope changes sign.
+    """
+    problem = space.problem
+    order = problem.order or 1.0
+    observed = problem.observation
+    sums = scored(observed.leaking.table[observed.p_s > 0], scores(laws, space.prior, order))
+    value, excess = sums[0], problem.costs.excess
+    bounded = problem.max_leakage is None
+    base, priced = (value, excess) if bounded else (excess, value)
+    limit = space.room / problem.scale if bounded else transformed(problem.budget, order)
+    rows = np.arange(len(value))
+
+    def slope(price: float) -> float:
+        return float(priced[rows, (base + price * priced).argmin(axis=1)].sum()) - limit
+
+    low, high = 0.0, 1.0
+    while slope(high) > 0 and high < LARGEST_PRICE:
+        low, high = high, 4 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    found = [(posterior_bound(problem, sums, price), price) for price in (low, high)]
+    proved = [(bound, price) for bound, price in found if bound is not None]
+    if not proved:
+        return None, {}
+    bound, price = min(proved)
+    return bound, {"kind": "posteriors", "laws": laws.tolist(), "multiplier": price}
+
+
+def better(*found: tuple[float | None, dict[str, object]]) -> tuple[float | None, dict[str, object]]:
+    """The smallest bound with its dual."""
+    proved = [(bound, i) for i, (bound, _) in enumerate(found) if bound is not None]
+    return found[min(proved)[1]] if proved else (None, {})

@@ -1,0 +1,113 @@
+"""A question on distortion and leakage as arrays over the symbols of positive probability, and back to a channel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt._solver import Proposal
+from privopt.mechanisms import Channel
+from privopt.problems._distortion_reading import leakage_of
+from privopt.problems._observation import Floats
+from privopt.problems.distortion_privacy import DistortionPrivacy
+
+NEGLIGIBLE = 1e-9
+"""Releases and entries with less probability than this are dropped from what a back end returns."""
+
+ANALYTIC = {"kind": "analytic"}
+
+
+@dataclass(frozen=True)
+class Space:
+    """The arrays of a question; W and S are cut down to what can be seen."""
+
+    problem: DistortionPrivacy
+
+    @cached_property
+    def seen(self) -> NDArray[np.int64]:
+        """Positions of the observations."""
+        return self.problem.observation.support
+
+    @cached_property
+    def prior(self) -> Floats:
+        """Law of S, shape (n_s,)."""
+        p_s = self.problem.observation.p_s
+        return p_s[p_s > 0]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Law of W, shape (n_w,)."""
+        return self.problem.observation.p_w[self.seen]
+
+    @cached_property
+    def table(self) -> Floats:
+        """P(s, w), shape (n_s, n_w)."""
+        observed = self.problem.observation
+        return observed.leaking.table[observed.p_s > 0][:, self.seen]
+
+    @cached_property
+    def excess(self) -> Floats:
+        """Expected distortion of each cell above the cheapest of its row, P(w) included, shape (n_w, n_y).
+
+        In units of the problem's scale, as is ``room``.
+        """
+        return self.problem.costs.excess[self.seen] * self.problem.scale
+
+    @cached_property
+    def room(self) -> float:
+        """How far the expected distortion may be above the least; inf where it is not bounded."""
+        if self.problem.max_leakage is not None:
+            return math.inf
+        return max(0.0, float(self.problem.floor - self.problem.costs.least)) * self.problem.scale
+
+    @cached_property
+    def open(self) -> NDArray[np.bool_]:
+        """Cells that a release within the bound on distortion may use; all where there is room."""
+        return np.asarray(self.excess <= 0) if self.room == 0 else np.ones(self.excess.shape, dtype=bool)
+
+    def release(self, matrix: Floats) -> Channel:
+        """The channel of a matrix on the observations seen, cleaned; unseen ones get the output law."""
+        kept = np.where(self.open & (matrix > 1e-12), matrix, 0.0)
+        rare = self.weights @ kept < NEGLIGIBLE
+        needed = np.where(rare, 0.0, kept).sum(axis=1) < 0.5
+        kept[np.ix_(~needed, rare)] = 0.0
+        kept[kept.sum(axis=1) == 0] = self.open[kept.sum(axis=1) == 0]
+        kept /= kept.sum(axis=1, keepdims=True)
+        full = np.tile(self.weights @ kept / self.weights.sum(), (len(self.problem.observation.observed), 1))
+        full[self.seen] = kept
+        return self.problem.answer(full)
+
+    def leakage(self, matrix: Floats) -> float:
+        """The leakage of a matrix on the observations seen, rows summing to 1; nats."""
+        law = self.table @ matrix
+        return leakage_of(self.problem, self._all_secrets(law / law.sum()))
+
+    def _all_secrets(self, law: Floats) -> Floats:
+        full = np.zeros((len(self.problem.observation.p_s), law.shape[1]))
+        full[self.problem.observation.p_s > 0] = law
+        return full
+
+
+def at_once(problem: DistortionPrivacy) -> Proposal | None:
+    """The answer where no search is needed: no release is close enough, a constant is, or the best one leaks little."""
+    if problem.max_leakage is None:
+        if problem.check_infeasible(None) is not None:
+            return Proposal(infeasible={"kind": "reproduction"}, stats=_stats("too much distortion in all"))
+        constant = problem.constant()
+        if problem.budget == math.inf or problem.costs.expected(constant) <= problem.floor:
+            return Proposal(constant, 0.0, ANALYTIC, stats=_stats("a constant is close enough"))
+        return None
+    best = problem.reproduction()
+    reading = problem.evaluate(best)
+    if reading.leakage <= problem.budget:
+        bound = -float(problem.costs.least)
+        return Proposal(best, bound, ANALYTIC, stats=_stats("the best reproduction leaks little enough"))
+    return None
+
+
+def _stats(why: str) -> dict[str, float | int | str]:
+    return {"iterations": 0, "stop": why}
