@@ -8,10 +8,13 @@ from typing import Any
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms._base import Mechanism
 from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.colouring import Colouring
 from privopt.mechanisms.merging import Merging
 from privopt.mechanisms.redaction import RedactionMechanism
 
-_TYPES: dict[str, type[Mechanism]] = {kind.kind: kind for kind in (Channel, Merging, RedactionMechanism)}
+_TYPES: dict[str, type[Mechanism]] = {
+    kind.kind: kind for kind in (Channel, Colouring, Merging, RedactionMechanism)
+}
 
 
 def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from privopt.errors import InvalidModel
+from privopt.models.graph import DatasetGraph
 from privopt.models.joint import JointDistribution
 from privopt.models.markov import MarkovChain
 from privopt.models.observed import ObservedJoint
 
-Model: TypeAlias = JointDistribution | MarkovChain | ObservedJoint
+Model: TypeAlias = DatasetGraph | JointDistribution | MarkovChain | ObservedJoint
 
 _READERS: dict[str, Callable[[Mapping[str, object]], Model]] = {
+    "dataset_graph": DatasetGraph.from_dict,
     "joint_distribution": JointDistribution.from_dict,
     "markov_chain": MarkovChain.from_dict,
     "observed_joint": ObservedJoint.from_dict,
@@ -29,7 +31,7 @@ def model_from_dict(d: Mapping[str, object]) -> Model:
 
     Returns
     -------
-    JointDistribution, MarkovChain or ObservedJoint
+    DatasetGraph, JointDistribution, MarkovChain or ObservedJoint
         The model.
 
     Raises
