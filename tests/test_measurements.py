@@ -171,7 +171,7 @@ def test_the_page_needs_nothing_but_itself(found: tuple[Measured, ...]) -> None:
     text = page(found, "now", True, {"Python": "3"})
     assert "default-src 'none'" in text
     assert not re.search(r'(src|href)="(?!#)|@import|url\((?!#)', text)
-    assert text.count("<svg") == text.count("<figcaption>") == 4
+    assert text.count("<svg") == text.count("<figcaption>") >= 4
     assert text.count("<table") == len(found) + 1
     assert all(f'<h2 id="{one.measurement.name}">' in text for one in found)
     identifiers = re.findall(r'\bid="([^"]*)"', text)

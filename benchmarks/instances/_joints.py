@@ -32,7 +32,7 @@ def survey() -> JointDistribution:
     Examples
     --------
     >>> survey().sensitive, len(survey().useful)
-    (('Clinton', 'Dole'), 49)
+    (('Clinton', 'Dole'), 47)
     """
     return JointDistribution.from_frame(anes(), ["vote"], ["party", "education"])
 

@@ -85,7 +85,7 @@ def _thin() -> list[Instance]:
 def _real() -> list[Instance]:
     found = [
         Instance("lecture-table", 9, Ask(joints.lecture(), 1.0), budgets=BUDGETS),
-        Instance("survey", 49, Ask(joints.survey(), 1.0), budgets=BUDGETS),
+        Instance("survey", 47, Ask(joints.survey(), 1.0), budgets=BUDGETS),
     ]
     census = joints.census()
     if census is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from privopt.benchmarks.reporting import _marks as marks
 from privopt.benchmarks.reporting._data import Dataset, finite, of_rows
@@ -11,7 +12,12 @@ from privopt.benchmarks.reporting._judged import Judged
 from privopt.benchmarks.reporting._styles import Style
 from privopt.benchmarks.reporting._themes import GREY
 
+if TYPE_CHECKING:
+    import altair as alt
+
 COLUMNS = ("instance", "solver", "budget", "objective", "bound")
+NEAR = 1e-4
+"""Relative differences below this are not told apart by stretching the axis."""
 WIDE = 50
 """Ratio of the largest budget to the smallest from which the axis is logarithmic."""
 
@@ -62,11 +68,8 @@ def _spec(
 ) -> dict[str, object]:
     import altair as alt
 
-    budgets = [j.row.budget for j in own]
-    wide = min(budgets) > 0 and max(budgets) > WIDE * min(budgets)
-    x = alt.X("budget:Q", title="budget", scale=alt.Scale(type="log" if wide else "linear", nice=not wide))
-    zero = all((j.row.objective or 0.0) >= 0 for j in own)
-    y = alt.Y("objective:Q", title=measured, scale=alt.Scale(zero=zero))
+    x = _budgets(sorted({j.row.budget for j in own}))
+    y = alt.Y("objective:Q", title=measured, scale=_heights(own))
     band = alt.Chart(marks.named("band"))
     room = band.mark_area(opacity=0.22, color=GREY).encode(
         x, alt.Y("best:Q", title=measured), alt.Y2("bound")
@@ -84,6 +87,31 @@ def _spec(
     return marks.specification(
         alt.layer(room, top.encode(x, alt.Y("bound:Q", title=measured)), curves, dots), names
     )
+
+
+def _budgets(budgets: Sequence[float]) -> alt.X:
+    """The axis of budgets: logarithmic where they are far apart, and with room around a single one."""
+    import altair as alt
+
+    low, high = budgets[0], budgets[-1]
+    if low == high:
+        room = 0.5 * max(abs(low), 0.1)
+        axis = alt.Axis(values=[low], format=".4~g")
+        return alt.X("budget:Q", title="budget", scale=alt.Scale(domain=[low - room, high + room]), axis=axis)
+    wide = low > 0 and high > WIDE * low
+    return alt.X("budget:Q", title="budget", scale=alt.Scale(type="log" if wide else "linear", nice=not wide))
+
+
+def _heights(own: Sequence[Judged]) -> alt.Scale:
+    """The scale of objectives: from zero where none is negative, and with room around those that agree."""
+    import altair as alt
+
+    shown = [v for j in own for v in (j.row.objective, j.bound) if v is not None and finite(v)]
+    low, high = min(shown), max(shown)
+    if low < 0 and high - low < NEAR * max(1.0, abs(low)):
+        room = 0.1 * max(abs(low), 0.1)
+        return alt.Scale(domain=[low - room, high + room])
+    return alt.Scale(zero=all((j.row.objective or 0.0) >= 0 for j in own))
 
 
 def _caption(own: Sequence[Judged], measured: str) -> str:

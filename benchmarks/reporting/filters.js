@@ -73,7 +73,8 @@ function changed() {
 
 addEventListener("load", () => {
   form.hidden = false;
-  if (matchMedia("(max-width: 40rem)").matches) form.querySelector("details").open = false;
+  const many = form.querySelectorAll("input[type=checkbox]").length > 12;
+  if (many || matchMedia("(max-width: 40rem)").matches) form.querySelector("details").open = false;
   restore();
   filter();
   if (run.figures.length) all(draw);
