@@ -2,7 +2,7 @@
 
 A release y with posterior v(w) = P(w | y) keeps the bounds when v >= 0, sum v = 1 and G v <= 0. For
 LIP the rows of G are P(s | w) - e^upper P(s) and e^-lower P(s) - P(s | w); for LDP they are
-P(s | w) / P(s) - e^epsilon P(t | w) / P(t). Source: the lectures on privacy-utility trade-offs, optimal LIP
+P(s | w) / P(s) - e^epsilon P(t | w) / P(t). Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), optimal LIP
 release by the vertices of this polytope.
 """
 

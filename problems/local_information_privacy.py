@@ -35,7 +35,7 @@ class LocalInformationPrivacy(Problem[Release]):
     bounds may have probability delta in all, counted over every release. Leakage is the least level
     t such that pairs beyond t on the bounded sides have probability at most delta.
 
-    Source: the lectures on privacy-utility trade-offs: local information privacy, optimal release from the
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021): local information privacy, optimal release from the
     vertices of the posterior polytope, the watchdog and its delta-relaxation.
 
     Parameters

@@ -18,8 +18,10 @@ LEAKAGES = ("mutual_information", "maximal_leakage", "lip", "ldp", "sibson")
 def quick() -> tuple[Instance, ...]:
     """A survey with a bounded mutual information, and one with a bounded error."""
     return (
-        Instance("survey-capped", 7, _capped(joints.leaning(), "mutual_information"), budgets=(0.1,)),
-        Instance("survey-error", 7, _error(joints.leaning(), "maximal_leakage"), budgets=(0.3,)),
+        Instance(
+            "survey-capped", 7, _capped(joints.leaning(), "mutual_information"), budgets=(0.02, 0.05, 0.1)
+        ),
+        Instance("survey-error", 7, _error(joints.leaning(), "maximal_leakage"), budgets=(0.2, 0.3, 0.5)),
     )
 
 

@@ -37,8 +37,8 @@ class ObservedJoint:
     output perturbation is W = X, and anything else is a noisy view. Accepted wherever a
     :class:`JointDistribution` is.
 
-    Source: the observation models of the lectures on privacy-utility trade-offs (full data, output
-    perturbation, noisy observation).
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021): full data,
+    output perturbation, noisy observation.
 
     Parameters
     ----------

@@ -1,0 +1,189 @@
+"""What the privacy funnel and the information bottleneck share: two informations, one of them bounded or both weighed."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from privopt._certificate import Certificate
+from privopt._numbers import encode_float
+from privopt._problem import FEASIBILITY, Evaluation, Problem
+from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.mechanisms import Channel, Mechanism, Merging
+from privopt.models import model_from_dict
+from privopt.problems import _lip_checks as checks
+from privopt.problems._information import informations, most_information
+from privopt.problems._observation import Joint, Observation, Release, observation
+
+FORMS = ("stochastic", "merging")
+WITHHELD = "withheld"
+"""The only symbol of a release that says nothing."""
+
+
+@dataclass(frozen=True, init=False)
+class TradeOff(Problem[Release]):
+    """A question about I(S;Y) and I(X;Y) of a release Y of X; see its two kinds.
+
+    ``mode`` is the name of the parameter that was given, and ``budget`` its value.
+    """
+
+    mechanism_type: ClassVar[type[Mechanism]] = Channel
+    modes: ClassVar[tuple[str, ...]]
+
+    joint: Joint
+    mode: str
+    level: float
+    form: str
+
+    def _fill(self, joint: Joint, given: Mapping[str, float | None], form: str) -> None:
+        observation(joint)
+        named = [name for name, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise InvalidProblem(f"give exactly one of {', '.join(self.modes)}, got {', '.join(named) or 'none'}")
+        if form not in FORMS:
+            raise InvalidProblem(f'form must be "stochastic" or "merging", got {form!r}')
+        values = {"joint": joint, "mode": named[0], "level": checks.level(given[named[0]], named[0]), "form": form}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        if self.budget == math.inf and named[0] not in ("max_leakage", "max_rate"):
+            raise InvalidProblem(f"{named[0]} must be finite")
+
+    @property
+    def budget(self) -> float:
+        """The value of the parameter that was given: a bound in nats, or a weight."""
+        return self.level
+
+    @cached_property
+    def observation(self) -> Observation:
+        """The laws of (S, W) and of (X, W)."""
+        return observation(self.joint)
+
+    @cached_property
+    def most(self) -> float:
+        """I(X;W), the most that a release can say of X, in nats; H(X) where W is X."""
+        return most_information(self.observation)[1]
+
+    @abstractmethod
+    def split(self, secret: float, useful: float) -> tuple[float, float]:
+        """(utility, leakage) from I(S;Y) and I(X;Y)."""
+
+    @abstractmethod
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """The objective that utility and leakage give."""
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether the budget is a floor on utility."""
+        return self.mode == "min_utility"
+
+    @property
+    def is_cap(self) -> bool:
+        """Whether the budget bounds the leakage."""
+        return self.mode in ("max_leakage", "max_rate")
+
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another bound or weight."""
+        return type(self)(self.joint, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]
+
+    def check(self, mechanism: Mechanism) -> Release:
+        """The mechanism, if it reads this problem's symbols and is of its form."""
+        release = self.observation.check(mechanism, type(self).__name__)
+        if self.form == "merging" and not isinstance(release, Merging):
+            raise InvalidMechanism('form "merging" is answered by a Merging, got a Channel; ask form="stochastic"')
+        return release
+
+    def evaluate(self, mechanism: Release) -> Evaluation:
+        """Utility, leakage and objective in float64."""
+        release = self.check(mechanism)
+        utility, leakage = self.split(*informations(self.observation, release))
+        short = self.budget - utility if self.is_floor else leakage - self.budget if self.is_cap else 0.0
+        violation = max(0.0, short if math.isfinite(short) else 0.0)
+        feasible = violation <= FEASIBILITY * max(1.0, min(self.budget, 1e6))
+        return Evaluation(utility, leakage, self.objective_of(utility, leakage), feasible, violation)
+
+    def certify(self, mechanism: Release) -> Certificate:
+        """Prove the bound, and enclose both informations, from the integer weights."""
+        from privopt.problems._trade_off_certificate import certify
+
+        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def anchor(self) -> Release:
+        """A mechanism strictly inside the constraint: everything under a floor on utility, else nothing."""
+        return self.everything() if self.is_floor else self.nothing()
+
+    def everything(self) -> Release:
+        """The observation itself."""
+        labels = self.observation.observed
+        if self.form == "merging":
+            return Merging([[label] for label in labels], labels)
+        return Channel(np.eye(len(labels)), labels, labels)
+
+    def nothing(self) -> Release:
+        """One release for all."""
+        labels = self.observation.observed
+        if self.form == "merging":
+            return Merging([list(labels)], labels)
+        return Channel(np.ones((len(labels), 1)), labels, [WITHHELD])
+
+    def answer(self, matrix: object) -> Channel:
+        """The channel of this problem's symbols with a given matrix, shape (n_w, n_y)."""
+        return Channel(matrix, self.observation.observed)
+
+    def merging(self, assignment: object) -> Merging:
+        """The merging that puts symbol i into block ``assignment[i]``; blocks in order of their first symbols."""
+        blocks: dict[int, list[Any]] = {}
+        for label, block in zip(self.observation.observed, np.asarray(assignment).tolist(), strict=True):
+            blocks.setdefault(block, []).append(label)
+        return Merging(list(blocks.values()), self.observation.observed)
+
+    def repair(self, mechanism: Release, margin: float) -> Release:
+        """The nearest release of the same form that keeps the bound, with a relative margin."""
+        from privopt.problems._trade_off_repair import repair
+
+        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
+
+    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
+        """Whether the objective is the one that utility and leakage give."""
+        return objective == self.objective_of(utility, leakage)
+
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None."""
+        from privopt.problems._trade_off_bound import check_dual
+
+        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
+        return None if proved is None else max(proved, bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
+        return {
+            "type": self.kind,
+            "version": 1,
+            "joint": self.joint.to_dict(),
+            self.mode: encode_float(self.budget),
+            "form": self.form,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote, or one written by hand.
+
+        Raises
+        ------
+        FileRefused
+            If the dictionary does not fit the published schema.
+        InvalidModel, InvalidProblem
+            If the numbers do not make a joint or a question.
+        """
+        given = checks.fields(fields, f"problem-{cls.kind}")
+        names = (*cls.modes, "form", "theta_fraction")
+        known = {name: given[name] for name in names if name in given}
+        return cls(model_from_dict(given["joint"]), **known)  # type: ignore[call-arg]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.joint!r}, {self.mode}={self.budget:g}, form={self.form!r})"

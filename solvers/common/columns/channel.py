@@ -1,0 +1,38 @@
+"""From weighted posteriors to the channel that has them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privopt.mechanisms import Channel
+from privopt.problems._observation import Floats, Release
+from privopt.problems._trade_off import TradeOff
+
+UNUSED = 1e-13
+"""Weights up to this are rounding."""
+
+MARGIN = 2.0**-50
+
+
+def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
+    """The channel P(y | w) = weight_y v_y(w) / P(w); an observation of probability 0 is released like the average one.
+
+    Parameters
+    ----------
+    problem : TradeOff
+    weights : array (m,)
+        Non-negative.
+    columns : array (m, n)
+        Laws on the n observations of positive probability, on average the law of these.
+    """
+    observed = problem.observation
+    used = weights > UNUSED
+    joint = weights[used, None] * columns[used]
+    matrix = np.tile(joint.sum(axis=1) / joint.sum(), (len(observed.p_w), 1))
+    matrix[observed.support] = (joint / joint.sum(axis=0)).T
+    return problem.answer(matrix)
+
+
+def kept(problem: TradeOff, release: Release) -> Release:
+    """The release, moved by rounding errors' worth where it misses the bound by that: along a chord, or towards silence."""
+    return release if problem.evaluate(release).violation == 0 else problem.repair(release, MARGIN)

@@ -1,0 +1,155 @@
+"""Column generation with a proof: master programme, local pricing, exact pricing, until the gap is closed or time is out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privopt._solver import Budget, Proposal
+from privopt.problems._observation import Floats
+from privopt.problems._trade_off import TradeOff
+from privopt.problems._trade_off_bound import ALLOWANCE, analytic_bound, from_weighed, weighed_bound
+from privopt.solvers.common.columns.channel import channel_of, kept
+from privopt.solvers.common.columns.pool import Pool, Prices
+from privopt.solvers.common.columns.programme import Programme
+from privopt.solvers.common.columns.search import LARGEST, Search
+
+LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.95
+"""Shares of the time up to which local pricing runs, where the proof is hoped for and where not, and exact pricing."""
+
+QUIET = 6
+"""Rounds without progress after which local pricing ends."""
+
+STALLS = 4
+"""Proofs without progress after which the run ends."""
+
+MET = 400
+"""Posteriors taken from a search, those met last."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A bound on the objective, with the search that proves it."""
+
+    bound: float
+    multiplier: float
+    search: Search
+
+    @property
+    def dual(self) -> dict[str, object]:
+        """What the question checks."""
+        tree = self.search.root.written(len(self.search.cost.tangents))
+        return {
+            "kind": "pricing",
+            "multiplier": self.multiplier,
+            "pi": self.search.prices.tolist(),
+            "tree": tree,
+        }
+
+
+class Generation:
+    """One run of column generation.
+
+    Parameters
+    ----------
+    problem : TradeOff
+    columns : array (m, n)
+        First posteriors, with the law and all single symbols among them.
+    budget : Budget
+    tolerance : float
+        Gap in nats at which to stop.
+    hopeful : bool
+        Whether exact pricing is expected to end; otherwise local pricing gets more of the time.
+    """
+
+    def __init__(
+        self, problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
+    ) -> None:
+        self.problem, self.budget, self.tolerance, self.hopeful = problem, budget, tolerance, hopeful
+        self.pool = Pool(Programme(problem), columns, budget.seed)
+        self.analytic = analytic_bound(problem) + ALLOWANCE
+        self.best: Proof | None = None
+        self.nodes, self.stop = 0, "out of time"
+        total = budget.remaining
+        local = LOCAL if hopeful else LOCAL_ONLY
+        self._local = replace(budget, deadline=budget.deadline - (1 - local) * total)
+        self._exact = replace(budget, deadline=budget.deadline - (1 - EXACT) * total)
+
+    @property
+    def bound(self) -> float:
+        """The best bound proved."""
+        return self.analytic if self.best is None else min(self.analytic, self.best.bound)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the gap is closed."""
+        return self.bound - self.pool.objective <= self.tolerance
+
+    def run(self) -> None:
+        """Alternate local and exact pricing."""
+        stalls = 0
+        while not self.closed and stalls < STALLS:
+            self.descend()
+            if self.closed or self.pool.best is None or self._exact.remaining == 0:
+                break
+            self.budget.progress(0.6, f"objective {self.pool.objective:.9g}, bounding")
+            at, before = self.pool.best, self.pool.objective
+            search = self.prove(at)
+            self.pool.best = None
+            if self.closed or not search.columns:
+                break
+            self.pool.take(np.array(search.columns[-MET:]), at)
+            if self.pool.objective - before <= self.tolerance / 50:
+                stalls += 1 if search.size < LARGEST else STALLS
+        if self.closed:
+            self.stop = "gap closed"
+        elif self._exact.remaining > 0:
+            self.stop = "no further progress"
+
+    def descend(self) -> None:
+        """Local pricing until the gap would be closed if nothing was missed, or nothing more is found."""
+        quiet = 0
+        while (
+            quiet < QUIET
+            and self._local.remaining > 0
+            and self.analytic - self.pool.objective > self.tolerance
+        ):
+            before = self.pool.objective
+            self.pool.improve()
+            best = self.pool.best
+            converged = best is not None and best.bound - self.pool.objective <= self.tolerance / 4
+            if best is None or (converged and self.hopeful):
+                break
+            quiet = 0 if self.pool.objective - before > self.tolerance / 50 else quiet + 1
+
+    def prove(self, at: Prices) -> Search:
+        """Exact pricing at given prices."""
+        tolerance = 0.6 * self.tolerance / self._scale(at)
+        search = Search(at.cost, at.prices, tolerance)
+        search.run(self._exact, -5 * tolerance)
+        self.nodes += search.nodes
+        weighed = weighed_bound(self.problem, at.multiplier, search.prices, search.bound)
+        bound = from_weighed(self.problem, at.multiplier, weighed)
+        if bound is not None and (self.best is None or bound < self.best.bound):
+            self.best = Proof(bound, at.multiplier, search)
+        return search
+
+    def _scale(self, at: Prices) -> float:
+        """How much a reduced cost counts in the objective."""
+        capped = self.problem.is_cap and self.problem.kind == "privacy_funnel"
+        return 1.0 / at.multiplier if capped else 1.0
+
+    def proposal(self) -> Proposal:
+        """The best mixture of the columns, with the best bound."""
+        pool = self.pool
+        release = kept(self.problem, channel_of(self.problem, pool.master.weights, pool.columns))
+        stats: dict[str, float | int | str] = {
+            "iterations": pool.rounds,
+            "columns": len(pool.columns),
+            "nodes": self.nodes,
+            "stop": self.stop,
+        }
+        if self.best is None or self.best.bound >= self.analytic:
+            return Proposal(release, self.analytic, {"kind": "analytic"}, stats=stats)
+        return Proposal(release, self.best.bound, self.best.dual, stats=stats)

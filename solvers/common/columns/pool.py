@@ -1,0 +1,155 @@
+"""The columns found so far, the master programme over them, and local pricing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.problems._observation import Floats
+from privopt.problems._trade_off_bound import from_weighed, weighed_bound
+from privopt.problems._trade_off_tree import Cost, cost_of
+from privopt.solvers.common.columns.alternating import alternate, marginal_costs
+from privopt.solvers.common.columns.descent import descend, reduced_costs
+from privopt.solvers.common.columns.master import Master, solve_master
+from privopt.solvers.common.columns.programme import Programme
+from privopt.solvers.common.columns.seeds import random_starts
+
+CELLS = 40_000
+"""Entries of the starts of a round of local pricing."""
+
+FIRST, ROUNDS, POLISH, TOGETHER = 40, 110, 300, 300
+"""Steps of all starts, of the better quarter, of its different ends, and of the whole release."""
+
+AGAIN = 40
+"""Known columns from which walks start again, those that are cheapest at the prices."""
+
+ALIKE = 1e-4
+"""Columns that agree to this in every entry are one, in a round."""
+
+EQUAL = 1e-8
+"""Columns nearer than this to one in the pool are not taken in."""
+
+MOST = 1500
+"""Columns above which those that cost most are dropped."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of the observations at a multiplier, with the bound that they would prove if nothing was missed."""
+
+    multiplier: float
+    prices: Floats
+    cost: Cost
+    bound: float = math.inf
+
+
+class Pool:
+    """Columns with their master programme.
+
+    Attributes
+    ----------
+    columns : array (m, n)
+    master : Master
+    best : Prices or None
+        Those whose bound would be the best.
+    rounds : int
+        Master programmes solved.
+    """
+
+    def __init__(self, programme: Programme, columns: Floats, seed: int) -> None:
+        self.programme, self.columns = programme, columns
+        self.rng = np.random.default_rng(seed)
+        self.rounds = 0
+        self.best: Prices | None = None
+        self.resolve()
+
+    @property
+    def objective(self) -> float:
+        """Of the question, at the master's optimum."""
+        return self.programme.objective(self.master.value)
+
+    def resolve(self) -> None:
+        """Solve the master programme over all columns."""
+        p = self.programme
+        costs, row = p.costs(self.columns), p.row(self.columns) if p.is_bounded else None
+        self.master: Master = solve_master(self.columns, costs, p.law, row, p.limit if p.is_bounded else 0.0)
+        self.rounds += 1
+        if len(self.columns) > MOST:
+            reduced = (
+                costs - self.columns @ self.master.prices + (0.0 if row is None else self.master.dual * row)
+            )
+            kept = np.sort(reduced.argsort(kind="stable")[: MOST // 2])
+            m = self.master
+            self.columns, self.master = self.columns[kept], Master(m.weights[kept], m.prices, m.dual, m.value)
+
+    def improve(self) -> None:
+        """One round: the release moves as a whole, posteriors are priced, the master is solved again."""
+        at = self._prices()
+        if at is None:
+            return
+        used = self.columns[self.master.weights > 0]
+        joint = self.master.weights[self.master.weights > 0, None] * used
+        joint = alternate(at.cost, self.programme.law, joint, TOGETHER)
+        moved = joint / joint.sum(axis=1, keepdims=True)
+        self._add(moved)
+        smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.law, joint), at.cost)
+        others = self.columns[self.rng.integers(len(self.columns), size=len(used))]
+        count = max(60, min(800, CELLS // used.shape[1]))
+        starts = np.vstack([random_starts(self.programme, np.vstack([used, others]), count, self.rng), used, moved])
+        for prices in (smooth, at):
+            self.price(prices, starts)
+        self.resolve()
+
+    def take(self, starts: Floats, at: Prices) -> None:
+        """Walk downhill from some posteriors at given prices, and solve the master again."""
+        self.price(at, starts)
+        self.resolve()
+
+    def price(self, at: Prices, starts: Floats) -> None:
+        """Add the different ends of negative reduced cost of walks downhill."""
+        known = reduced_costs(at.cost, at.prices, self.columns)
+        starts = np.vstack([starts, self.columns[known.argsort(kind="stable")[:AGAIN]]])
+        ends = descend(at.cost, at.prices, starts, FIRST)
+        better = reduced_costs(at.cost, at.prices, ends).argsort(kind="stable")[: max(60, len(ends) // 4)]
+        ends = descend(at.cost, at.prices, ends[better], ROUNDS)
+        reduced = reduced_costs(at.cost, at.prices, ends)
+        order = reduced.argsort(kind="stable")
+        order = order[reduced[order] < -1e-10]
+        least = min(0.0, float(known.min()))
+        if len(order):
+            fresh = descend(at.cost, at.prices, _different(ends[order], 2 * ends.shape[1] + 20), POLISH)
+            least = min(least, float(reduced_costs(at.cost, at.prices, fresh).min()))
+            self._add(fresh)
+        self._remember(at, least)
+
+    def _remember(self, at: Prices, least: float) -> None:
+        weighed = weighed_bound(self.programme.problem, at.multiplier, at.prices, least)
+        bound = from_weighed(self.programme.problem, at.multiplier, weighed)
+        if bound is not None and (self.best is None or bound < self.best.bound):
+            self.best = Prices(at.multiplier, at.prices, at.cost, bound)
+
+    def _prices(self) -> Prices | None:
+        """Those of the master; None where they do not tell what a posterior is worth."""
+        scaled = self.programme.scaled(self.master.prices, self.master.dual)
+        if scaled is None:
+            return None
+        cost = cost_of(self.programme.problem, scaled[0])
+        return None if cost.convex <= 0 else Prices(*scaled, cost)
+
+    def _add(self, columns: Floats) -> None:
+        """Take in what is not there yet: programmes with equal columns make trouble."""
+        new = [v for v in columns if np.abs(self.columns - v).max(axis=1).min() > EQUAL]
+        self.columns = np.vstack([self.columns, *new])
+
+
+def _different(columns: Floats, most: int) -> Floats:
+    """The first columns that are not alike, at most so many."""
+    kept: list[int] = []
+    for i in range(len(columns)):
+        if len(kept) == most:
+            break
+        if not kept or np.abs(columns[kept] - columns[i]).max(axis=1).min() > ALIKE:
+            kept.append(i)
+    return columns[kept]

@@ -1,0 +1,186 @@
+"""Exact pricing: the posterior of least price-reduced cost, by branch and bound on boxes and supports."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+
+import numpy as np
+
+from privopt._solver import Budget
+from privopt.problems._lip_tree import phi
+from privopt.problems._observation import Floats
+from privopt.problems._trade_off_tree import Cost, secant_slopes, tightened
+from privopt.solvers.common.columns.boxes import NARROW, Node
+from privopt.solvers.common.columns.descent import reduced_costs
+from privopt.solvers.common.columns.relaxed import relax
+
+BATCH = 256
+"""Boxes split at a time, the worst ones."""
+
+LONGER = 32
+"""Newton steps after which multipliers show that a box is empty."""
+
+OUTSIDE = 1e-8
+"""A point further than this outside its box suggests that the box is empty."""
+
+LARGEST = 4_500_000
+"""Characters of the proof at which the search ends."""
+
+
+class Search:
+    """Best-first branch and bound for one vector of prices; stopped at any time, its tree proves its bound.
+
+    Parameters
+    ----------
+    cost : Cost
+    prices : array (n,)
+    tolerance : float
+        A box is closed once its bound is within this of the least reduced cost met, or of 0.
+
+    Attributes
+    ----------
+    columns : list of arrays
+        Posteriors met that cost less than their price.
+    least : float
+        The least reduced cost met, at most 0.
+    bound : float
+        No posterior has a reduced cost below this; the tree below ``root`` proves it.
+    nodes, size : int
+        Boxes, and about the characters of the proof.
+    """
+
+    def __init__(self, cost: Cost, prices: Floats, tolerance: float) -> None:
+        self.cost, self.prices, self.tolerance = cost, prices, tolerance
+        self.columns: list[Floats] = []
+        self.least, self.closed = 0.0, math.inf
+        self.nodes = self.size = 0
+        self._open: list[tuple[float, int, Node, Floats]] = []
+        self._number = itertools.count()
+        first = cost.first_box()
+        self.root = Node(first.low, first.high)
+        self._leaf_size = 10 + 11 * len(cost.tangents)
+        self._examine([self.root])
+
+    @property
+    def bound(self) -> float:
+        """Lower bound on every reduced cost, proved by the tree."""
+        return min(self.closed, self._open[0][0] if self._open else math.inf)
+
+    @property
+    def done(self) -> bool:
+        """Whether the least reduced cost is known to the tolerance."""
+        return not self._open or self._open[0][0] >= self.least - self.tolerance
+
+    def run(self, budget: Budget, enough: float = -math.inf, largest: int = LARGEST) -> None:
+        """Split boxes until done, out of time or room, or a reduced cost below ``enough`` is met."""
+        while not self.done and budget.remaining > 0 and self.least > enough and self.size < largest:
+            self.step()
+
+    def step(self) -> None:
+        """Split the worst open boxes."""
+        parts: list[Node] = []
+        while self._open and len(parts) < 2 * BATCH:
+            if self._open[0][0] >= self.least - self.tolerance:
+                break
+            bound, _, node, point = heapq.heappop(self._open)
+            split = self._split(node, point)
+            parts += split
+            if not split:
+                self.closed = min(self.closed, bound)
+        self._examine(parts)
+
+    def _split(self, node: Node, point: Floats) -> list[Node]:
+        """The parts of a box; none where it is too small to split."""
+        k = self._undecided(node, point)
+        if k is not None:
+            self.size += 16 - self._leaf_size
+            return list(node.on_support(k, self.cost.rank))
+        seen = point if self.cost.coordinates is None else self.cost.coordinates @ point
+        gap = phi(seen) - phi(node.low) - secant_slopes(node.low, node.high) * (seen - node.low)
+        gap[node.high - node.low <= NARROW] = -math.inf
+        k = int(gap.argmax())
+        if not gap[k] > 0:
+            k = int((node.high - node.low).argmax())
+        if node.high[k] - node.low[k] <= NARROW:
+            return []
+        self.size += 30 - self._leaf_size
+        parts = node.on_side(k, float(seen[k]))
+        if self.cost.coordinates is None:
+            for part in parts:
+                part.low, part.high = tightened(part.low, part.high)
+        return list(parts)
+
+    def _undecided(self, node: Node, point: Floats) -> int | None:
+        """The entry whose sign to decide next, or None if the support is small enough."""
+        cost = self.cost
+        if cost.coordinates is not None or cost.concave <= 0:
+            return None
+        free = node.high > 0
+        if np.count_nonzero(free) <= cost.rank:
+            return None
+        free[list(node.positive)] = False
+        return int(np.where(free, point, -1.0).argmax())
+
+    def _examine(self, nodes: list[Node]) -> None:
+        """Bound boxes, note the points met, and keep open what is not good enough."""
+        if not nodes:
+            return
+        low, high = np.array([node.low for node in nodes]), np.array([node.high for node in nodes])
+        bounds = np.full(len(nodes), -math.inf)
+        if nodes[0].law is not None:
+            bounds = self._inherited(nodes, low, high)
+        rest = np.flatnonzero(bounds < self.least - self.tolerance)
+        self.nodes += len(nodes)
+        self.size += self._leaf_size * len(nodes)
+        for i in np.flatnonzero(bounds >= self.least - self.tolerance).tolist():
+            self.closed = min(self.closed, float(bounds[i]))
+        if not len(rest):
+            return
+        points, fresh, laws, multipliers = self._relaxed(low[rest], high[rest])
+        self._note(points)
+        for j, i in enumerate(rest.tolist()):
+            if fresh[j] >= bounds[i]:
+                nodes[i].law, nodes[i].multipliers, bounds[i] = laws[j], multipliers[j], fresh[j]
+            self.size += 14 * int(np.count_nonzero(multipliers[j]))
+            self._sort_in(nodes[i], float(bounds[i]), points[j])
+
+    def _relaxed(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Points, bounds, laws and multipliers of boxes; an empty one takes longer to be shown so."""
+        points, laws, multipliers = relax(self.cost, self.prices, low, high)
+        bounds = self._proved(low, high, laws, multipliers)
+        if self.cost.coordinates is None:
+            return points, bounds, laws, multipliers
+        seen = points @ self.cost.coordinates.T
+        empty = ((seen < low - OUTSIDE) | (seen > high + OUTSIDE)).any(axis=1)
+        some = np.flatnonzero(empty & (bounds < self.least - self.tolerance))
+        if len(some):
+            _, fresh, more = relax(self.cost, self.prices, low[some], high[some], LONGER)
+            proved = self._proved(low[some], high[some], fresh, more)
+            better = proved > bounds[some]
+            some = some[better]
+            laws[some], multipliers[some], bounds[some] = fresh[better], more[better], proved[better]
+        return points, bounds, laws, multipliers
+
+    def _proved(self, low: Floats, high: Floats, laws: Floats, multipliers: Floats) -> Floats:
+        bounds = self.cost.leaf_bounds(self.prices, low, high, laws, multipliers)
+        return np.where(np.isnan(bounds), -math.inf, bounds)
+
+    def _inherited(self, nodes: list[Node], low: Floats, high: Floats) -> Floats:
+        """What the laws and multipliers of the boxes around prove."""
+        laws = np.array([node.law for node in nodes])
+        multipliers = np.array([node.multipliers for node in nodes])
+        return self.cost.leaf_bounds(self.prices, low, high, laws, multipliers)
+
+    def _note(self, points: Floats) -> None:
+        reduced = reduced_costs(self.cost, self.prices, points)
+        for i in np.flatnonzero(reduced < -self.tolerance / 4).tolist():
+            self.columns.append(points[i])
+        self.least = min(self.least, float(reduced.min()))
+
+    def _sort_in(self, node: Node, bound: float, point: Floats) -> None:
+        if bound >= self.least - self.tolerance:
+            self.closed = min(self.closed, bound)
+            return
+        heapq.heappush(self._open, (bound, next(self._number), node, point))

@@ -1,0 +1,46 @@
+"""What the column-generation solvers of the two questions share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privopt._solver import Budget, Proposal
+from privopt.problems._observation import Floats
+from privopt.problems._trade_off import TradeOff
+from privopt.problems._trade_off_bound import ALLOWANCE, analytic_bound
+from privopt.solvers.common.columns.generation import Generation
+from privopt.solvers.common.columns.programme import Programme
+from privopt.solvers.common.columns.seeds import first_columns
+
+CHANNELS_ONLY = 'it proposes channels, this problem asks for form "merging"'
+
+
+def settled(problem: TradeOff) -> Proposal | None:
+    """The answer where everything or nothing is optimal, or no release is feasible; else None."""
+    if (why := problem.check_infeasible({})) is not None:
+        return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+    bound = analytic_bound(problem) + ALLOWANCE
+    for release in (problem.nothing(), problem.everything()):
+        reading = problem.evaluate(release)
+        if reading.violation <= 1e-12 and bound - reading.objective <= 1e-10:
+            return Proposal(release, bound, {"kind": "analytic"}, stats={"stop": "settled without a search"})
+    return None
+
+
+def supports(problem: TradeOff) -> float:
+    """Number of supports that exact pricing of a funnel has to go through, C(n, rank)."""
+    n = len(problem.observation.support)
+    rank = int(np.linalg.matrix_rank(problem.observation.s_given_w[:, problem.observation.support]))
+    return float(math.comb(n, min(n, rank)))
+
+
+def generate(
+    problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
+) -> Proposal:
+    """Column generation from some posteriors, besides the law, the single symbols and the blocks of mergings."""
+    every = np.vstack([first_columns(Programme(problem), budget), columns])
+    run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
+    run.run()
+    return run.proposal()

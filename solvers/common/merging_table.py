@@ -1,0 +1,104 @@
+"""Symbols that are merged: what the two informations of a merging need to know of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.problems._observation import Floats
+from privopt.problems._partition_costs import Ints, xlogx
+from privopt.problems._trade_off import TradeOff
+
+
+@dataclass(frozen=True, eq=False)
+class MergingTable:
+    """Observations of positive probability, in their order, or blocks of them, in the order of their first ones.
+
+    Parameters
+    ----------
+    secret : float array (n, n_s)
+        Joint law with S, a row an observation.
+    useful : float array (n, n_x)
+        Joint law with X; no columns where X itself is observed.
+    mass : float array (n,)
+        Their probabilities.
+    offsets : (float, float)
+        H(S), and H(X) or, where X itself is observed, 0.
+    """
+
+    secret: Floats
+    useful: Floats
+    mass: Floats
+    offsets: tuple[float, float]
+
+    @property
+    def size(self) -> int:
+        """Number n of observations."""
+        return len(self.mass)
+
+    @cached_property
+    def costs(self) -> tuple[Floats, Floats]:
+        """What each adds to I(S;Y) and to I(X;Y), shape (n,)."""
+        return self.costs_of(self.secret, self.useful, self.mass)
+
+    def costs_of(self, secret: Floats, useful: Floats, mass: Floats) -> tuple[Floats, Floats]:
+        """The same for blocks given by sums of rows."""
+        own = xlogx(mass)
+        return xlogx(secret).sum(axis=-1) - own, xlogx(useful).sum(axis=-1) - own
+
+    @cached_property
+    def informations(self) -> tuple[float, float]:
+        """I(S;Y) and I(X;Y) of releasing each as it is, in nats."""
+        secret, useful = self.costs
+        return self.offsets[0] + math.fsum(secret.tolist()), self.offsets[1] + math.fsum(useful.tolist())
+
+    def merged(self, assignment: Ints) -> MergingTable:
+        """Blocks as symbols; ``assignment`` numbers them 0, 1, ... in the order of their first symbols."""
+        count = int(assignment.max()) + 1
+        parts = []
+        for rows in (self.secret, self.useful, self.mass):
+            found = np.zeros((count, *rows.shape[1:]))
+            np.add.at(found, assignment, rows)
+            parts.append(found)
+        return MergingTable(parts[0], parts[1], parts[2], self.offsets)
+
+
+def merging_table(problem: TradeOff) -> MergingTable:
+    """The observations of positive probability of a problem; secrets of probability 0 are left out."""
+    observed = problem.observation
+    support = observed.support
+    p_s = observed.p_s
+    secret = np.ascontiguousarray(observed.leaking.table[p_s > 0][:, support].T)
+    entropy = -float(xlogx(p_s).sum())
+    if observed.useful is None:
+        return MergingTable(secret, np.zeros((len(support), 0)), observed.p_w[support], (entropy, 0.0))
+    p_x = observed.p_x
+    useful = np.ascontiguousarray(observed.useful.table[p_x > 0][:, support].T)
+    return MergingTable(secret, useful, observed.p_w[support], (entropy, -float(xlogx(p_x).sum())))
+
+
+def numbered(assignment: NDArray[np.integer]) -> Ints:
+    """The same partition with blocks numbered 0, 1, ... in the order of their first members.
+
+    Examples
+    --------
+    >>> numbered(np.array([7, 2, 7, 0])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(assignment, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse.reshape(-1)])
+
+
+def on_all_symbols(problem: TradeOff, assignment: Ints) -> Ints:
+    """An assignment of the observations of positive probability, with all others in the most probable block."""
+    observed = problem.observation
+    mass = np.bincount(assignment, weights=observed.p_w[observed.support])
+    found = np.full(len(observed.p_w), int(np.argmax(mass)), dtype=np.int64)
+    found[observed.support] = assignment
+    return found

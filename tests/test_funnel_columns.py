@@ -1,0 +1,320 @@
+"""The randomised optimum of the privacy funnel: public values, closed forms, laws, and proofs that cannot be bent."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.models import JointDistribution, ObservedJoint
+from privopt.problems._lip_examples import lecture_joint
+from privopt.problems._partitions import best_partition
+from privopt.problems._trade_off_tree import Cost, cost_of, least_reduced_cost
+from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.solvers.common.columns.alternating import alternate
+from privopt.solvers.common.columns.descent import descend, reduced_costs
+from privopt.solvers.common.columns.relaxed import relax
+from privopt.solvers.common.columns.search import Search
+
+BITS = math.log(2)
+UNLIMITED = po.Budget()
+
+
+def table(seed: int, n_s: int, n_x: int) -> JointDistribution:
+    return JointDistribution.normalised(
+        np.random.default_rng(seed).dirichlet(np.ones(n_s * n_x)).reshape(n_s, n_x)
+    )
+
+
+def answer(
+    problem: PrivacyFunnel, solver: Any = "column-generation", seconds: float = 30.0
+) -> po.Solution[Any]:
+    found = po.solve(problem, solver, time_limit=seconds)
+    assert found.status.ok, found.reason
+    assert found.certified
+    assert "bound_refused" not in found.stats
+    return found
+
+
+def h2(p: float) -> float:
+    return 0.0 if p in (0, 1) else -p * math.log2(p) - (1 - p) * math.log2(1 - p)
+
+
+# ---------------------------------------------------------------- public values
+
+
+@pytest.mark.parametrize(
+    ("fraction", "low", "high"),
+    [
+        (0.5, 0.001686, 0.001689),
+        (0.6, 0.006856, 0.006859),
+        (0.7, 0.019803, 0.019806),
+        (0.8, 0.051763, 0.051765),
+        (0.9, 0.118340, 0.118341),
+    ],
+)
+def test_lecture_table(fraction: float, low: float, high: float) -> None:
+    found = answer(PrivacyFunnel(lecture_joint(), theta_fraction=fraction))
+    assert found.status is po.Status.OPTIMAL
+    assert found.leakage is not None
+    assert found.bound is not None
+    assert low - 5e-7 <= -found.bound / BITS <= found.leakage / BITS <= high + 5e-7
+
+
+def test_zero_leakage_threshold_of_the_lecture_table() -> None:
+    joint = lecture_joint()
+    found = answer(PrivacyFunnel(joint, theta_fraction=0.4), "zero-leakage")
+    assert found.stats["theta0"] == pytest.approx(1.289061 * BITS, abs=1e-6)
+    assert found.certificate is not None
+    assert found.certificate.leakage == (0.0, 0.0)
+    assert found.status is po.Status.OPTIMAL
+    assert found.utility == pytest.approx(0.4 * PrivacyFunnel(joint, max_leakage=0.0).most, abs=1e-11)
+    capped = answer(PrivacyFunnel(joint, max_leakage=0.0), "zero-leakage")
+    assert capped.utility == pytest.approx(1.289061 * BITS, abs=1e-6)
+    lip = po.solve(po.LocalInformationPrivacy(joint, epsilon=0.0))
+    assert capped.utility == pytest.approx(lip.utility, abs=1e-9)
+
+
+def test_above_the_threshold_zero_leakage_keeps_the_floor_along_a_chord() -> None:
+    problem = PrivacyFunnel(lecture_joint(), theta_fraction=0.7)
+    found = answer(problem, "zero-leakage")
+    assert found.utility == pytest.approx(problem.budget, abs=1e-9)
+    assert found.leakage is not None
+    assert found.leakage > 0.019803 * BITS
+    assert found.bound is None
+
+
+# ---------------------------------------------------------------- closed forms and edges
+
+
+@pytest.mark.parametrize(("p", "share"), [(0.1, 0.3), (0.25, 0.8), (0.4, 0.5)])
+def test_noisy_bit(p: float, share: float) -> None:
+    joint = JointDistribution([[(1 - p) / 2, p / 2], [p / 2, (1 - p) / 2]])
+    found = answer(PrivacyFunnel(joint, theta_fraction=share))
+    assert found.leakage == pytest.approx(share * BITS * (1 - h2(p)), abs=1e-6)
+    assert found.status is po.Status.OPTIMAL
+
+
+EDGES = {
+    "one symbol": ([[1], [2]], {"min_utility": 0.0}, 0.0),
+    "no floor": ([[5, 2], [1, 3]], {"min_utility": 0.0}, 0.0),
+    "independent": ([[1, 2, 3], [2, 4, 6]], {"theta_fraction": 0.9}, 0.0),
+    "secret is the symbol": ([[1, 0, 0], [0, 2, 0], [0, 0, 3]], {"min_utility": 0.5}, -0.5),
+    "secret is a function of the symbol": ([[1, 2, 0], [0, 0, 3]], {"min_utility": 0.3}, 0.0),
+    "weight above one": ([[5, 2], [1, 3]], {"trade_off": 1.5}, None),
+    "everything": ([[5, 2], [1, 3]], {"theta_fraction": 1.0}, None),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges(name: str) -> None:
+    rows, asked, optimum = EDGES[name]
+    problem = PrivacyFunnel(JointDistribution.normalised(rows), **asked)
+    found = answer(problem)
+    assert found.status is po.Status.OPTIMAL
+    if optimum is None:
+        optimum = problem.evaluate(problem.everything()).objective
+    assert found.objective == pytest.approx(optimum, abs=1e-6)
+
+
+def test_a_floor_above_everything_is_infeasible() -> None:
+    problem = PrivacyFunnel(JointDistribution.normalised([[5, 2], [1, 3]]), min_utility=1.0)
+    for solver in ("column-generation", "zero-leakage", "difference-of-convex", "oracle"):
+        assert po.solve(problem, solver).status is po.Status.INFEASIBLE
+
+
+def test_symbols_of_probability_zero_change_nothing() -> None:
+    plain = PrivacyFunnel(JointDistribution.normalised([[5, 2, 1], [1, 3, 4]]), theta_fraction=0.7)
+    padded = PrivacyFunnel(
+        JointDistribution.normalised([[5, 0, 2, 1], [0, 0, 0, 0], [1, 0, 3, 4]]), min_utility=plain.budget
+    )
+    assert answer(padded).objective == pytest.approx(answer(plain).objective, abs=1e-6)
+
+
+# ---------------------------------------------------------------- against the obvious
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "asked",
+    [{"theta_fraction": 0.7}, {"max_leakage": 0.03}, {"trade_off": 0.25}],
+    ids=lambda a: next(iter(a)),
+)
+def test_random_tables_against_a_grid(seed: int, asked: dict[str, Any]) -> None:
+    problem = PrivacyFunnel(table(seed, 2 + seed % 3, 2 + seed % 2), **asked)
+    obvious = answer(problem, "oracle")
+    found = answer(problem)
+    assert found.bound is not None
+    assert obvious.objective is not None
+    assert found.bound >= obvious.objective - 1e-9
+    assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_observed_may_be_another_symbol(seed: int) -> None:
+    law = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)
+    asks: list[dict[str, Any]] = [{"min_utility": 0.05}, {"max_leakage": 0.02}, {"trade_off": 0.4}]
+    for asked in asks:
+        problem = PrivacyFunnel(ObservedJoint(law), **asked)
+        if problem.is_floor and problem.most < problem.budget:
+            continue
+        obvious, found = answer(problem, "oracle"), answer(problem)
+        assert found.bound is not None
+        assert obvious.objective is not None
+        assert found.bound >= obvious.objective - 1e-9
+        assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_channels_are_at_least_as_good_as_mergings(seed: int) -> None:
+    problem = PrivacyFunnel(table(seed, 3, 7), theta_fraction=0.75)
+    merged = best_partition(problem, 10.0)
+    found = answer(problem)
+    assert merged is not None
+    assert found.objective is not None
+    assert found.bound is not None
+    assert found.bound >= merged.objective
+    assert found.objective >= merged.objective - 1e-6
+
+
+def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
+    joint = table(3, 2, 5)
+    reach = answer(PrivacyFunnel(joint, max_leakage=0.0), "zero-leakage").utility
+    assert reach is not None
+    whole = PrivacyFunnel(joint, max_leakage=0.0).most
+    floors = np.linspace(reach, whole, 6)
+    leaks = np.array([-(answer(PrivacyFunnel(joint, min_utility=float(t))).objective or 0.0) for t in floors])
+    assert leaks[0] == pytest.approx(0.0, abs=1e-9)
+    assert (np.diff(leaks, 2) >= -4e-6).all()
+    middle = answer(PrivacyFunnel(joint, max_leakage=float(leaks[3])))
+    assert middle.utility == pytest.approx(floors[3], abs=1e-4)
+
+
+@pytest.mark.parametrize("step", ["linearised", "relaxed"])
+def test_local_descent_is_feasible_and_close(step: str) -> None:
+    from privopt.solvers.privacy_funnel.difference_of_convex import DifferenceOfConvex
+
+    problem = PrivacyFunnel(table(1, 3, 6), theta_fraction=0.8)
+    local, best = answer(problem, DifferenceOfConvex(step=step)), answer(problem)
+    assert local.objective is not None
+    assert best.bound is not None
+    assert local.objective <= best.bound + 1e-12
+    assert local.objective >= best.bound - 5e-3
+    assert po.solve(problem, DifferenceOfConvex(step="sideways")).status is po.Status.REFUSED
+
+
+# ---------------------------------------------------------------- the machinery
+
+
+def priced(
+    seed: int, n_s: int = 3, n_x: int = 6, multiplier: float = 0.2
+) -> tuple[Cost, np.ndarray[Any, Any]]:
+    problem = PrivacyFunnel(table(seed, n_s, n_x), trade_off=multiplier)
+    return cost_of(problem, multiplier), np.random.default_rng(seed).normal(-0.7, 0.3, n_x)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_walks_never_go_uphill(seed: int) -> None:
+    cost, prices = priced(seed)
+    law = np.random.default_rng(seed).dirichlet(np.ones(6))
+    v = np.random.default_rng(seed).dirichlet(np.full(6, 0.5), size=50)
+    for _ in range(20):
+        after = descend(cost, prices, v, 1)
+        assert (reduced_costs(cost, prices, after) <= reduced_costs(cost, prices, v) + 1e-12).all()
+        v = after
+    for bold, start in itertools.product((False, True), range(3)):
+        joint = (np.random.default_rng(start).dirichlet(np.ones(5), size=6) * law[:, None]).T
+        values = []
+        for _ in range(25):
+            mass = joint.sum(axis=1)
+            values.append(float(mass @ reduced_costs(cost, 0.0 * prices, joint / mass[:, None])))
+            joint = alternate(cost, law, joint, 1, bold=bold)
+            assert joint.sum(axis=0) == pytest.approx(law, abs=1e-14)
+        assert (np.diff(values) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_relaxations_match_a_general_solver(seed: int) -> None:
+    from scipy.optimize import minimize
+
+    cost, prices = priced(seed, 4, 5)
+    rng = np.random.default_rng(seed)
+    low, high = np.zeros((4, 5)), rng.uniform(0.3, 0.9, (4, 5))
+    points, _, _ = relax(cost, prices, low, high)
+    for top, point in zip(high, points, strict=True):
+        slope = -np.log(top)
+
+        def value(v: np.ndarray[Any, Any], slope: Any = slope) -> float:
+            q = np.maximum(cost.tangents @ v, 1e-300)
+            return float(cost.concave * slope @ v + q @ np.log(q) - prices @ v)
+
+        found = minimize(
+            value,
+            np.minimum(top, 1.0 / 5),
+            bounds=[(1e-12, t) for t in top],
+            constraints=[{"type": "eq", "fun": lambda v: v.sum() - 1}],
+            options={"ftol": 1e-14, "maxiter": 500},
+        )
+        assert value(point) <= found.fun + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_search_bounds_every_posterior(seed: int) -> None:
+    cost, prices = priced(seed)
+    search = Search(cost, prices, 1e-6)
+    search.run(UNLIMITED)
+    v = np.random.default_rng(seed).dirichlet(np.full(6, 0.3), size=20000)
+    ends = descend(cost, prices, v[:300], 300)
+    met = min(reduced_costs(cost, prices, v).min(), reduced_costs(cost, prices, ends).min())
+    assert search.bound <= met + 1e-12
+    assert search.bound >= met - 2e-6 or met > 0
+    tree = json.loads(json.dumps(search.root.written(len(cost.tangents))))
+    assert least_reduced_cost(cost, prices, tree) == pytest.approx(search.bound, abs=1e-12)
+
+
+def test_tampered_proofs_are_refused_or_prove_less() -> None:
+    problem = PrivacyFunnel(table(0, 3, 5), theta_fraction=0.7)
+    found = answer(problem)
+    assert found.bound is not None
+    dual = json.loads(json.dumps(found.dual))
+    assert dual["kind"] == "pricing"
+    assert problem.check_bound(found.bound, dual) == pytest.approx(found.bound, abs=1e-12)
+    obvious = found.objective
+    assert obvious is not None
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        bent = json.loads(json.dumps(dual))
+        place = int(rng.integers(len(bent["tree"])))
+        kind = int(rng.integers(5))
+        if kind == 0:
+            del bent["tree"][place]
+        elif kind == 1:
+            bent["tree"].insert(place, bent["tree"][place])
+        elif kind == 2:
+            bent["pi"][place % len(bent["pi"])] += float(rng.normal(0, 0.1))
+        elif kind == 3:
+            bent["multiplier"] *= float(rng.uniform(0.5, 2))
+        elif "t" in bent["tree"][place]:
+            bent["tree"][place]["t"] *= float(rng.uniform(0.5, 1.5))
+        elif "q" in bent["tree"][place]:
+            bent["tree"][place]["q"][0] *= float(rng.uniform(-0.5, 2))
+        proved = problem.check_bound(-math.inf, bent)
+        assert proved is None or proved >= obvious - 1e-12
+    for leaf in ({"q": [-1, 1, 1]}, {"q": [1, 1]}, {"q": [1, 1, 1], "rows": [0], "values": [-1.0]}, {}, 7):
+        assert problem.check_bound(-math.inf, {**dual, "tree": [leaf]}) is None
+
+
+def test_out_of_time_it_returns_an_honest_gap() -> None:
+    problem = PrivacyFunnel(table(0, 10, 40), theta_fraction=0.7)
+    begun = time.monotonic()
+    found = answer(problem, seconds=3.0)
+    assert time.monotonic() - begun < 5.0 + 1.0
+    assert found.bound is not None
+    assert found.objective is not None
+    assert found.bound >= found.objective
