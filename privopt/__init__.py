@@ -36,8 +36,11 @@ from privopt.models import JointDistribution as JointDistribution
 from privopt.models import MarkovChain as MarkovChain
 from privopt.models import ObservedJoint as ObservedJoint
 from privopt.models import model_from_dict as model_from_dict
+from privopt.problems.boundary_colouring import BoundaryColouring as BoundaryColouring
 from privopt.problems.distortion_privacy import DistortionPrivacy as DistortionPrivacy
+from privopt.problems.information_bottleneck import InformationBottleneck as InformationBottleneck
 from privopt.problems.local_information_privacy import LocalInformationPrivacy as LocalInformationPrivacy
+from privopt.problems.privacy_funnel import PrivacyFunnel as PrivacyFunnel
 from privopt.problems.redaction import Redaction as Redaction
 
 __version__ = "0.1.0"

@@ -83,6 +83,24 @@ def test_random_tables_against_a_grid(seed: int, asked: dict[str, Any]) -> None:
     assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[3, 1], [1, 0], [0, 0], [1, 4]],  # a value of S that never occurs
+        [[4, 3], [3, 4], [4, 4], [3, 3]],  # values of S that tell nothing
+        [[4, 5, 0], [4, 5, 1], [1, 0, 4], [5, 3, 3]],  # more values of S than symbols
+    ],
+)
+def test_boxes_without_interior_are_shown_to_be_empty(rows: list[list[int]]) -> None:
+    joint = JointDistribution.normalised(rows)
+    asks: list[dict[str, Any]] = [{"max_rate": 0.17}, {"trade_off": 0.325}]
+    for asked in asks:
+        problem = InformationBottleneck(joint, **asked)
+        obvious, found = answer(problem, "oracle"), answer(problem)
+        assert found.status is po.Status.OPTIMAL
+        assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_observed_may_be_another_symbol(seed: int) -> None:
     law = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)

@@ -10,11 +10,23 @@ from privopt.measures.alpha_loss import expected_alpha_loss as expected_alpha_lo
 from privopt.measures.alpha_loss import optimal_alpha_belief as optimal_alpha_belief
 from privopt.measures.axioms import Axioms as Axioms
 from privopt.measures.axioms import axioms as axioms
+from privopt.measures.boundary_values import MinimaxChange as MinimaxChange
+from privopt.measures.boundary_values import above as above
+from privopt.measures.boundary_values import below as below
+from privopt.measures.boundary_values import minimax_change as minimax_change
 from privopt.measures.capacity import capacity as capacity
+from privopt.measures.colouring_order import dominates as dominates
+from privopt.measures.colouring_order import is_optimal_colouring as is_optimal_colouring
+from privopt.measures.colourings import ColouringPrivacy as ColouringPrivacy
+from privopt.measures.colourings import colouring_delta as colouring_delta
+from privopt.measures.colourings import colouring_epsilon as colouring_epsilon
+from privopt.measures.colourings import colouring_privacy as colouring_privacy
+from privopt.measures.colourings import is_private_colouring as is_private_colouring
 from privopt.measures.data_independent import data_independent_bound as data_independent_bound
 from privopt.measures.differential import delta_at as delta_at
 from privopt.measures.differential import differential_privacy as differential_privacy
 from privopt.measures.differential import local_differential_privacy as local_differential_privacy
+from privopt.measures.edge_budgets import colouring_with_edge_budgets as colouring_with_edge_budgets
 from privopt.measures.implications import ImpliedBound as ImpliedBound
 from privopt.measures.implications import implied_bounds as implied_bounds
 from privopt.measures.influence import influence as influence
@@ -36,23 +48,34 @@ from privopt.measures.sibson import sibson_mutual_information as sibson_mutual_i
 
 __all__ = [
     "Axioms",
+    "ColouringPrivacy",
     "ImpliedBound",
     "InformationPrivacy",
     "LeakageReport",
     "LeakageRow",
+    "MinimaxChange",
+    "above",
     "alpha_leakage",
     "alpha_lift",
     "alpha_loss",
     "axioms",
+    "below",
     "capacity",
+    "colouring_delta",
+    "colouring_epsilon",
+    "colouring_privacy",
+    "colouring_with_edge_budgets",
     "conditional_entropy",
     "data_independent_bound",
     "delta_at",
     "differential_privacy",
+    "dominates",
     "entropy",
     "expected_alpha_loss",
     "implied_bounds",
     "influence",
+    "is_optimal_colouring",
+    "is_private_colouring",
     "leakage_report",
     "lift",
     "local_differential_privacy",
@@ -61,6 +84,7 @@ __all__ = [
     "maximal_alpha_leakage",
     "maximal_leakage",
     "min_entropy_leakage",
+    "minimax_change",
     "mutual_information",
     "mutual_information_bound",
     "optimal_alpha_belief",

@@ -81,7 +81,7 @@ class Colouring(Mechanism):
         vertices: Iterable[Label] | None = None,
         simulation_only: bool = False,
     ) -> None:
-        table = tables.floats(tables.checked(probabilities))
+        table = _rows_of(probabilities)
         levels, level = np.unique(table, axis=0, return_inverse=True)
         self._fill(levels, level.reshape(-1), colours, answers, vertices, simulation_only)
 
@@ -98,8 +98,7 @@ class Colouring(Mechanism):
     ) -> Self:
         """A colouring whose vertices share few rows: ``levels`` (l, k) and the row of each vertex, ``level`` (n,)."""
         made = cls.__new__(cls)
-        rows = tables.floats(tables.checked(levels))
-        made._fill(rows, np.asarray(level), colours, answers, vertices, simulation_only)
+        made._fill(_rows_of(levels), np.asarray(level), colours, answers, vertices, simulation_only)
         return made
 
     def _fill(
@@ -165,7 +164,7 @@ class Colouring(Mechanism):
 
     @cached_property
     def _rows(self) -> tuple[IntegerRow, ...]:
-        return tuple(tables.integer_rows(row[None, :], row[None, :])[0] for row in self.levels)
+        return tuple(_integers(row) for row in self.levels)
 
     def exact(self) -> tuple[IntegerRow, ...]:
         """The integer weights of each level; vertex v is drawn from ``exact()[level[v]]``."""
@@ -211,7 +210,9 @@ class Colouring(Mechanism):
             )
         many = isinstance(data, (list, np.ndarray))
         places = np.array([self._place(v) for v in (data if many else [data])], dtype=np.int64)
-        drawn = draw(self.exact(), self.level[places].astype(np.int64), rng).tolist()
+        needed, codes = np.unique(self.level[places], return_inverse=True)
+        rows = [_integers(self.levels[i]) for i in needed.tolist()]
+        drawn = draw(rows, codes.astype(np.int64), rng).tolist()
         if not many:
             return self.colours[drawn[0]]
         cells = np.empty(len(drawn), dtype=object)
@@ -234,9 +235,13 @@ class Colouring(Mechanism):
     def _places(self) -> dict[Label, int]:
         return {label: i for i, label in enumerate(self.vertices)}
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of the arrays and the labels."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.sha256(f"{self.colours!r}{self.simulation_only}".encode())
         for array in (self.levels, self.level):
             digest.update(array.tobytes())
@@ -330,6 +335,18 @@ def _remade(
     return Colouring.of_levels(
         levels, level, colours, answers=answers, vertices=vertices, simulation_only=simulation_only
     )
+
+
+def _rows_of(given: ArrayLike) -> NDArray[np.float64]:
+    """Checked rows, divided by their sum only where that is off by more than rounding: so it is done once at most."""
+    table = np.asarray(tables.checked(given), dtype=np.float64)
+    totals = table.sum(axis=1, keepdims=True)
+    off = np.abs(totals - 1.0) > (table.shape[1] + 1) * 2.0**-52
+    return np.where(off, table / totals, table)
+
+
+def _integers(row: NDArray[np.float64]) -> IntegerRow:
+    return tables.integer_rows(row[None, :], row[None, :])[0]
 
 
 def _codes(answers: ArrayLike, n: int, k: int) -> NDArray[np.int16]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -77,11 +78,16 @@ class Quotient:
         )
 
 
-def refined(graph: DatasetGraph, weights: ArrayLike | None) -> Quotient:
-    """The quotient by the coarsest equitable partition that respects colours and weights."""
+def refined(graph: DatasetGraph, weights: ArrayLike | None, rounds: float = math.inf) -> Quotient:
+    """The quotient by the coarsest equitable partition that respects colours and weights.
+
+    Where it takes more rounds than given, every vertex is a class of its own.
+    """
     given = _weights(weights, graph.size)
-    start = np.unique(np.stack([graph.codes, given]), axis=1, return_inverse=True)[1].reshape(-1)
-    return _made(graph, refine(graph.indptr, graph.indices, start), given, True)
+    _, kind = np.unique(given, return_inverse=True)
+    start = kind.reshape(-1).astype(np.int64) * max(len(graph.palette), 1) + graph.codes
+    found = refine(graph.indptr, graph.indices, start, rounds)
+    return _made(graph, np.arange(graph.size) if found is None else found, given, True)
 
 
 def quotient(graph: DatasetGraph, classes: object, weights: ArrayLike | None) -> Quotient:
@@ -101,61 +107,13 @@ def quotient(graph: DatasetGraph, classes: object, weights: ArrayLike | None) ->
     return _made(graph, found, given, same)
 
 
-def check_morphism(graph: DatasetGraph, images: object, target: DatasetGraph) -> Ints:
-    """The positions in ``target`` that the vertices go to; neighbours must go to neighbours or to one vertex.
-
-    Raises
-    ------
-    InvalidModel
-        If an image is no vertex of the target, has another colour, or an edge goes to no edge.
-    """
-    places = np.asarray(images)
-    if places.shape != (graph.size,) or places.dtype.kind not in "iu":
-        raise InvalidModel(f"images must be a position in the target for each of {graph.size} vertices")
-    outside = np.flatnonzero((places < 0) | (places >= target.size))
-    if outside.size:
-        v = int(outside[0])
-        raise InvalidModel(
-            f"vertex {graph.vertices[v]!r} goes to {int(places[v])}, the target has 0 .. {target.size - 1}"
-        )
-    found: Ints = places.astype(np.int64)
-    _check_colours(graph, found, target)
-    _check_edges(graph, found, target)
-    return found
-
-
-def _check_colours(graph: DatasetGraph, images: Ints, target: DatasetGraph) -> None:
-    place = {colour: i for i, colour in enumerate(target.palette)}
-    own = np.array([place.get(colour, -1) for colour in graph.palette], dtype=np.int64)[graph.codes]
-    odd = np.flatnonzero(own != target.codes[images])
-    if odd.size:
-        v = int(odd[0])
-        raise InvalidModel(
-            f"vertex {graph.vertices[v]!r} is {graph.palette[graph.codes[v]]!r} and goes to a vertex of "
-            f"colour {target.palette[target.codes[images[v]]]!r}; a map must keep colours"
-        )
-
-
-def _check_edges(graph: DatasetGraph, images: Ints, target: DatasetGraph) -> None:
-    pairs = graph.edges()
-    ends = np.sort(images[pairs], axis=1)
-    there = target.edges() @ np.array([target.size, 1])
-    lost = np.flatnonzero((ends[:, 0] != ends[:, 1]) & ~np.isin(ends @ np.array([target.size, 1]), there))
-    if lost.size:
-        u, v = (graph.vertices[int(i)] for i in pairs[lost[0]])
-        raise InvalidModel(
-            f"{lost.size} edges leave the target graph, such as {u!r} - {v!r}; neighbours must go to "
-            "neighbours or to one vertex"
-        )
-
-
 def _made(graph: DatasetGraph, classes: Ints, weights: Floats, same: bool) -> Quotient:
     k = int(classes.max(initial=-1)) + 1
     codes = np.zeros(k, dtype=np.int16)
     codes[classes] = graph.codes
     indptr, indices = _joined(graph, classes, k)
     small = type(graph)._made(indptr, indices, codes, graph.palette)
-    sums = np.bincount(classes, weights=weights, minlength=k)
+    sums: Floats = np.bincount(classes, weights=weights, minlength=k).astype(np.float64)
     classes.setflags(write=False)
     return Quotient(small, classes, sums, same)
 

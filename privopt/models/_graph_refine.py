@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,20 +12,25 @@ Ints: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
 
 
-def refine(indptr: NDArray[Any], indices: NDArray[Any], start: NDArray[Any]) -> Ints:
+def refine(
+    indptr: NDArray[Any], indices: NDArray[Any], start: NDArray[Any], rounds: float = math.inf
+) -> Ints | None:
     """The coarsest equitable partition that refines ``start``, classes numbered by their first vertex.
 
     Each round splits the neighbours of classes that are new by the sum of random words of those classes. A split
     class passes on all its parts but one, as in Hopcroft's minimisation of automata. Equal sums of
     different words could only leave classes too coarse; the exact check at the end sees it and new words are drawn.
+    None where it takes more rounds than given: a path of n vertices takes n / 2.
     """
     classes = np.unique(start, return_inverse=True)[1].reshape(-1).astype(np.int64)
     salt = 0
     while True:
-        classes = _stable(indptr, indices, classes, salt)
-        if equitable(indptr, indices, classes):
-            return _numbered(classes)
-        salt += 1
+        found = _stable(indptr, indices, classes, salt, rounds)
+        if found is None:
+            return None
+        if equitable(indptr, indices, found):
+            return _numbered(found)
+        classes, salt = found, salt + 1
 
 
 def equitable(indptr: NDArray[Any], indices: NDArray[Any], classes: Ints) -> bool:
@@ -42,11 +48,16 @@ def equitable(indptr: NDArray[Any], indices: NDArray[Any], classes: Ints) -> boo
     return bool((least == most).all() and (members == sizes[pairs // k]).all())
 
 
-def _stable(indptr: NDArray[Any], indices: NDArray[Any], classes: Ints, salt: int) -> Ints:
+def _stable(
+    indptr: NDArray[Any], indices: NDArray[Any], classes: Ints, salt: int, rounds: float
+) -> Ints | None:
     found = classes.copy()
     sizes = np.bincount(found)
-    fresh = np.arange(len(found))
+    fresh, passed = np.arange(len(found)), 0
     while fresh.size:
+        passed += 1
+        if passed > rounds:
+            return None
         ends = _neighbours(indptr, indices, fresh)
         if not ends.size:
             break

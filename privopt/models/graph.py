@@ -16,7 +16,8 @@ from privopt.errors import InvalidModel
 from privopt.models import _graph_parts as parts
 from privopt.models._checks import distinct_labels, label_tuple
 from privopt.models._codec import VERSION, document
-from privopt.models._graph_quotient import Quotient, check_morphism, quotient, refined
+from privopt.models._graph_morphism import check_morphism
+from privopt.models._graph_quotient import Quotient, quotient, refined
 from privopt.models._html import html_table
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class DatasetGraph:
 
     Stored in compressed rows; loops and repeated edges are dropped. Labels are kept only where given.
 
-    Source: the lectures on privacy-utility trade-offs: differential privacy by randomised colourings of the graph of
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021): differential privacy by randomised colourings of the graph of
     datasets.
 
     Parameters
@@ -212,7 +213,10 @@ class DatasetGraph:
         blues = parts.bit_counts(n)[masks & ((1 << blue) - 1)]
         reds = parts.bit_counts(n)[masks >> blue]
         return cls._made(
-            *parts.cube_without_origin(n), (blues <= reds).astype(np.int16), ("blue", "red"), masks.tolist()
+            *parts.cube_without_origin(n),
+            (blues <= reds).astype(np.int16),
+            ("blue", "red"),
+            tuple(masks.tolist()),
         )
 
     @classmethod
@@ -236,20 +240,30 @@ class DatasetGraph:
 
     def edges(self) -> NDArray[np.int64]:
         """Every edge once, shape (m, 2), the smaller position first."""
-        rows = np.repeat(np.arange(self.size), np.diff(self.indptr))
+        rows = np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.indptr))
         once = rows < self.indices
-        return np.asarray(np.column_stack([rows[once], self.indices[once]]), dtype=np.int64)
+        return np.stack([rows[once], self.indices[once]], axis=1).astype(np.int64)
 
     def two_coloured_edges(self) -> NDArray[np.int64]:
-        """The edges whose ends have different colours, shape (b, 2)."""
-        pairs = self.edges()
-        return pairs[self.codes[pairs[:, 0]] != self.codes[pairs[:, 1]]]
+        """The edges whose ends have different colours, shape (b, 2), the smaller position first."""
+        arcs = self._two_coloured_arcs()
+        start, end = self._starts(arcs), self.indices[arcs].astype(np.int64)
+        once = start < end
+        return np.stack([start[once], end[once]], axis=1)
 
     def boundary(self) -> NDArray[np.bool_]:
         """Whether each vertex has a neighbour of another colour, shape (n,)."""
-        found = np.zeros(self.size, dtype=bool)
-        found[self.two_coloured_edges().ravel()] = True
+        found = np.zeros(self.size, dtype=np.bool_)
+        found[self._starts(self._two_coloured_arcs())] = True
         return found
+
+    def _two_coloured_arcs(self) -> NDArray[np.intp]:
+        """Positions in ``indices`` of the arcs between different colours."""
+        return np.flatnonzero(self.codes[self.indices] != np.repeat(self.codes, np.diff(self.indptr)))
+
+    def _starts(self, arcs: NDArray[np.intp]) -> NDArray[np.int64]:
+        """The vertices that arcs start from."""
+        return np.searchsorted(self.indptr, arcs, side="right").astype(np.int64) - 1
 
     def refined(self, weights: ArrayLike | None = None) -> Quotient:
         """The quotient by colour refinement: the coarsest equitable partition that respects colours and weights.

@@ -97,7 +97,9 @@ class Pool:
         smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.law, joint), at.cost)
         others = self.columns[self.rng.integers(len(self.columns), size=len(used))]
         count = max(60, min(800, CELLS // used.shape[1]))
-        starts = np.vstack([random_starts(self.programme, np.vstack([used, others]), count, self.rng), used, moved])
+        starts = np.vstack(
+            [random_starts(self.programme, np.vstack([used, others]), count, self.rng), used, moved]
+        )
         for prices in (smooth, at):
             self.price(prices, starts)
         self.resolve()

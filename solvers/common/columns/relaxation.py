@@ -18,7 +18,9 @@ CENTRE = 1e-11
 """The least product of slack and multiplier aimed at: below it rounding takes over."""
 
 RIDGE = 1e-12
+COARSE = 1e-9
 TINY = 1e-280
+LARGEST = 1e90
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +59,14 @@ class Relaxation:
         z = np.full(self.h.shape, 0.1)
         pairs = (self.G[:, :, None] * self.G[:, None, :]).reshape(len(self.G), -1)
         sigma = np.full((len(v), 1), 0.2)
-        for _ in range(steps):
-            dv, ds, dz = self._direction(v, slack, z, sigma, pairs)
-            step = np.minimum(1.0, NEAR * np.minimum(_reach(slack, ds), _reach(z, dz)))[:, None]
-            v, slack, z = v + step * dv, np.maximum(slack + step * ds, TINY), np.maximum(z + step * dz, TINY)
-            sigma = np.where(step > 0.8, 0.1, 0.4)
-        return v, z
+        with np.errstate(all="ignore"):  # multipliers of an empty programme run away, and are dropped below
+            for _ in range(steps):
+                dv, ds, dz = self._direction(v, slack, z, sigma, pairs)
+                step = np.minimum(1.0, NEAR * np.minimum(_reach(slack, ds), _reach(z, dz)))[:, None]
+                slack, z = np.maximum(slack + step * ds, TINY), np.maximum(z + step * dz, TINY)
+                v, sigma = v + step * dv, np.where(step > 0.8, 0.1, 0.4)
+        good = np.isfinite(v).all(axis=1, keepdims=True) & np.isfinite(z).all(axis=1, keepdims=True)
+        return np.where(good, v, start), np.where(good & (z < LARGEST), z, 0.0)
 
     def _direction(
         self, v: Floats, slack: Floats, z: Floats, sigma: Floats, pairs: Floats
@@ -78,12 +82,22 @@ class Relaxation:
         hessian[:, range(n), range(n)] += RIDGE * np.abs(hessian[:, range(n), range(n)]) + RIDGE
         right = -gradient - (target / slack + ratio * missed) @ self.G
         both = np.stack([right, np.ones_like(right)], axis=2)
-        found = np.linalg.solve(hessian, both)
+        found = _solved(hessian, both)
         free, ones = found[:, :, 0], found[:, :, 1]
         price = (free.sum(axis=1) + v.sum(axis=1) - 1.0) / ones.sum(axis=1)
         dv = free - price[:, None] * ones
         ds = -missed - dv @ self.G.T
         return dv, ds, target / slack - z - ratio * ds
+
+
+def _solved(matrices: Floats, right: Floats) -> Floats:
+    """Solutions of a batch of systems, made regular first if one of them is singular."""
+    try:
+        return np.asarray(np.linalg.solve(matrices, right))
+    except np.linalg.LinAlgError:
+        n = matrices.shape[1]
+        size = np.trace(matrices, axis1=1, axis2=2)[:, None, None]
+        return np.asarray(np.linalg.solve(matrices + COARSE * (1.0 + np.abs(size)) * np.eye(n), right))
 
 
 def _reach(value: Floats, change: Floats) -> Floats:

@@ -63,7 +63,9 @@ def _relax_rows(
     b, n = len(low), cost.size
     tilt = cost.concave * secant_slopes(low, high) @ coordinates - prices
     sides = np.vstack([coordinates, -coordinates, -np.eye(n)])
-    room = np.where(high - low > THIN, PADDING, 1.0)  # a side without width has no interior: its rows are left out
+    room = np.where(
+        high - low > THIN, PADDING, 1.0
+    )  # a side without width has no interior: its rows are left out
     limits = np.hstack([high + room, room - low, np.zeros((b, n))])
     programme = Relaxation(tilt, cost.convex, cost.tangents, sides, limits)
     points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps)
