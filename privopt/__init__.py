@@ -10,6 +10,8 @@ from privopt._collections import frontier as frontier
 from privopt._dispatch import candidates as candidates
 from privopt._dispatch import select as select
 from privopt._dispatch import solve as solve
+from privopt._graph_plots import accuracy_figure as accuracy_figure
+from privopt._graph_plots import colouring_figure as colouring_figure
 from privopt._load import load_model as load_model
 from privopt._load import load_problem as load_problem
 from privopt._load import problem_from_dict as problem_from_dict

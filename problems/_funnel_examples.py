@@ -20,12 +20,23 @@ def funnel_examples() -> tuple[Example[Release], ...]:
     theta = 0.5 * math.log(2)
     return (
         Example("noisy-bit", PrivacyFunnel(noisy, min_utility=theta), -theta * (1 - _bits(0.1))),
-        Example("independent", PrivacyFunnel(JointDistribution.normalised([[1, 2], [2, 4]]), max_leakage=0.0), _nats(1 / 3)),
+        Example(
+            "independent",
+            PrivacyFunnel(JointDistribution.normalised([[1, 2], [2, 4]]), max_leakage=0.0),
+            _nats(1 / 3),
+        ),
         Example("everything", PrivacyFunnel(small, theta_fraction=1.0)),
         Example("zero-leakage", PrivacyFunnel(lecture, theta_fraction=0.4), 0.0),
         Example("small-merging", PrivacyFunnel(small, theta_fraction=0.6, form="merging")),
-        Example("lecture-merging", PrivacyFunnel(lecture, theta_fraction=0.7, form="merging"), -0.0285650115037696 * BITS, 1e-8),
-        Example("lecture-weighed", PrivacyFunnel(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8),
+        Example(
+            "lecture-merging",
+            PrivacyFunnel(lecture, theta_fraction=0.7, form="merging"),
+            -0.0285650115037696 * BITS,
+            1e-8,
+        ),
+        Example(
+            "lecture-weighed", PrivacyFunnel(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8
+        ),
         Example("lecture", PrivacyFunnel(lecture, theta_fraction=0.7), -0.0198045 * BITS, 2e-6),
         Example("small-capped", PrivacyFunnel(small, max_leakage=0.05)),
     )
@@ -36,7 +47,9 @@ def bottleneck_examples() -> tuple[Example[Release], ...]:
     small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
     rate = 0.4 * math.log(2)
     return (
-        Example("noisy-bit", InformationBottleneck(_noisy_bit(0.1), max_rate=rate), _noisy_bottleneck(0.1, 0.6)),
+        Example(
+            "noisy-bit", InformationBottleneck(_noisy_bit(0.1), max_rate=rate), _noisy_bottleneck(0.1, 0.6)
+        ),
         Example("small-weighed", InformationBottleneck(small, trade_off=0.1)),
         Example("small-merging", InformationBottleneck(small, trade_off=0.1, form="merging")),
         Example("small-rate", InformationBottleneck(small, max_rate=0.3)),

@@ -45,10 +45,17 @@ class TradeOff(Problem[Release]):
         observation(joint)
         named = [name for name, value in given.items() if value is not None]
         if len(named) != 1:
-            raise InvalidProblem(f"give exactly one of {', '.join(self.modes)}, got {', '.join(named) or 'none'}")
+            raise InvalidProblem(
+                f"give exactly one of {', '.join(self.modes)}, got {', '.join(named) or 'none'}"
+            )
         if form not in FORMS:
             raise InvalidProblem(f'form must be "stochastic" or "merging", got {form!r}')
-        values = {"joint": joint, "mode": named[0], "level": checks.level(given[named[0]], named[0]), "form": form}
+        values = {
+            "joint": joint,
+            "mode": named[0],
+            "level": checks.level(given[named[0]], named[0]),
+            "form": form,
+        }
         for name, value in values.items():
             object.__setattr__(self, name, value)
         if self.budget == math.inf and named[0] not in ("max_leakage", "max_rate"):
@@ -95,7 +102,9 @@ class TradeOff(Problem[Release]):
         """The mechanism, if it reads this problem's symbols and is of its form."""
         release = self.observation.check(mechanism, type(self).__name__)
         if self.form == "merging" and not isinstance(release, Merging):
-            raise InvalidMechanism('form "merging" is answered by a Merging, got a Channel; ask form="stochastic"')
+            raise InvalidMechanism(
+                'form "merging" is answered by a Merging, got a Channel; ask form="stochastic"'
+            )
         return release
 
     def evaluate(self, mechanism: Release) -> Evaluation:

@@ -41,7 +41,11 @@ def _verdict(problem: TradeOff, utility: Enclosure, leakage: Enclosure) -> tuple
     if problem.is_floor:
         ok = utility[0] >= problem.budget - FLOOR_SLACK
         word = "at least" if ok else "not proved to be at least"
-        return ok, "utility >= budget", f"the utility is {word} the floor, with a slack of {FLOOR_SLACK:g} nats"
+        return (
+            ok,
+            "utility >= budget",
+            f"the utility is {word} the floor, with a slack of {FLOOR_SLACK:g} nats",
+        )
     if problem.is_cap:
         ok = problem.budget == math.inf or leakage[1] <= problem.budget
         word = "at most" if ok else "not proved to be at most"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt._labels import Label
 from privopt.mechanisms import Channel, Merging
 from privopt.problems._information import informations
 from privopt.problems._observation import Release
@@ -71,7 +72,8 @@ def _lowered(problem: TradeOff, release: Channel, margin: float) -> Release:
 
 def _move(problem: TradeOff, merging: Merging, margin: float) -> Merging:
     """Take single symbols out of blocks until the floor is met, or merge blocks until the cap is."""
-    target, blocks = _target(problem, margin), [list(block) for block in merging.blocks]
+    target = _target(problem, margin)
+    blocks: list[list[Label]] = [list(block) for block in merging.blocks]
     while True:
         made = Merging(blocks, merging.inputs, simulation_only=merging.simulation_only)
         utility, leakage = problem.split(*informations(problem.observation, made))
@@ -82,7 +84,7 @@ def _move(problem: TradeOff, merging: Merging, margin: float) -> Merging:
         blocks = _split(problem, blocks) if problem.is_floor else _merge(problem, made)
 
 
-def _split(problem: TradeOff, blocks: list[list[object]]) -> list[list[object]]:
+def _split(problem: TradeOff, blocks: list[list[Label]]) -> list[list[Label]]:
     """The likeliest symbol of the likeliest block that has several goes on its own."""
     law = dict(zip(problem.observation.observed, problem.observation.p_w.tolist(), strict=True))
     block = max((b for b in blocks if len(b) > 1), key=lambda b: sum(law[x] for x in b))
@@ -91,7 +93,7 @@ def _split(problem: TradeOff, blocks: list[list[object]]) -> list[list[object]]:
     return [*rest, [x for x in block if x != symbol], [symbol]]
 
 
-def _merge(problem: TradeOff, merging: Merging) -> list[list[object]]:
+def _merge(problem: TradeOff, merging: Merging) -> list[list[Label]]:
     """The block that tells most goes together with the likeliest other one."""
     law = problem.observation.leaking_law(merging)
     p_y = law.sum(axis=0)
@@ -100,5 +102,5 @@ def _merge(problem: TradeOff, merging: Merging) -> list[list[object]]:
         told = np.where(law > 0, law * np.log(law / expected), 0.0).sum(axis=0)
     first = int(np.argmax(told))
     second = int(np.argmax(np.where(np.arange(len(p_y)) == first, -1.0, p_y)))
-    blocks: list[list[object]] = [list(b) for i, b in enumerate(merging.blocks) if i not in (first, second)]
+    blocks: list[list[Label]] = [list(b) for i, b in enumerate(merging.blocks) if i not in (first, second)]
     return [*blocks, [*merging.blocks[first], *merging.blocks[second]]]

@@ -62,7 +62,9 @@ class PrivacyFunnel(TradeOff):
     ) -> None:
         if theta_fraction is not None:
             if min_utility is not None:
-                raise InvalidProblem("give min_utility or theta_fraction, not both: the latter sets the former")
+                raise InvalidProblem(
+                    "give min_utility or theta_fraction, not both: the latter sets the former"
+                )
             min_utility = _share(joint, theta_fraction)
         given = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
         self._fill(joint, given, form)

@@ -44,7 +44,7 @@ def solvers() -> tuple[Instance, ...]:
         *free,
         *more,
         Instance("delta-20x20", 400, Ask(regions(20), 0.5, 0.01, boundary=None), budgets=BUDGETS),
-        Instance("random-300", 300, Ask(scattered(300), 0.5, boundary=None), budgets=BUDGETS),
+        Instance("scattered-300", 300, Ask(scattered(300), 0.5, boundary=None), budgets=BUDGETS),
         Instance("cube-10", 1024, Ask(DatasetGraph.votes(10), 0.5), budgets=BUDGETS),
     )
 

@@ -93,11 +93,12 @@ class Relaxation:
 def _solved(matrices: Floats, right: Floats) -> Floats:
     """Solutions of a batch of systems, made regular first if one of them is singular."""
     try:
-        return np.asarray(np.linalg.solve(matrices, right))
+        return np.asarray(np.linalg.solve(matrices, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         n = matrices.shape[1]
         size = np.trace(matrices, axis1=1, axis2=2)[:, None, None]
-        return np.asarray(np.linalg.solve(matrices + COARSE * (1.0 + np.abs(size)) * np.eye(n), right))
+        ridge: Floats = COARSE * (1.0 + np.abs(size)) * np.eye(n)
+        return np.asarray(np.linalg.solve(matrices + ridge, right), dtype=np.float64)
 
 
 def _reach(value: Floats, change: Floats) -> Floats:

@@ -1,0 +1,1 @@
+"""Solvers for randomised colourings of a graph of datasets."""

@@ -1,0 +1,73 @@
+"""The exponential mechanism on distances to the colours, at any sharpness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privopt.measures._colouring_distance import colour_hops
+from privopt.measures._colouring_pairs import level_pairs
+from privopt.measures._colouring_reading import smallest_epsilons
+from privopt.measures._colouring_steps import Floats
+from privopt.mechanisms import Colouring
+from privopt.models._graph_refine import Ints
+from privopt.problems.boundary_colouring import BoundaryColouring
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distinct rows of hops to each colour (-1: out of reach), the row of each vertex, and which rows meet at edges."""
+
+    rows: Ints
+    place: Ints
+    pairs: tuple[Ints, Ints]
+
+    def laws(self, sharpness: float) -> Floats:
+        """Chances in proportion to e^(-sharpness hops), a row for each distinct one."""
+        weights = np.where(self.rows >= 0, np.exp(-sharpness * np.maximum(self.rows, 0)), 0.0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def leakage(self, sharpness: float, delta: float) -> float:
+        """The smallest epsilon at a sharpness."""
+        found = smallest_epsilons(self.laws(sharpness), *self.pairs, delta)
+        return float(found.epsilon.max(initial=0.0))
+
+
+@lru_cache(maxsize=4)
+def distances(problem: BoundaryColouring) -> Distances:
+    """Hops from every vertex to every colour."""
+    graph = problem.graph
+    far = colour_hops(graph.indptr, graph.indices, graph.codes, problem.k)
+    rows, place = np.unique(far, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    return Distances(rows, place, level_pairs(graph.indptr, graph.indices, place.astype(np.int32), len(rows)))
+
+
+def largest_sharpness(given: Distances, epsilon: float, delta: float, halvings: int) -> float:
+    """The largest private sharpness found between epsilon / 2, which always is private, and twice epsilon or more."""
+    low, high = epsilon / 2, max(2 * epsilon, 1.0)
+    while delta > 0 and high < 700 and given.leakage(high, delta) <= epsilon:
+        low, high = high, 2 * high
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if given.leakage(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def mechanism(problem: BoundaryColouring, sharpness: float) -> Colouring:
+    """The exponential mechanism at a sharpness."""
+    given = distances(problem)
+    return problem.colouring(given.laws(sharpness), given.place)
+
+
+def refuse_free(problem: BoundaryColouring, least: int = 1) -> str | None:
+    """Why a mechanism that sets its own boundary values is none for a question."""
+    if problem.graph.size == 0:
+        return "it needs at least one vertex, this graph has none"
+    if problem.prescribed is not None:
+        return "it sets the boundary values itself, this problem prescribes them"
+    if problem.k < least:
+        return f"it is for {least} colours or more, this graph has {problem.k}"
+    return None

@@ -1,0 +1,97 @@
+"""A question on the quotient of its graph, where that is smaller and has the same optimum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privopt.measures._colouring_envelope import extend
+from privopt.measures._colouring_steps import Floats, Pair
+from privopt.mechanisms import Colouring
+from privopt.models import DatasetGraph
+from privopt.models._graph_quotient import Quotient, refined
+from privopt.models._graph_refine import Ints
+from privopt.problems.boundary_colouring import BoundaryColouring
+
+ROUNDS = 2000
+"""Rounds of colour refinement that are worth their time."""
+WORTH = 0.9
+"""Share of the vertices below which a quotient is used."""
+MAX_EDGES = 4_000_000
+"""Edges beyond which a quotient is not looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The graph to work on, its weights (which add to 1), and the map onto it (None for the identity)."""
+
+    graph: DatasetGraph
+    weights: Floats
+    classes: Ints | None
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether there is no cycle."""
+        return is_forest(self.graph)
+
+
+def normalised_weights(problem: BoundaryColouring) -> Floats:
+    """The weights divided by their sum."""
+    n = problem.graph.size
+    if problem.weights is None:
+        return np.full(n, 1.0 / max(n, 1))
+    return np.asarray(problem.weights / problem.weights.sum())
+
+
+@lru_cache(maxsize=4)
+def reduced(problem: BoundaryColouring) -> Reduced:
+    """The quotient by colour refinement, or the graph itself where that is hardly larger or a forest."""
+    graph, weights = problem.graph, normalised_weights(problem)
+    whole = Reduced(graph, weights, None)
+    if graph.edge_count > MAX_EDGES or is_forest(graph):
+        return whole
+    if problem.weights is not None and len(np.unique(problem.weights)) > WORTH * graph.size:
+        return whole
+    found: Quotient = refined(graph, problem.weights, ROUNDS)
+    if found.graph.size > WORTH * graph.size:
+        return whole
+    return Reduced(found.graph, found.weights / found.weights.sum(), found.classes)
+
+
+def is_forest(graph: DatasetGraph) -> bool:
+    """Whether a graph has no cycle."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if graph.edge_count >= max(graph.size, 1):
+        return False
+    ones = np.ones(len(graph.indices), dtype=np.int8)
+    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
+    return bool(connected_components(table, directed=False)[0] + graph.edge_count == graph.size)
+
+
+def polished(problem: BoundaryColouring, given: Reduced, values: Pair) -> Colouring:
+    """The mechanism that keeps private values on the boundary and is best elsewhere.
+
+    Where the values are not private on the boundary, they are lowered to the largest that are.
+    """
+    graph = given.graph
+    sites = np.flatnonzero(graph.boundary())
+    kept = np.asarray(values[0][sites]), np.asarray(values[1][sites])
+    p, r = extend((graph.indptr, graph.indices), graph.codes == 0, sites, kept, problem.guarded)
+    if given.classes is None:
+        return problem.two_colours(p, r)
+    return problem.two_colours(p[given.classes], r[given.classes])
+
+
+def refuse_choice(problem: BoundaryColouring) -> str | None:
+    """Why a question is not that of the best weighted mean accuracy of two colours with a free boundary."""
+    if problem.k != 2:
+        return f"it chooses between 2 colours, the palette of this graph has {problem.k}"
+    if problem.boundary is not None:
+        return "it chooses the boundary values, this problem prescribes them; propagation or balanced continues them"
+    if problem.objective != "accuracy":
+        return "it maximises the weighted mean accuracy, this problem asks for the worst case; balanced does that"
+    return None

@@ -1,0 +1,40 @@
+"""The best weighted accuracy on graphs without cycles: a programme over levels, exact and with a proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.solvers.boundary_colouring._forest_answer import proposal, refuse_forest, table_cells
+
+
+@register
+@dataclass(frozen=True)
+class ForestProgramme(Solver[BoundaryColouring]):
+    """Concave values over the levels, from the leaves to the roots; a layer of vertices at a time.
+
+    Also for graphs whose quotient by colour refinement has no cycle.
+    """
+
+    solves: ClassVar = BoundaryColouring
+    name: ClassVar[str] = "forest"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
+        """Optimal."""
+        return Guarantee.OPTIMAL
+
+    def cost(self, problem: BoundaryColouring) -> float:
+        """Vertices times levels."""
+        return 0.03 + 1e-7 * table_cells(problem)
+
+    def refuse(self, problem: BoundaryColouring) -> str | None:
+        """Refuse other questions, graphs with cycles, and tables that do not fit."""
+        return refuse_forest(problem)
+
+    def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
+        """Propose the optimum with its multipliers."""
+        return proposal(problem)
