@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -21,6 +22,9 @@ from privopt.solvers.local_information_privacy._vertex_form import Best, best_mi
 
 MAX_SYMBOLS = 60
 """Observations up to which the weights of wide slabs are solved in Fractions."""
+
+MAX_WEIGHED = 24
+"""Observations up to which the exact weights of a basis have few digits; beyond, one more release makes up for rounding."""
 
 LOST = Fraction(1, 10**8)
 """Weight of posteriors without an exact form that a patch may replace."""
@@ -68,16 +72,23 @@ def exact_mixture(
     chosen = best.solved.basis.tolist()
     found = {i: v for i in chosen if (v := point(i)) is not None}
     posteriors = list(found.values())
-    weights = exact_weights(posteriors, law)
+    weights = exact_weights(posteriors, law) if len(law) <= MAX_WEIGHED else None
     if weights is not None and min(weights) >= 0:
         return exact_channel(problem, law, weights, posteriors)
     if weights is None:
-        weights = [Fraction(float(best.solved.weights[i])) for i in found]
+        weights = [_short(float(best.solved.weights[i]), v) for i, v in found.items()]
     if sum(weights, Fraction(0)) < 1 - LOST:
         return None
     rough = [max(a, Fraction(0)) for a in weights]
     patch = _patched(exact_polytope(problem), rough, posteriors, law)
     return None if patch is None else exact_channel(problem, law, *patch)
+
+
+def _short(weight: float, posterior: Point) -> Fraction:
+    """About the weight, such that weight times posterior has a power of two as its denominator: numbers stay short."""
+    scale = math.lcm(*(a.denominator for a in posterior))
+    bits = scale.bit_length() + 60
+    return Fraction(math.floor(Fraction(weight) / scale * 2**bits) * scale, 2**bits)
 
 
 def _patched(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from privopt.problems._observation import Floats
@@ -12,7 +15,9 @@ DROPPED = 1e-15
 """Releases of less probability than this are left out."""
 
 
-def alternate(cost: Cost, law: Floats, joint: Floats, rounds: int, *, bold: bool = False) -> Floats:
+def alternate(
+    cost: Cost, law: Floats, joint: Floats, rounds: int, *, bold: bool = False, deadline: float = math.inf
+) -> Floats:
     """The joint law of release and observation (m, n) after some rounds; its expected cost never rises.
 
     The cost is a difference of convex functions of the channel P(y | w). The concave one lies below its tangent;
@@ -30,9 +35,13 @@ def alternate(cost: Cost, law: Floats, joint: Floats, rounds: int, *, bold: bool
     bold : bool
         Keep the entropy of the release given the observation exact, instead of its tangent: longer steps, for C = 1 and
         c < d only.
+    deadline : float
+        On the clock of ``time.monotonic()``; there are fewer rounds when it passes.
     """
     bold = bold and cost.coordinates is None and cost.concave < cost.convex
     for _ in range(rounds):
+        if time.monotonic() > deadline:
+            break
         mass = joint.sum(axis=1)
         joint = joint[mass > DROPPED]
         mass = joint.sum(axis=1, keepdims=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from privopt.problems._lip_tree import phi
@@ -29,7 +32,7 @@ def reduced_costs(cost: Cost, prices: Floats, columns: Floats) -> Floats:
     return np.asarray(weighed - columns @ prices)
 
 
-def descend(cost: Cost, prices: Floats, starts: Floats, rounds: int) -> Floats:
+def descend(cost: Cost, prices: Floats, starts: Floats, rounds: int, deadline: float = math.inf) -> Floats:
     """Posteriors (m, n) after some rounds of a step that never raises the reduced cost.
 
     The concave part lies below its tangent; the convex part lies below its tangent plus the divergence
@@ -43,10 +46,15 @@ def descend(cost: Cost, prices: Floats, starts: Floats, rounds: int) -> Floats:
     prices : array (n,)
     starts : array (m, n)
     rounds : int
+        At most; fewer when the deadline passes.
+    deadline : float
+        On the clock of ``time.monotonic()``.
     """
     logs, tilt = _log(starts), prices / cost.convex
     v, ratio = starts, cost.concave / cost.convex
     for _ in range(rounds):
+        if time.monotonic() > deadline:
+            break
         up = logs if cost.coordinates is None else _log(v @ cost.coordinates.T) @ cost.coordinates
         step = logs + tilt + ratio * up - _log(v @ cost.tangents.T) @ cost.tangents
         step -= step.max(axis=1, keepdims=True)

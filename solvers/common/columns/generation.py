@@ -67,7 +67,6 @@ class Generation:
         self, problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
     ) -> None:
         self.problem, self.budget, self.tolerance, self.hopeful = problem, budget, tolerance, hopeful
-        self.pool = Pool(Programme(problem), columns, budget.seed)
         self.analytic = analytic_bound(problem) + ALLOWANCE
         self.best: Proof | None = None
         self.nodes, self.stop = 0, "out of time"
@@ -75,6 +74,7 @@ class Generation:
         local = LOCAL if hopeful else LOCAL_ONLY
         self._local = replace(budget, deadline=budget.deadline - (1 - local) * total)
         self._exact = replace(budget, deadline=budget.deadline - (1 - EXACT) * total)
+        self.pool = Pool(Programme(problem), columns, budget.seed, self._exact.deadline)
 
     @property
     def bound(self) -> float:

@@ -58,8 +58,8 @@ class Pool:
         Master programmes solved.
     """
 
-    def __init__(self, programme: Programme, columns: Floats, seed: int) -> None:
-        self.programme, self.columns = programme, columns
+    def __init__(self, programme: Programme, columns: Floats, seed: int, deadline: float = math.inf) -> None:
+        self.programme, self.columns, self.deadline = programme, columns, deadline
         self.rng = np.random.default_rng(seed)
         self.rounds = 0
         self.best: Prices | None = None
@@ -91,7 +91,7 @@ class Pool:
             return
         used = self.columns[self.master.weights > 0]
         joint = self.master.weights[self.master.weights > 0, None] * used
-        joint = alternate(at.cost, self.programme.law, joint, TOGETHER)
+        joint = alternate(at.cost, self.programme.law, joint, TOGETHER, deadline=self.deadline)
         moved = joint / joint.sum(axis=1, keepdims=True)
         self._add(moved)
         smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.law, joint), at.cost)
@@ -113,15 +113,16 @@ class Pool:
         """Add the different ends of negative reduced cost of walks downhill."""
         known = reduced_costs(at.cost, at.prices, self.columns)
         starts = np.vstack([starts, self.columns[known.argsort(kind="stable")[:AGAIN]]])
-        ends = descend(at.cost, at.prices, starts, FIRST)
+        ends = descend(at.cost, at.prices, starts, FIRST, self.deadline)
         better = reduced_costs(at.cost, at.prices, ends).argsort(kind="stable")[: max(60, len(ends) // 4)]
-        ends = descend(at.cost, at.prices, ends[better], ROUNDS)
+        ends = descend(at.cost, at.prices, ends[better], ROUNDS, self.deadline)
         reduced = reduced_costs(at.cost, at.prices, ends)
         order = reduced.argsort(kind="stable")
         order = order[reduced[order] < -1e-10]
         least = min(0.0, float(known.min()))
         if len(order):
-            fresh = descend(at.cost, at.prices, _different(ends[order], 2 * ends.shape[1] + 20), POLISH)
+            few = _different(ends[order], 2 * ends.shape[1] + 20)
+            fresh = descend(at.cost, at.prices, few, POLISH, self.deadline)
             least = min(least, float(reduced_costs(at.cost, at.prices, fresh).min()))
             self._add(fresh)
         self._remember(at, least)
