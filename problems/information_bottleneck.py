@@ -38,7 +38,7 @@ class InformationBottleneck(TradeOff):
     >>> from privopt.models import JointDistribution
     >>> problem = InformationBottleneck(JointDistribution([[0.3, 0.2], [0.1, 0.4]]), trade_off=0.1)
     >>> round(problem.evaluate(problem.everything()).objective, 6)
-    0.019004
+    0.019003
     """
 
     kind: ClassVar[str] = "information_bottleneck"
