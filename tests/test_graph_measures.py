@@ -167,3 +167,24 @@ def test_budgets_an_edge_refuse_what_contradicts_itself() -> None:
         measures.colouring_with_edge_budgets(edge, {}, LN2)
     with pytest.raises(ValueError, match="epsilons must be one number, or 1"):
         measures.colouring_with_edge_budgets(edge, {0: 0.5}, [1.0, 2.0])
+
+
+def test_errors_by_distance_are_means_over_what_networkx_finds() -> None:
+    import networkx as nx
+
+    rng = np.random.default_rng(3)
+    graph = po.DatasetGraph(rng.integers(0, 40, size=(45, 2)), rng.integers(0, 2, size=40))
+    colouring = po.Colouring(rng.dirichlet([1, 1], size=40), graph.palette)
+    walks = nx.Graph(graph.edges().tolist())
+    edge = {int(v) for pair in graph.two_coloured_edges() for v in pair}
+    far = {v: d for v, d in nx.multi_source_dijkstra_path_length(walks, edge).items()}
+    found = po.measures.error_by_distance(graph, colouring)
+    assert len(found) == max(far.values()) + 1
+    for d in range(len(found)):
+        for c in range(2):
+            own = [
+                colouring.probabilities[v, 1 - c] for v, at in far.items() if at == d and graph.codes[v] == c
+            ]
+            assert np.isnan(found[d, c]) if not own else abs(found[d, c] - np.mean(own)) < 1e-14
+    with pytest.raises(po.errors.InvalidMechanism, match="graph's vertices"):
+        po.measures.error_by_distance(graph, po.Colouring([[0.5, 0.5]]))

@@ -15,6 +15,7 @@ from privopt.measures.boundary_values import above as above
 from privopt.measures.boundary_values import below as below
 from privopt.measures.boundary_values import minimax_change as minimax_change
 from privopt.measures.capacity import capacity as capacity
+from privopt.measures.colouring_distance import error_by_distance as error_by_distance
 from privopt.measures.colouring_order import dominates as dominates
 from privopt.measures.colouring_order import is_optimal_colouring as is_optimal_colouring
 from privopt.measures.colourings import ColouringPrivacy as ColouringPrivacy
@@ -71,6 +72,7 @@ __all__ = [
     "differential_privacy",
     "dominates",
     "entropy",
+    "error_by_distance",
     "expected_alpha_loss",
     "implied_bounds",
     "influence",
