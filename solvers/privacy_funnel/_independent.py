@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from privopt.mechanisms import Channel
-from privopt.problems._observation import Floats
+from privopt.problems._observation import Floats, Release
 from privopt.problems._trade_off import WITHHELD
 from privopt.problems.privacy_funnel import PrivacyFunnel
 
@@ -68,7 +68,7 @@ def chord(problem: PrivacyFunnel, channel: Channel, share: float) -> Channel:
     return problem.answer(np.hstack([share * np.eye(len(channel.inputs)), (1.0 - share) * channel.matrix]))
 
 
-def posteriors(problem: PrivacyFunnel, channel: Channel) -> Floats:
+def posteriors(problem: PrivacyFunnel, channel: Release) -> Floats:
     """The laws of the observation given a release, on the support, a row each."""
     observed = problem.observation
     support = observed.support

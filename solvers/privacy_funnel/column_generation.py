@@ -74,7 +74,7 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
         return supports(problem) <= 500
 
     def _seeds(self, problem: PrivacyFunnel, found: Channel | None, budget: Budget) -> Floats:
-        """Posteriors of releases with bounded log-lift."""
+        """Posteriors of the best merging found quickly, and of releases with bounded log-lift."""
         none = np.zeros((0, len(problem.observation.support)))
         columns = [none] if found is None else [posteriors(problem, found)]
         if self._small(problem):
@@ -82,6 +82,9 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
         from privopt._dispatch import solve
         from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
+        merged = solve(problem, "portfolio", time_limit=max(0.1, 0.1 * budget.remaining), certify=False)
+        if merged.status.ok:
+            columns.append(posteriors(problem, merged.mechanism))
         for epsilon in SEEDS:
             strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
             some = solve(
