@@ -38,6 +38,7 @@ from privopt.models import JointDistribution as JointDistribution
 from privopt.models import MarkovChain as MarkovChain
 from privopt.models import ObservedJoint as ObservedJoint
 from privopt.models import model_from_dict as model_from_dict
+from privopt.problems.belief_release import BeliefRelease as BeliefRelease
 from privopt.problems.boundary_colouring import BoundaryColouring as BoundaryColouring
 from privopt.problems.distortion_privacy import DistortionPrivacy as DistortionPrivacy
 from privopt.problems.information_bottleneck import InformationBottleneck as InformationBottleneck

@@ -1,0 +1,1 @@
+"""Solvers of one step of sequence information privacy."""
