@@ -50,6 +50,20 @@ def test_the_minimum_norm_point_gives_a_minimum(seed: int) -> None:
     assert found.gap <= 1e-8
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_minimum_is_that_of_another_minimum_norm_base(seed: int) -> None:
+    """The negative entries of dit's point of least norm are a minimiser, and their sum is its value."""
+    dit = pytest.importorskip("dit.algorithms.submodular", reason="dit is not installed")
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    f = random_function(rng, n)
+    empty = f(frozenset())
+    base = dit.minimum_norm_base(lambda chosen: f(frozenset(chosen)) - empty, list(range(n)))
+    found = minimum_norm_point(f, n)
+    assert found.value == pytest.approx(empty + sum(min(x, 0.0) for x in base.values()), abs=1e-6)
+    assert f(frozenset(i for i, x in base.items() if x < -1e-7)) == pytest.approx(found.value, abs=1e-6)
+
+
 def test_minimum_cuts_equal_those_of_networkx() -> None:
     import networkx as nx
 
