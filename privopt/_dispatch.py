@@ -165,7 +165,13 @@ class _Call(Generic[M]):
         try:
             proposal = run_guarded(candidate.solver, self.problem, Budget(deadline, self.seed, self.progress))
             patience = max(0.0, deadline - time.monotonic()) + PATIENCE
-            judged = judge(self.problem, proposal, certify=self.certify, seconds=patience)
+            judged = judge(
+                self.problem,
+                proposal,
+                certify=self.certify,
+                seconds=patience,
+                repairable=candidate.solver.repairable,
+            )
         except SolverTimeout as cause:
             judged = Solution(Status.TIME_OUT, reason=str(cause))
         except SolverFailure as cause:

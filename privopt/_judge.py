@@ -16,6 +16,9 @@ from privopt.errors import InvalidMechanism
 
 MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
 
+PROMISE = 1e-6
+"""A published formula that misses its budget by more than this, relative to max(1, budget), is shown as it is."""
+
 
 @dataclass
 class Verdict(Generic[M]):
@@ -29,15 +32,22 @@ class Verdict(Generic[M]):
 
 
 def judge(
-    problem: Problem[M], proposal: Proposal, *, certify: bool, seconds: float = math.inf
+    problem: Problem[M],
+    proposal: Proposal,
+    *,
+    certify: bool,
+    seconds: float = math.inf,
+    repairable: bool = True,
 ) -> Solution[M]:
     """The solution that a proposal deserves.
 
     Nothing of the proposal is believed: the mechanism is rebuilt and judged by the problem, the bound
     is what ``problem.check_bound`` proves, within ``seconds``, from the dual that came with it.
+    A mechanism that is not ``repairable`` and breaks its promise by more than rounding is shown as it is: repaired,
+    a published formula would be another algorithm.
     """
     try:
-        verdict = _judge_mechanism(problem, proposal, certify)
+        verdict = _judge_mechanism(problem, proposal, certify, repairable)
         bound = _checked_bound(problem, proposal, verdict, seconds)
     except Exception as cause:  # noqa: BLE001 - a proposal may hold anything; the reason is kept in the solution
         return Solution(Status.FAILED, reason=f"the proposal cannot be judged: {describe(cause)}")
@@ -69,7 +79,7 @@ def with_bound(solution: Solution[M], bound: float, dual: object) -> Solution[M]
     return replace(solution, bound=bound, dual=dual, gap=gap, status=status, guarantee=guarantee)
 
 
-def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> Verdict[M]:
+def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, repairable: bool) -> Verdict[M]:
     if proposal.mechanism is None:
         why = problem.check_infeasible(proposal.infeasible) if proposal.infeasible is not None else None
         return Verdict(reason=f"infeasible: {why}" if why else "the solver proposed no mechanism")
@@ -82,7 +92,10 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool) -> 
         stats={"raw_leakage": raw.leakage, "raw_utility": raw.utility, "raw_violation": raw.violation}
     )
     fault = ""
-    for margin in (0.0, *MARGINS):
+    broken = not repairable and raw.violation > PROMISE * max(1.0, problem.budget)
+    if broken:
+        fault = "a published mechanism is shown as it is, not repaired"
+    for margin in () if broken else (0.0, *MARGINS):
         tried = problem.repair(mechanism, margin) if margin else mechanism
         accepted, fault = _accept(problem, verdict, tried, certify, fault)
         if accepted:

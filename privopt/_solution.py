@@ -28,7 +28,7 @@ class Status(Named, Enum):
     FEASIBLE = "Solved: private and judged, but nothing bounds what a better mechanism could do."
     INFEASIBLE = "No mechanism satisfies the constraint. Raise the budget or drop a requirement."
     TIME_OUT = "The time limit came before an answer. Raise time_limit or choose a faster solver."
-    NOT_PRIVATE = "The proposal breaks the privacy budget and could not be repaired. Choose another solver."
+    NOT_PRIVATE = "The proposal breaks the privacy budget and was not repaired. Choose another solver."
     FAILED = "The solver failed. The reason says how; choose another solver."
     REFUSED = "The solver does not take this instance. The reason says why; see candidates(problem)."
 

@@ -104,13 +104,15 @@ class Solver(ABC, Generic[P]):
     """An algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
 
     ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers inside the
-    package; everything else runs in a child process that is ended at the deadline.
+    package; everything else runs in a child process that is ended at the deadline. A solver that is not
+    ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
     """
 
     solves: ClassVar[type[Problem[Any]]]
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
     interruptible: ClassVar[bool] = False
+    repairable: ClassVar[bool] = True
 
     @abstractmethod
     def guarantee(self, problem: P) -> Guarantee:

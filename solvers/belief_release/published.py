@@ -21,12 +21,13 @@ class Published(Solver[BeliefRelease]):
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Theorem 4. It keeps
     the bounds exactly when every possible letter has belief 1 / (e^epsilon + 1) or more. Elsewhere the formula is taken
-    as printed: what it leaks is in the statistics (``raw_leakage``), and the judge repairs or rejects it.
+    as printed and shown as not private; what it leaks is in the statistics (``raw_leakage``).
     """
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "published"
     interruptible: ClassVar[bool] = True
+    repairable: ClassVar[bool] = False
 
     def guarantee(self, problem: BeliefRelease) -> Guarantee:
         """Published, and kept for comparison."""
