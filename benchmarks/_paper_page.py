@@ -11,6 +11,14 @@ from privopt.benchmarks._tables import facts
 
 _CLAIMS = ("where", "what", "printed", "ours", "verdict", "why")
 _DIGITS = 6
+KINDS = {
+    Finding.OFF: "bad",
+    Finding.HOLDS: "good",
+    Finding.NOT_REPRODUCIBLE: "muted",
+    Finding.OPEN: "bad",
+    Finding.FAILED: "bad",
+}
+"""How a verdict is coloured."""
 
 
 def sentences(report: PaperReport) -> tuple[str, ...]:
@@ -24,7 +32,8 @@ def sentences(report: PaperReport) -> tuple[str, ...]:
 def page(report: PaperReport, begun: str, environment: Mapping[str, str]) -> str:
     """The page as text: style, script and figures are inside."""
     exhibits = (
-        Section(f"exhibit{i}", exhibit.name, _body(exhibit)) for i, exhibit in enumerate(report.exhibits)
+        Section(f"exhibit{i}", exhibit.name, exhibit_body(exhibit))
+        for i, exhibit in enumerate(report.exhibits)
     )
     return document(
         f"{report.title}: computed again",
@@ -46,7 +55,7 @@ def _claims(report: PaperReport) -> str:
             claim.what,
             claim.printed,
             claim.ours,
-            Cell(claim.finding.value, kind="bad" if claim.finding is Finding.OFF else ""),
+            Cell(claim.finding.value, kind=KINDS.get(claim.finding, "")),
             claim.sentence,
         )
         for claim in report.claims
@@ -54,7 +63,8 @@ def _claims(report: PaperReport) -> str:
     return table(_CLAIMS, lines, "Statements and numbers of the text", sortable=False)
 
 
-def _body(exhibit: Exhibit) -> str:
+def exhibit_body(exhibit: Exhibit) -> str:
+    """The figure of an exhibit, then its data."""
     shown = figure(exhibit.svg, exhibit.caption) if exhibit.svg else paragraphs([exhibit.caption])
     frame = exhibit.frame
     rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]

@@ -20,6 +20,10 @@ class Finding(Enum):
     MATCHES = "matches"
     ROUNDING = "rounding"
     OFF = "paper is off"
+    HOLDS = "holds"
+    NOT_REPRODUCIBLE = "not reproducible"
+    OPEN = "open"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from privopt._cli_check import solvers, verify
 from privopt._cli_data import release
 from privopt._cli_fit import fit
 from privopt._cli_many import compare, frontier
+from privopt._cli_reproduce import reproduce
 from privopt._cli_show import complain
 from privopt._cli_solve import solve
 from privopt.errors import PrivoptError
@@ -104,7 +105,7 @@ def _root(
     """Options of privopt itself."""
 
 
-for _command in (solve, compare, frontier, fit, release, verify, solvers):
+for _command in (solve, compare, frontier, fit, release, verify, solvers, reproduce):
     app.command()(_command)
 
 
