@@ -1,0 +1,239 @@
+"""What several noisy releases of the same data leak together, and when to stop."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from privopt._files import check_schema, read_json, write_json
+from privopt._numbers import decode_float
+from privopt._text import html_table, number
+from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidProblem
+from privopt.measures._bound import Bound
+from privopt.measures.bayesian import bayesian_leakage
+from privopt.mechanisms import NoisyQuery, Query
+from privopt.mechanisms import _noisy_checks as noisy
+from privopt.mechanisms._statistics import Clip, read_clip, up
+from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
+
+KIND = "budget_ledger"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """One release: its level, what was asked, and whether only sensitivity is known of it."""
+
+    tau: float
+    query: str
+    function: bool = False
+
+
+@dataclass(frozen=True)
+class BudgetLedger:
+    """An account of noisy releases of the same data, which refuses what would exceed its total.
+
+    For dependent records Bayesian levels need not add up, but levels of differential privacy do: releases of levels tau_1, tau_2, ...
+    are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum.
+    Gaussian bounds need the same clipping interval in all releases.
+
+    Parameters
+    ----------
+    model : GaussianModel, GroupModel or MarkovChain
+    epsilon : float
+        The most that all releases together may leak, in nats, finite and > 0.
+    data : str
+        A label of the data. Only its SHA-256 is stored; releases must name the same label.
+    length : int, optional
+    clip : (lower, upper), optional
+        The interval that every sum and mean clips to.
+    scope : {"targets_in_interval", "all_reals"}
+    entries : tuple of Spent
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from privopt.models import GroupModel
+    >>> ledger = BudgetLedger(GroupModel(2), 1.0, "survey")
+    >>> ledger = ledger.charge(NoisyQuery("count", "discrete_laplace", 5.0, 0.2, 0.4), "survey")
+    >>> round(ledger.leakage, 9), round(ledger.remaining, 9)
+    (0.4, 0.3)
+    """
+
+    model: GaussianModel | GroupModel | MarkovChain
+    epsilon: float
+    data: str
+    length: int | None = None
+    clip: Clip | None = None
+    scope: str = "targets_in_interval"
+    entries: tuple[Spent, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, (GaussianModel, GroupModel, MarkovChain)):
+            raise InvalidProblem(f"model must describe dependent records, got {type(self.model).__name__}")
+        if not isinstance(self.data, str) or not self.data:
+            raise InvalidProblem("data must be a label of the data, a text that is not empty")
+        try:
+            epsilon = noisy.nats(self.epsilon, "epsilon")
+            length, clip, scope = noisy.length(self.length), read_clip(self.clip), noisy.scope(self.scope)
+        except InvalidMechanism as cause:
+            raise InvalidProblem(str(cause)) from cause
+        if not 0 < epsilon < float("inf"):
+            raise InvalidProblem(f"epsilon must be finite and > 0 nats, got {epsilon}")
+        if not self.data.startswith("sha256:"):
+            object.__setattr__(self, "data", fingerprint(self.data))
+        for name, value in (("epsilon", epsilon), ("length", length), ("clip", clip), ("scope", scope)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def tau(self) -> float:
+        """The level of all releases together: the sum of their levels, rounded up."""
+        return up(sum((Fraction(entry.tau) for entry in self.entries), Fraction(0)))
+
+    @property
+    def leakage(self) -> float:
+        """The bound on what all releases together leak, in nats."""
+        return self._bound(self.tau).value
+
+    @property
+    def remaining(self) -> float:
+        """The level of differential privacy that can still be spent on queries other than functions, rounded down."""
+        from privopt.measures.bayesian_calibration import calibrate
+
+        most = calibrate(lambda tau: self._bound(tau).value, self.epsilon)
+        return max(0.0, most - self.tau)
+
+    def _bound(self, tau: float) -> Bound:
+        model = self.model
+        if isinstance(model, GaussianModel) and any(entry.function for entry in self.entries):
+            model = GroupModel(model.size)
+        return bayesian_leakage(model, tau, length=self.length, scope=self.scope)
+
+    def charge(self, mechanism: NoisyQuery, data: str) -> Self:
+        """The ledger after a release.
+
+        Parameters
+        ----------
+        mechanism : NoisyQuery
+        data : str
+            The label of the data.
+
+        Raises
+        ------
+        InvalidMechanism
+            If it would exceed the total, clips elsewhere, or is for other data.
+        """
+        if not isinstance(mechanism, NoisyQuery):
+            raise InvalidMechanism(f"a ledger charges a NoisyQuery, got {type(mechanism).__name__}")
+        if fingerprint(data) != self.data:
+            raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
+        if mechanism.query in ("sum", "mean") and mechanism.clip != self.clip:
+            raise InvalidMechanism(
+                f"the mechanism clips to {mechanism.clip}, the ledger is for {self.clip}: make them equal"
+            )
+        function = isinstance(mechanism.query, Query)
+        after = replace(self, entries=(*self.entries, Spent(mechanism.tau, mechanism.name, function)))
+        if after.leakage > self.epsilon * (1 + 1e-12):
+            raise InvalidMechanism(
+                f"refused: all releases together would leak {after.leakage:.6g} nats, the total is {self.epsilon:.6g}; "
+                f"a level of {self.remaining:.6g} is left"
+            )
+        return after
+
+    def release(
+        self,
+        mechanism: NoisyQuery,
+        records: Any,
+        data: str,
+        path: str | os.PathLike[str],
+        rng: np.random.Generator | None = None,
+    ) -> tuple[Any, Self]:
+        """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
+
+        Returns
+        -------
+        (answer, ledger)
+        """
+        after = self.charge(mechanism, data)
+        after.save(path)
+        return mechanism.release(records, rng), after
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the ledger, whole or not at all."""
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it cannot be read or does not fit the published schema.
+        """
+        return cls.from_dict(read_json(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary."""
+        return {
+            "type": KIND,
+            "version": 1,
+            "model": self.model.to_dict(),
+            "epsilon": self.epsilon,
+            "data": self.data,
+            "length": self.length,
+            "clip": None if self.clip is None else list(self.clip),
+            "scope": self.scope,
+            "entries": [{"tau": e.tau, "query": e.query, "function": e.function} for e in self.entries],
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The ledger that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it does not fit the published schema.
+        """
+        check_schema(fields, "budget-ledger")
+        model = model_from_dict(fields["model"])
+        if not isinstance(model, (GaussianModel, GroupModel, MarkovChain)):
+            raise InvalidModel(f"a ledger is about dependent records, not a {type(model).__name__}")
+        entries = tuple(Spent(decode_float(e["tau"]), e["query"], e["function"]) for e in fields["entries"])
+        found = cls(
+            model,
+            fields["epsilon"],
+            fields["data"],
+            fields["length"],
+            fields["clip"],
+            fields["scope"],
+            entries,
+        )
+        if found.leakage > found.epsilon * (1 + 1e-12):
+            raise FileRefused(f"the ledger has spent {found.leakage:.6g} nats, more than {found.epsilon:.6g}")
+        return found
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.entries)} releases of level {number(self.tau)} together: at most {number(self.leakage)} of "
+            f"{number(self.epsilon)} nats ({self.scope})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(i, e.query, number(e.tau)) for i, e in enumerate(self.entries)]
+        return html_table([*rows, ("together", str(self), number(self.tau))], ("release", "query", "tau"))
+
+
+def fingerprint(label: str) -> str:
+    """The SHA-256 of a label of data, marked as such."""
+    return "sha256:" + hashlib.sha256(label.encode()).hexdigest()

@@ -1,0 +1,127 @@
+"""Factors of Gaussian records that are proved in rational arithmetic, for the floats as they are stored."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.measures._bayesian_gaussian_balls import prove_h_matrix
+from privopt.measures._bayesian_gaussian_column import nothing_known
+from privopt.measures._bayesian_gaussian_enumeration import prove_enumeration
+from privopt.models import GaussianModel
+from privopt.models._checks import Floats
+
+if TYPE_CHECKING:
+    from flint import fmpq_mat
+
+_ENUMERATED = 10
+_ROUNDING = Fraction(1, 10**12)
+
+
+def prove_column(covariance: Floats) -> Fraction | None:
+    """The exact column factor 1 + r in rationals; None where r > 1.
+
+    The proof is that of :func:`~privopt.measures._bayesian_gaussian_column.column_factor`; it uses nothing but the
+    column sums and S being positive semidefinite.
+
+    Examples
+    --------
+    >>> prove_column(np.array([[1, 0.5], [0.5, 2]]))
+    Fraction(3, 2)
+    """
+    largest = Fraction(0)
+    for i, column in enumerate(covariance.T.tolist()):
+        total = sum((Fraction(abs(entry)) for j, entry in enumerate(column) if j != i), Fraction(0))
+        largest = max(largest, total / Fraction(column[i]))
+    return 1 + largest if largest <= 1 else None
+
+
+def prove_brute_force(covariance: Floats) -> Fraction | None:
+    """The exact factor in rationals, by enumerating every adversary; singular covariances too.
+
+    Sets T with det S_T = 0 are left out: either the known records determine the target, which has then no two
+    possible values, or one of the known records is determined by the others and can be forgotten.
+
+    Returns
+    -------
+    Fraction or None
+        None with more than ten records, or where the stored floats are not positive semidefinite.
+
+    Examples
+    --------
+    >>> prove_brute_force(np.array([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]))
+    Fraction(2, 1)
+    """
+    from flint import fmpq, fmpq_mat
+
+    m = len(covariance)
+    if m > _ENUMERATED:
+        return None
+    entries = [[fmpq(*entry.as_integer_ratio()) for entry in row] for row in covariance.tolist()]
+    largest = Fraction(1)
+    for size in range(1, m + 1):
+        for known in combinations(range(m), size):
+            matrix = fmpq_mat([[entries[i][j] for j in known] for i in known])
+            determinant = matrix.det()
+            if determinant < 0:
+                return None
+            unknown = [j for j in range(m) if j not in known]
+            if determinant > 0 and unknown:
+                across = fmpq_mat([[entries[i][j] for j in known] for i in unknown])
+                largest = max(largest, 1 + _largest_column(across * matrix.inv()))
+    return largest
+
+
+def _largest_column(matrix: fmpq_mat) -> Fraction:
+    """Largest sum of absolute values of a column."""
+    from flint import fmpq
+
+    rows, columns = range(matrix.nrows()), range(matrix.ncols())
+    found = max(sum((abs(matrix[i, j]) for i in rows), fmpq(0)) for j in columns)
+    return Fraction(int(found.p), int(found.q))
+
+
+def prove_factor(model: GaussianModel) -> tuple[Fraction, str]:
+    """The least factor that can be proved for a model, and how: the largest over its independent blocks.
+
+    Never above the size of the largest block, which bounds whatever the law. Targets are inside the clipping
+    interval.
+
+    Returns
+    -------
+    tuple of Fraction and str
+        The factor, and the method of the block that gave it.
+
+    Examples
+    --------
+    >>> prove_factor(GaussianModel([[1, 0.25, 0], [0.25, 1, 0], [0, 0, 1]]))
+    (Fraction(5, 4), 'gaussian-column')
+    """
+    return max(_prove_block(model.covariance[np.ix_(block, block)]) for block in model.blocks)
+
+
+def _prove_block(covariance: Floats) -> tuple[Fraction, str]:
+    """The least of what is proved for one block; cheap methods first, enumeration last."""
+    general: tuple[Fraction, str] = (Fraction(len(covariance)), "general")
+    column = prove_column(covariance)
+    if column is not None:
+        return min((column, "gaussian-column"), general)
+    found: list[tuple[Fraction, str]] = [general]
+    dominated = prove_h_matrix(covariance)
+    if dominated is not None:
+        found.append((dominated, "gaussian-h-matrix"))
+    # 1 + r is a lower bound: a proof that meets it needs no enumeration
+    if dominated is None or dominated > Fraction(nothing_known(covariance)) * (1 + _ROUNDING):
+        enumerated = _prove_enumeration(covariance)
+        if enumerated is not None:
+            found.append((enumerated, "gaussian-brute-force"))
+    return min(found)
+
+
+def _prove_enumeration(covariance: Floats) -> Fraction | None:
+    """Balls where they decide, and rationals for singular covariances."""
+    proved = prove_enumeration(covariance)
+    return prove_brute_force(covariance) if proved is None else proved

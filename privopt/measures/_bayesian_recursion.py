@@ -1,0 +1,87 @@
+"""The step of the recursion for Markov chains, as a rule for walking along a side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.errors import InvalidProblem
+from privopt.measures._bayesian_coarse import coarse_step
+from privopt.measures._bayesian_kernels import Floats
+from privopt.measures._bayesian_rays import MOST_STATES, ray_step
+
+StepName: TypeAlias = Literal["best", "lp", "coarse"]
+
+_MOST = 1e250  # a ratio above this many is given up, and counts as inf
+
+
+@dataclass(frozen=True, slots=True)
+class Recursion:
+    """Bounds G(x, x') on E[f | x] / E[f | x'] for f whose logarithm changes by at most tau per changed record.
+
+    ``growth`` is e**tau. With ``proved``, each step is enlarged by more than its rounding errors: everything is a
+    sum, product or quotient of positive floats, so that each operation errs by at most a factor 1 + 2^-53.
+    """
+
+    growth: float
+    step: Callable[[Floats, Floats], Floats]
+    proved: bool = False
+
+    def start(self, count: int, states: int) -> Floats:
+        """Without unknown records there is nothing to leak."""
+        return np.ones((count, states, states))
+
+    def advance(self, kernel: Floats, values: Floats, supported: NDArray[np.bool_], depth: int) -> Floats:
+        """G of the next depth from the kernel and G of this one."""
+        change = changes(values, supported, self.growth)
+        if change.max() > _MOST:
+            return np.full_like(values, np.inf)
+        possible = kernel.max(axis=2) > 0
+        ratios = np.where(possible[:, :, None] & possible[:, None, :], self.step(kernel, change), 1.0)
+        return ratios * (1.0 + rounding(depth, kernel.shape[1])) if self.proved else ratios
+
+    def ratios(self, values: Floats) -> Floats:
+        """G itself."""
+        return values
+
+
+def changes(values: Floats, supported: NDArray[np.bool_], growth: float) -> Floats:
+    """Factors C_uv = e^tau G_uv by which a function of the records from the next one on may change.
+
+    Impossible states get the largest factor, so that they restrict nothing.
+    """
+    pairs = supported[:, :, None] & supported[:, None, :]
+    change = values * growth
+    top = np.where(pairs, change, growth).max(axis=(1, 2), keepdims=True)
+    change = np.where(pairs, change, top)
+    diagonal = np.arange(values.shape[1])
+    change[:, diagonal, diagonal] = 1.0
+    return change
+
+
+def rounding(depth: int, s: int) -> float:
+    """Twice a bound on the relative rounding error of one step.
+
+    The weights after d steps err by d (s + 1) roundings, a kernel by twice that and s + 8, a ray by 2 s, a mean by
+    s + 1, and a ratio by twice all this.
+    """
+    return (8.0 * (depth + 1) * (s + 1) + 16.0 * s + 64.0) * 2.0**-53
+
+
+def chosen_step(name: StepName, s: int) -> Callable[[Floats, Floats], Floats]:
+    """The step of that name for s states.
+
+    Raises
+    ------
+    InvalidProblem
+        If the exact step is asked for with too many states, or there is no such step.
+    """
+    if name not in ("best", "lp", "coarse"):
+        raise InvalidProblem(f"step must be 'best', 'lp' or 'coarse', got {name!r}")
+    if name == "lp" and s > MOST_STATES:
+        raise InvalidProblem(f"step='lp' takes at most {MOST_STATES} states, got {s}: use 'coarse'")
+    return coarse_step if name == "coarse" or s > MOST_STATES else ray_step

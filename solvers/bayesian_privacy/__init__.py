@@ -1,0 +1,1 @@
+"""Solvers of questions on Bayesian differential privacy."""

@@ -1,0 +1,112 @@
+"""The slow and obvious level of small questions: every adversary written out, and halving of intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import ClassVar
+
+import numpy as np
+
+from privopt._registry import register
+from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms._statistics import counted
+from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.problems import _bayesian_levels as levels
+from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.solvers.bayesian_privacy import _calibrated as calibrated
+
+
+@register
+@dataclass(frozen=True)
+class Oracle(Solver[BayesianPrivacy]):
+    """The definition: a regression for every set of known Gaussian records, a sum over all sequences for counts."""
+
+    solves: ClassVar = BayesianPrivacy
+    name: ClassVar[str] = "oracle"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
+        """Slow and obvious."""
+        return Guarantee.ORACLE
+
+    def cost(self, problem: BayesianPrivacy) -> float:
+        """Seconds at worst."""
+        return 2.0
+
+    def refuse(self, problem: BayesianPrivacy) -> str | None:
+        """Refuse more than a few records."""
+        model = levels.judged_model(problem)
+        if isinstance(model, MarkovChain):
+            few = levels.enumerable(problem) and model.k ** (problem.length or 99) <= 64
+            return None if few else "it sums over every sequence of a counted chain, at most 64"
+        if isinstance(model, GaussianModel) and (model.size > 6 or problem.scope == "all_reals"):
+            return "it enumerates the sets of at most 6 Gaussian records, for targets inside the interval"
+        return None
+
+    def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
+        """Propose noise of the largest level found by halving."""
+        model = levels.judged_model(problem)
+        if isinstance(model, GroupModel):
+            return calibrated.proposal(problem, problem.epsilon / model.size, {})
+        if isinstance(model, GaussianModel):
+            return calibrated.proposal(problem, problem.epsilon / max(_gaussian(model.covariance)), {})
+        rows = list(_counts(problem, model))
+        low, high = 0.0, problem.epsilon * 4
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if _leakage(rows, middle) <= problem.epsilon else (low, middle)
+        return calibrated.proposal(problem, low * (1 - 1e-12), {})
+
+
+def _gaussian(covariance: np.ndarray) -> Iterator[float]:
+    """1 + the absolute regression coefficients of the unknown records on the target, for each adversary."""
+    m = len(covariance)
+    for size in range(1, m + 1):
+        for seen in combinations(range(m), size):
+            unknown = [j for j in range(m) if j not in seen]
+            slopes = covariance[np.ix_(unknown, seen)] @ np.linalg.pinv(covariance[np.ix_(seen, seen)])
+            yield from 1.0 + np.abs(slopes).sum(axis=0)
+
+
+def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[int, float]]]:
+    """The laws of the count for each value of a target, for each adversary."""
+    n, state = problem.length or 0, chain.states.index(counted(problem.query, chain.states))
+    words: dict[tuple[int, ...], float] = {
+        word: math.prod(
+            [chain.marginal(0)[word[0]], *(chain.step(t)[word[t], word[t + 1]] for t in range(n - 1))]
+        )
+        for word in product(range(chain.k), repeat=n)
+    }
+    for i in range(n):
+        for pattern in product([None, *range(chain.k)], repeat=n):
+            if pattern[i] is None:
+                yield [_law(words, pattern, i, x, state) for x in range(chain.k)]
+
+
+def _law(
+    words: dict[tuple[int, ...], float], pattern: tuple[int | None, ...], i: int, x: int, state: int
+) -> dict[int, float]:
+    """Weights of the counts of sequences that fit what is known and have value x at i."""
+    found: dict[int, float] = {}
+    for word, p in words.items():
+        if p > 0 and word[i] == x and all(k is None or k == w for k, w in zip(pattern, word, strict=True)):
+            found[word.count(state)] = found.get(word.count(state), 0.0) + p
+    return found
+
+
+def _leakage(rows: list[list[dict[int, float]]], tau: float) -> float:
+    """The largest logarithm of a ratio of two densities of the noisy count, over all adversaries and outputs."""
+    outputs = range(-1, 1 + max((c for row in rows for law in row for c in law), default=0) + 1)
+    worst = 0.0
+    for row in rows:
+        laws = [law for law in row if law]
+        for y in outputs:
+            values = [
+                sum(p * math.exp(-tau * abs(y - c)) for c, p in law.items()) / sum(law.values())
+                for law in laws
+            ]
+            worst = max(worst, math.log(max(values) / min(values)) if values else 0.0)
+    return worst
