@@ -110,6 +110,7 @@ def _row(task: Task, solution: Solution[Any], fault: str, told: Mapping[str, Any
         python=str(told.get("python", platform.python_version())),
         numpy=str(told.get("numpy", np.__version__)),
         libraries=str(told.get("libraries", "")),
+        attack_accuracy=_figure(told.get("attack_accuracy")),
     )
 
 

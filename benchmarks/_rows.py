@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class Row:
         What the checked bound makes of the answer.
     privopt, python, numpy, libraries : str
         Versions; ``libraries`` those of what the solver requires.
+    attack_accuracy : float or None
+        Share of letters that an adversary guesses right, for sequence policies; rows may leave it out.
     """
 
     key: str
@@ -91,6 +93,7 @@ class Row:
     python: str
     numpy: str
     libraries: str
+    attack_accuracy: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -119,6 +122,7 @@ def beyond_rounding(violation: float | None, budget: float) -> bool:
 
 
 _KINDS = {f.name: str(f.type) for f in fields(Row)}
+_OPTIONAL = {f.name for f in fields(Row) if f.default is not MISSING}
 
 
 def row_from_dict(given: Mapping[str, Any]) -> Row:
@@ -129,7 +133,7 @@ def row_from_dict(given: Mapping[str, Any]) -> Row:
     FileRefused
         If a field is missing, unknown or not of its kind.
     """
-    odd = sorted(set(given) ^ set(_KINDS))
+    odd = sorted((set(given) | _OPTIONAL) ^ set(_KINDS))
     if odd:
         raise FileRefused(
             f"a row has the wrong fields: {', '.join(odd)} is missing or unknown; run the suite again"

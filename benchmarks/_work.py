@@ -22,6 +22,7 @@ from privopt._registry import find_solver
 from privopt._solution import Solution, Status
 from privopt._solver import Solver
 from privopt._verify import verify
+from privopt.benchmarks._attack import attack_accuracy
 from privopt.errors import PrivoptError
 
 Send = Callable[[Mapping[str, Any]], None]
@@ -31,7 +32,7 @@ Send = Callable[[Mapping[str, Any]], None]
 def work(asked: Mapping[str, Any], send: Send) -> None:
     """Run a task that :meth:`privopt.benchmarks._task.Task.to_dict` wrote; misuse becomes a failure.
 
-    Three phases are told, each with its own deadline: warm, solved, proved.
+    Three phases are told, each with its own deadline: warm, solved, proved; for sequence policies a fourth, attacked.
     """
     try:
         problem = problem_from_dict(asked["problem"]).with_budget(decode_float(asked["budget"]))
@@ -48,6 +49,9 @@ def work(asked: Mapping[str, Any], send: Send) -> None:
     send({"solution": stored})
     fault = fault_of(problem, solution.certified, stored)
     send({"verified": fault == "", "fault": fault})
+    attacked = attack_accuracy(problem, solution, asked["seed"])
+    if attacked is not None:
+        send({"attack_accuracy": attacked})
 
 
 def warm_up(solver: Solver[Any]) -> float | None:

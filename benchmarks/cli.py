@@ -192,6 +192,23 @@ def compute_paper(
     paper_command(name, quick, report, as_json)
 
 
+@app.command("headlines")
+def compute_headlines(
+    name: Annotated[str | None, typer.Argument(help="Name of a headline; default all of them.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="CSV file to write, such as docs/headlines.csv of a checkout.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the headline numbers of the README: our utility or time, and what others reach.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks._headline_command import headlines_command
+
+    headlines_command(name, output, as_json)
+
+
 def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None:
     """Say what was found and where it is; exit 1 if a claim did not hold."""
     from privopt._cli_show import emit

@@ -11,6 +11,7 @@ import typer
 import privopt as po
 from privopt import _cli_show as show
 from privopt._cli_csv import CsvTable, groups_of, read_table
+from privopt._cli_noisy import fit_gaussian
 from privopt._cli_solve import AsJson
 from privopt._files import write_json
 from privopt._text import number
@@ -33,11 +34,25 @@ Useful = Annotated[
 ]
 
 
+Records = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="Fit a Gaussian model: a column of numbers. Repeat for more records of a group."
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With one --record: the column that says who belongs together."),
+]
+
+
 def fit(
     data: Data,
     column: Column = None,
     sensitive: Sensitive = None,
     useful: Useful = None,
+    record: Records = None,
+    groups: Groups = None,
     by: By = None,
     order: Annotated[int, typer.Option(min=1, help="Letters that the next one depends on.")] = 1,
     smoothing: Annotated[float, typer.Option(help="Added to the count of every transition.")] = 0.0,
@@ -47,17 +62,24 @@ def fit(
     output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to data: a Markov chain to --column, or a joint law to --sensitive and --useful columns.
+    """Fit a model to data: a chain to --column, a joint law to --sensitive and --useful, a Gaussian model to --record.
 
     No transition is counted across an empty cell or between users. A joint law counts the rows; several columns
-    make one symbol.
+    make one symbol. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
+    if record or groups is not None:
+        if column is not None or sensitive or useful or by is not None or states is not None:
+            raise FileRefused(
+                "--record and --groups fit a Gaussian model; give no other model's columns beside them"
+            )
+        fit_gaussian(data, record or [], groups, output, as_json)
+        return
     if column is None:
         if not sensitive or not useful or by is not None or states is not None:
             raise FileRefused(
                 "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
-                "or --sensitive NAME and --useful NAME for a joint law"
+                "--sensitive NAME and --useful NAME for a joint law, or --record NAME for a Gaussian model"
             )
         _fit_joint(data, sensitive, useful, output, as_json)
         return

@@ -19,7 +19,7 @@ BARE = "a mechanism file carries no certificate: nothing says what it protects"
 RELEASED = "released"
 """The column of a release that is not of the columns it was drawn from."""
 
-Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging
+Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery
 Cells: TypeAlias = tuple[str, ...]
 
 
@@ -66,7 +66,8 @@ def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> M
 
 
 def _runnable(path: Path, mechanism: po.Mechanism) -> Runnable:
-    if not isinstance(mechanism, (po.RedactionMechanism, po.Channel, po.Merging)):
+    runnable = (po.RedactionMechanism, po.Channel, po.Merging, po.SequencePolicy, po.NoisyQuery)
+    if not isinstance(mechanism, runnable):
         raise InvalidMechanism(f"{path}: a {mechanism.kind} mechanism does not run on columns of a table")
     return mechanism
 
@@ -79,7 +80,7 @@ def symbols_of(mechanism: Runnable, columns: int, mark: str) -> dict[Cells, Hash
     InvalidMechanism
         If a symbol is of another number of columns, two have the same text, or the mark is the text of a symbol.
     """
-    labels = mechanism.states if isinstance(mechanism, po.RedactionMechanism) else mechanism.inputs
+    labels = _labels(mechanism)
     found: dict[Cells, Hashable] = {}
     for label in labels:
         cells = text_of(label)
@@ -95,6 +96,12 @@ def symbols_of(mechanism: Runnable, columns: int, mark: str) -> dict[Cells, Hash
     if (mark,) in found and isinstance(mechanism, po.RedactionMechanism):
         raise InvalidMechanism(f"the mark {mark!r} is also a state; give another --mark for redacted cells")
     return found
+
+
+def _labels(mechanism: Runnable) -> tuple[Hashable, ...]:
+    if isinstance(mechanism, (po.RedactionMechanism, po.NoisyQuery)):
+        return mechanism.states or ()
+    return mechanism.letters if isinstance(mechanism, po.SequencePolicy) else mechanism.inputs
 
 
 def text_of(label: Hashable) -> Cells:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from privopt._problem import Problem
 from privopt._solver import Solver
 from privopt.errors import UnsuitableSolver
+from privopt.mechanisms._rules import on_missing_rule
 
 S = TypeVar("S", bound=type[Solver[Any]])
 
@@ -50,13 +51,21 @@ def register(solver: S) -> S:
 
 def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
     """Every registered solver of a kind of problem, by name, in the order of names."""
+    _scan_everything()
+    return {
+        name: cls for (owner, name), cls in sorted(_solvers.items(), key=lambda e: e[0][1]) if owner is kind
+    }
+
+
+def _scan_everything() -> None:
+    """Import every solver file there is; those that bring a rule of a policy register it."""
     _scan_package("privopt.solvers")
     for folder in os.environ.get(FOLDERS, "").split(os.pathsep):
         if folder:
             scan(folder)
-    return {
-        name: cls for (owner, name), cls in sorted(_solvers.items(), key=lambda e: e[0][1]) if owner is kind
-    }
+
+
+on_missing_rule(_scan_everything)
 
 
 def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]:

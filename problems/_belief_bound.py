@@ -52,11 +52,21 @@ def structure_bound(problem: BeliefRelease, lam: Floats) -> float:
     >>> round(structure_bound(problem, np.zeros(2)), 12), round(structure_bound(problem, np.array([0, 0.5])), 12)
     (-0.055181916176, -0.102590958088)
     """
-    levels = Levels.of(problem.budget)
     seen = problem.support
-    p, cost = problem.p[seen], problem.matrix[seen]
+    return priced_bound(problem.p[seen], problem.matrix[seen], problem.budget, lam[seen])
+
+
+def priced_bound(p: Floats, cost: Floats, budget: float, lam: Floats) -> float:
+    """The same for positive probabilities p, shape (k,), distortions (k, m) and prices (k,).
+
+    Examples
+    --------
+    >>> round(priced_bound(np.array([0.85, 0.15]), 1 - np.eye(2), 1.0, np.array([0, 0.5])), 12)
+    -0.102590958088
+    """
+    levels = Levels.of(budget)
     with np.errstate(over="ignore", invalid="ignore"):
-        nu = levels.room * lam[seen]
+        nu = levels.room * lam
         nu = nu - nu[np.argmax(p)]
         priced = levels.room * cost - nu[:, None]
         order = np.argsort(priced, axis=0, kind="stable")

@@ -54,7 +54,7 @@ def test_verdicts_follow_from_the_numbers() -> None:
 
 def test_instances_are_the_same_in_each_run() -> None:
     drawn = [Setting().rng().random(3) for _ in range(2)]
-    assert np.array_equal(*drawn)
+    assert np.array_equal(drawn[0], drawn[1])
 
 
 def test_the_command_writes_a_page_and_says_what_it_found(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from privopt.benchmarks._folder import Manifest, Released
 from privopt.benchmarks._tables import facts_table
 from privopt.benchmarks._verdict import Verdict
 from privopt.benchmarks.reporting import _tables as tables
+from privopt.benchmarks.reporting._attacks import attacks
 from privopt.benchmarks.reporting._drawn import draw
 from privopt.benchmarks.reporting._excesses import excesses
 from privopt.benchmarks.reporting._figure import Figure, library
@@ -95,6 +96,7 @@ def _figures(
     drawn = None if released is None else draw(released)
     return {
         "frontier": tuple(frontiers(rows, look)),
+        "attack": tuple(attacks(rows, look)),
         "gap": tuple(gaps(rows, look)),
         "profile": tuple(staircases(rows, look)),
         "scaling": tuple(scalings(rows, look)),
@@ -114,6 +116,7 @@ def _parts(
     nothing = ("There is none: nothing was released.",) if released is None else ()
     parts = [
         _part("frontier", "How useful, for how much leakage", found, (*tables.objectives(rows),), missing),
+        _part("attack", "How useful, for how much an adversary guesses", found),
         _part("gap", "How close, how soon", found),
         _part("profile", "Performance profiles", found, (solver_table(rows),)),
         _part("scaling", "How cost grows with size", found, (tables.slopes(rows),)),

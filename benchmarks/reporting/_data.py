@@ -36,6 +36,7 @@ FIELDS: dict[str, Callable[[Judged], Value]] = {
     "raw_violation": lambda j: j.row.raw_violation,
     "repaired": lambda j: j.row.repaired,
     "utility_lost": lambda j: j.row.utility_lost,
+    "attack_accuracy": lambda j: j.row.attack_accuracy,
 }
 """Columns that a figure may read off a row."""
 

@@ -1,7 +1,10 @@
 """Leakage and utility of a mechanism under a model: pure functions, in nats."""
 
+from privopt.measures._bound import Bound as Bound
 from privopt.measures._report import LeakageReport as LeakageReport
 from privopt.measures._report import LeakageRow as LeakageRow
+from privopt.measures.adversary import Attack as Attack
+from privopt.measures.adversary import adversary as adversary
 from privopt.measures.alpha_leakage import alpha_leakage as alpha_leakage
 from privopt.measures.alpha_leakage import min_entropy_leakage as min_entropy_leakage
 from privopt.measures.alpha_lift import alpha_lift as alpha_lift
@@ -10,6 +13,9 @@ from privopt.measures.alpha_loss import expected_alpha_loss as expected_alpha_lo
 from privopt.measures.alpha_loss import optimal_alpha_belief as optimal_alpha_belief
 from privopt.measures.axioms import Axioms as Axioms
 from privopt.measures.axioms import axioms as axioms
+from privopt.measures.batch_distortion import BatchDistortion as BatchDistortion
+from privopt.measures.batch_distortion import iid_batch_distortion as iid_batch_distortion
+from privopt.measures.bayesian import bayesian_leakage as bayesian_leakage
 from privopt.measures.boundary_values import MinimaxChange as MinimaxChange
 from privopt.measures.boundary_values import above as above
 from privopt.measures.boundary_values import below as below
@@ -23,6 +29,7 @@ from privopt.measures.colourings import colouring_delta as colouring_delta
 from privopt.measures.colourings import colouring_epsilon as colouring_epsilon
 from privopt.measures.colourings import colouring_privacy as colouring_privacy
 from privopt.measures.colourings import is_private_colouring as is_private_colouring
+from privopt.measures.composition import composition as composition
 from privopt.measures.data_independent import data_independent_bound as data_independent_bound
 from privopt.measures.differential import delta_at as delta_at
 from privopt.measures.differential import differential_privacy as differential_privacy
@@ -41,31 +48,42 @@ from privopt.measures.maximal_leakage import maximal_alpha_leakage as maximal_al
 from privopt.measures.maximal_leakage import maximal_leakage as maximal_leakage
 from privopt.measures.redaction import redaction_leakage as redaction_leakage
 from privopt.measures.redaction_gradient import redaction_gradient as redaction_gradient
+from privopt.measures.reidentify import hmm_reidentify as hmm_reidentify
 from privopt.measures.report import leakage_report as leakage_report
+from privopt.measures.sequence_leakage import SequenceRatios as SequenceRatios
+from privopt.measures.sequence_leakage import sequence_leakage as sequence_leakage
+from privopt.measures.sequence_leakage import sequence_ratios as sequence_ratios
 from privopt.measures.shannon import conditional_entropy as conditional_entropy
 from privopt.measures.shannon import entropy as entropy
 from privopt.measures.shannon import mutual_information as mutual_information
 from privopt.measures.sibson import sibson_mutual_information as sibson_mutual_information
 
 __all__ = [
+    "Attack",
     "Axioms",
+    "BatchDistortion",
+    "Bound",
     "ColouringPrivacy",
     "ImpliedBound",
     "InformationPrivacy",
     "LeakageReport",
     "LeakageRow",
     "MinimaxChange",
+    "SequenceRatios",
     "above",
+    "adversary",
     "alpha_leakage",
     "alpha_lift",
     "alpha_loss",
     "axioms",
+    "bayesian_leakage",
     "below",
     "capacity",
     "colouring_delta",
     "colouring_epsilon",
     "colouring_privacy",
     "colouring_with_edge_budgets",
+    "composition",
     "conditional_entropy",
     "data_independent_bound",
     "delta_at",
@@ -74,6 +92,8 @@ __all__ = [
     "entropy",
     "error_by_distance",
     "expected_alpha_loss",
+    "hmm_reidentify",
+    "iid_batch_distortion",
     "implied_bounds",
     "influence",
     "is_optimal_colouring",
@@ -93,5 +113,7 @@ __all__ = [
     "redaction_gradient",
     "redaction_leakage",
     "regions",
+    "sequence_leakage",
+    "sequence_ratios",
     "sibson_mutual_information",
 ]

@@ -10,10 +10,13 @@ from privopt.mechanisms._base import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.colouring import Colouring
 from privopt.mechanisms.merging import Merging
+from privopt.mechanisms.noisy_query import NoisyQuery
 from privopt.mechanisms.redaction import RedactionMechanism
+from privopt.mechanisms.sequence_policy import SequencePolicy
 
 _TYPES: dict[str, type[Mechanism]] = {
-    kind.kind: kind for kind in (Channel, Colouring, Merging, RedactionMechanism)
+    kind.kind: kind
+    for kind in (Channel, Colouring, Merging, NoisyQuery, RedactionMechanism, SequencePolicy)
 }
 
 

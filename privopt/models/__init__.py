@@ -2,9 +2,20 @@
 
 from privopt.models._load import Model as Model
 from privopt.models._load import model_from_dict as model_from_dict
+from privopt.models.gaussian import GaussianModel as GaussianModel
 from privopt.models.graph import DatasetGraph as DatasetGraph
+from privopt.models.group import GroupModel as GroupModel
 from privopt.models.joint import JointDistribution as JointDistribution
 from privopt.models.markov import MarkovChain as MarkovChain
 from privopt.models.observed import ObservedJoint as ObservedJoint
 
-__all__ = ["DatasetGraph", "JointDistribution", "MarkovChain", "Model", "ObservedJoint", "model_from_dict"]
+__all__ = [
+    "DatasetGraph",
+    "GaussianModel",
+    "GroupModel",
+    "JointDistribution",
+    "MarkovChain",
+    "Model",
+    "ObservedJoint",
+    "model_from_dict",
+]

@@ -6,15 +6,19 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from privopt.errors import InvalidModel
+from privopt.models.gaussian import GaussianModel
 from privopt.models.graph import DatasetGraph
+from privopt.models.group import GroupModel
 from privopt.models.joint import JointDistribution
 from privopt.models.markov import MarkovChain
 from privopt.models.observed import ObservedJoint
 
-Model: TypeAlias = DatasetGraph | JointDistribution | MarkovChain | ObservedJoint
+Model: TypeAlias = DatasetGraph | GaussianModel | GroupModel | JointDistribution | MarkovChain | ObservedJoint
 
 _READERS: dict[str, Callable[[Mapping[str, object]], Model]] = {
     "dataset_graph": DatasetGraph.from_dict,
+    "gaussian": GaussianModel.from_dict,
+    "group": GroupModel.from_dict,
     "joint_distribution": JointDistribution.from_dict,
     "markov_chain": MarkovChain.from_dict,
     "observed_joint": ObservedJoint.from_dict,
@@ -31,7 +35,7 @@ def model_from_dict(d: Mapping[str, object]) -> Model:
 
     Returns
     -------
-    DatasetGraph, JointDistribution, MarkovChain or ObservedJoint
+    DatasetGraph, GaussianModel, GroupModel, JointDistribution, MarkovChain or ObservedJoint
         The model.
 
     Raises

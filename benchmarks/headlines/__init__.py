@@ -1,0 +1,1 @@
+"""The headlines of the README, a module a question."""

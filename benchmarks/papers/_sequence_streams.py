@@ -1,0 +1,137 @@
+"""Streams of many users released side by side, and who of several people an observer takes a user for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.benchmarks.loaders_streams import Integers, Streams
+from privopt.benchmarks.papers._sequence_kernels import Kernels, leakages
+from privopt.mechanisms._hamming_cases import Floats
+
+_SMOOTHING = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What was released of (users, steps) letters.
+
+    Parameters
+    ----------
+    releases : int array (users, steps)
+    cost : float
+        Mean over users and steps of the expected cost of the true letter's release.
+    leakage : float
+        The largest leakage at the beliefs that were met.
+    columns : array (users, steps, n)
+        Pr(release | letter) for every letter.
+    """
+
+    releases: Integers
+    cost: float
+    leakage: float
+    columns: Floats
+
+
+def counted(sequences: Iterable[Integers], letters: int) -> Integers:
+    """How often each letter follows each other letter.
+
+    Examples
+    --------
+    >>> counted([np.array([0, 1, 1, 0])], 2).tolist()
+    [[0, 1], [1, 1]]
+    """
+    table = np.zeros((letters, letters), dtype=np.int64)
+    for row in sequences:
+        np.add.at(table, (row[:-1], row[1:]), 1)
+    return table
+
+
+def fitted(sequences: Iterable[Integers], letters: int) -> Floats:
+    """Transitions by frequency, half a count added to each cell so that none is 0."""
+    table = counted(sequences, letters) + _SMOOTHING
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def cut(streams: Streams, users: int, steps: int) -> Integers:
+    """The first steps of the first users who have as many, shape (users, steps)."""
+    long = [row[:steps] for row in streams.sequences if len(row) >= steps]
+    return np.array(long[:users], dtype=np.int64).reshape(-1, steps)
+
+
+def coded(data: Integers, size: int, letters: int) -> Integers:
+    """Sequences (users, steps) read ``size`` letters at a time, as positions of words in the order of digits.
+
+    Examples
+    --------
+    >>> coded(np.array([[0, 1, 1, 0]]), 2, 2).tolist()
+    [[1, 2]]
+    """
+    powers = letters ** np.arange(size)[::-1]
+    return np.asarray(data.reshape(len(data), -1, size) @ powers, dtype=np.int64)
+
+
+def release(
+    start: Floats, transition: Floats, data: Integers, kernels: Kernels, cost: Floats, seed: int
+) -> Released:
+    """Release step by step; every user's belief follows his own releases.
+
+    Examples
+    --------
+    >>> from privopt.benchmarks.papers._sequence_kernels import optimum_at_once
+    >>> half = np.full((2, 2), 0.5)
+    >>> found = release(half[0], half, np.array([[0, 1, 1]]), lambda b: optimum_at_once(b, 1.0), 1 - np.eye(2), 0)
+    >>> found.releases.shape, round(found.cost, 6), round(found.leakage, 6)
+    ((1, 3), 0.18394, 1.0)
+    """
+    rng, users = np.random.default_rng(seed), np.arange(len(data))
+    beliefs = np.tile(start, (len(data), 1))
+    releases, columns, total, worst = np.empty_like(data), [], 0.0, 0.0
+    for step in range(data.shape[1]):
+        kernel = kernels(beliefs)
+        rows = kernel[users, data[:, step]]
+        total += float((rows * cost[data[:, step]]).sum())
+        worst = max(worst, float(leakages(beliefs, kernel).max()))
+        drawn = rng.random(len(data))[:, None] * rows.sum(axis=1, keepdims=True)
+        releases[:, step] = np.minimum((rows.cumsum(axis=1) < drawn).sum(axis=1), rows.shape[1] - 1)
+        columns.append(kernel[users, :, releases[:, step]])
+        after = beliefs * columns[-1]
+        beliefs = (after / after.sum(axis=1, keepdims=True)) @ transition
+    return Released(releases, total / data.size, worst, np.stack(columns, axis=1))
+
+
+def likelihoods(columns: Floats, start: Floats, transitions: Floats) -> Floats:
+    """Ln Pr(releases) of each user under each person's chain, by the forward recursion; shape (users, persons).
+
+    Parameters
+    ----------
+    columns : array (users, steps, n)
+        Pr(release | letter).
+    start : array (n,)
+    transitions : array (persons, n, n)
+
+    Examples
+    --------
+    >>> seen = np.eye(2)[np.array([[0, 0, 0]])]
+    >>> chains = np.array([[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]])
+    >>> np.exp(likelihoods(seen, np.full(2, 0.5), chains)).round(6).tolist()
+    [[0.405, 0.125]]
+    """
+    users, steps, n = columns.shape
+    state = np.broadcast_to(start, (users, len(transitions), n))
+    total = np.zeros((users, len(transitions)))
+    for step in range(steps):
+        if step:
+            state = np.einsum("upx,pxz->upz", state, transitions)
+        state = state * columns[:, step, None, :]
+        mass = state.sum(axis=2)
+        total += np.log(mass)
+        state = state / mass[:, :, None]
+    return total
+
+
+def recognised(columns: Floats, start: Floats, transitions: Floats, truth: Integers) -> float:
+    """Share of users whose own chain explains the releases best."""
+    return float((likelihoods(columns, start, transitions).argmax(axis=1) == truth).mean())

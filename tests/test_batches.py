@@ -1,0 +1,338 @@
+"""Kernels on words: published values, other programmes as oracles, and laws."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise, product
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+from scipy.optimize import linprog
+
+import privopt as po
+from privopt.measures._joint_types import joint_types
+from privopt.mechanisms._hamming_cases import Floats, Levels
+from privopt.problems._belief_bound import priced_bound
+from privopt.solvers.common.words.aggregate import gather, solve_aggregated, solve_quickly
+from privopt.solvers.common.words.answer import WordAnswer, repair
+from privopt.solvers.common.words.orbits import orbit_words
+from privopt.solvers.common.words.pricing import Table
+from privopt.solvers.common.words.programme import solve_programme
+from privopt.solvers.common.words.restricted import solve_words
+from privopt.solvers.common.words.uniform import uniform_words
+
+STEP = np.array([[0.8, 0.2], [0.3, 0.7]])
+STICKY = np.array([[0.9, 0.1], [0.1, 0.9]])
+
+
+def listed(letters: int, length: int) -> np.ndarray:
+    return np.array(list(product(range(letters), repeat=length)))
+
+
+def words(step: Floats, start: Floats, length: int) -> tuple[Floats, Floats]:
+    """Law and mean Hamming distortion of all words."""
+    table = listed(len(start), length)
+    p = start[table[:, 0]]
+    for i in range(1, length):
+        p = p * step[table[:, i - 1], table[:, i]]
+    return p, (table[:, None] != table[None]).mean(axis=2)
+
+
+def plain_optimum(p: Floats, cost: Floats, epsilon: float) -> float:
+    """The definition, in the variables a(y | x), by HiGHS."""
+    (n, m), low = cost.shape, math.exp(-epsilon)
+    below = []
+    for x, y in product(range(n), range(m)):
+        mine, law = np.zeros((n, m)), np.zeros((n, m))
+        mine[x, y], law[:, y] = 1.0, p
+        below += [(low * law - mine).ravel(), (low * mine - law).ravel()]
+    found = linprog(
+        (p[:, None] * cost).ravel(),
+        A_ub=np.array(below),
+        b_ub=np.zeros(len(below)),
+        A_eq=np.kron(np.eye(n), np.ones(m)),
+        b_eq=np.ones(n),
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.fun is not None
+    return float(found.fun)
+
+
+def leakage(p: Floats, kernel: Floats) -> float:
+    """The largest |ln a(y | x) / Q(y)|, in 50 digits."""
+    mpmath.mp.dps = 50
+    worst = mpf(0)
+    for y in range(kernel.shape[1]):
+        column = [(mpf(float(b)), mpf(float(a))) for b, a in zip(p, kernel[:, y], strict=True) if b > 0]
+        law = sum(b * a for b, a in column) / sum(b for b, _ in column)
+        if law > 0:
+            worst = max(worst, *(abs(mpmath.log(a / law)) for _, a in column))
+    return float(worst)
+
+
+def check(p: Floats, cost: Floats, epsilon: float, found: WordAnswer | None, gap: float = 1e-8) -> float:
+    assert found is not None
+    assert found.kernel.shape == cost.shape
+    np.testing.assert_allclose(found.kernel.sum(axis=1), 1.0, rtol=1e-12)
+    assert leakage(p, found.kernel) <= epsilon * (1 + 1e-12)
+    assert float(p @ (found.kernel * cost).sum(axis=1)) == pytest.approx(found.value, rel=1e-12)
+    assert found.bound <= found.value
+    assert found.value - found.bound <= gap
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("length", "epsilon", "value"),
+    [(2, 1.0, 0.24819150640920878), (3, 2.0, 0.09449394617421311), (5, 2.5, 0.09058187033971153)],
+)
+def test_published_values_of_chains(length: int, epsilon: float, value: float) -> None:
+    p, cost = words(STEP, np.array([0.5, 0.5]), length)
+    for programme in (None, solve_programme):
+        found = solve_words(p, cost, epsilon, 60.0, *([programme] if programme else []))
+        assert check(p, cost, epsilon, found) == pytest.approx(value, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("letters", "length", "epsilon", "value"),
+    [(2, 5, 2.5, 0.1489979435741723), (3, 4, 2.0, 0.29867560845011354), (2, 100, 50.0, 0.05657930350638742)],
+)
+def test_published_values_of_uniform_letters(letters: int, length: int, epsilon: float, value: float) -> None:
+    found = po.measures.iid_batch_distortion(letters, length, epsilon)
+    assert found.value == pytest.approx(value, abs=1e-13)
+    assert found.bound <= value
+
+
+def test_published_value_of_biased_letters() -> None:
+    found = po.measures.iid_batch_distortion([0.7, 0.3], 8, 4.0)
+    assert found.value == pytest.approx(0.0639264157910421, abs=1e-9)
+    assert found.bound <= 0.0639264157910421 + 1e-15
+
+
+def test_uniform_letters_in_fifty_digits() -> None:
+    mpmath.mp.dps = 50
+    for letters, length, epsilon in [(2, 300, 40.0), (5, 60, 70.0), (3, 7, 0.01), (2, 9, 900.0)]:
+        theta, low = 1 / (mpmath.exp(epsilon) + 1), mpmath.exp(-epsilon)
+        left, total = theta, mpf(0)
+        for d in range(length + 1):
+            mass = min(mpmath.binomial(length, d) * mpf(letters - 1) ** d / mpf(letters) ** length, left)
+            total, left = total + mass * d / length, left - mass
+        value = low * mpf(letters - 1) / letters + (1 - low) * total / theta
+        found = po.measures.iid_batch_distortion(letters, length, epsilon).value
+        assert found == pytest.approx(float(value), rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0, 5.0])
+def test_words_agree_with_the_definition(epsilon: float) -> None:
+    rng = np.random.default_rng(int(10 * epsilon))
+    for n, m in [(6, 6), (7, 4), (4, 9)]:
+        p, cost = rng.dirichlet(np.ones(n)), rng.random((n, m))
+        value = check(p, cost, epsilon, solve_words(p, cost, epsilon, 60.0))
+        assert value == pytest.approx(plain_optimum(p, cost, epsilon), abs=1e-8)
+
+
+def test_inputs_without_mass_bind_nothing() -> None:
+    p, cost = np.array([0.5, 0.0, 0.3, 0.2]), 1.0 - np.eye(4)
+    seen = p > 0
+    for solve in (solve_words, solve_aggregated):
+        found = check(p, cost, 0.8, solve(p, cost, 0.8, 30.0), 1e-3)
+        assert found == pytest.approx(plain_optimum(p[seen], cost[seen], 0.8), abs=1e-3)
+
+
+def test_all_or_nothing() -> None:
+    p, cost = words(STEP, np.array([0.5, 0.5]), 3)
+    for solve in (solve_words, solve_aggregated):
+        nothing, everything = solve(p, cost, 0.0, 5.0), solve(p, cost, math.inf, 5.0)
+        assert nothing is not None
+        assert everything is not None
+        assert nothing.value == pytest.approx(float((p @ cost).min()))
+        assert everything.value == 0.0
+
+
+def test_few_releases_are_as_good_as_all() -> None:
+    rng = np.random.default_rng(3)
+    p, places = rng.dirichlet(np.ones(100)), rng.random((100, 2))
+    cost = np.linalg.norm(places[:, None] - places[None], axis=2)
+    few = check(p, cost, 2.0, solve_words(p, cost, 2.0, 60.0))
+    assert few == pytest.approx(
+        check(p, cost, 2.0, solve_words(p, cost, 2.0, 60.0, solve_programme)), abs=1e-8
+    )
+
+
+def test_more_releases_never_cost_more() -> None:
+    rng = np.random.default_rng(4)
+    p, cost = rng.dirichlet(np.ones(12)), rng.random((12, 10))
+    values = [check(p, cost[:, :m], 1.0, solve_words(p, cost[:, :m], 1.0, 30.0)) for m in (2, 4, 7, 10)]
+    assert all(a >= b - 1e-9 for a, b in pairwise(values))
+
+
+def test_a_larger_budget_never_costs_more() -> None:
+    p, cost = words(STICKY, np.array([0.1, 0.9]), 4)
+    values = [check(p, cost, e, solve_words(p, cost, e, 30.0)) for e in (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 25.0)]
+    assert all(a >= b - 1e-9 for a, b in pairwise(values))
+
+
+def test_prices_prove_what_the_certificate_of_one_step_proves() -> None:
+    rng = np.random.default_rng(5)
+    for n, m, epsilon in [(5, 5, 0.3), (200, 30, 2.0), (300, 20, 5.0)]:
+        p, cost, lam = rng.dirichlet(np.ones(n)), rng.random((n, m)), rng.normal(size=n) * 0.1
+        levels = Levels.of(epsilon)
+        bound = Table.of(p, cost, levels).bound(levels.room * lam)
+        assert bound == pytest.approx(-priced_bound(p, cost, epsilon, lam), abs=1e-12)
+
+
+def test_types_count_all_pairs() -> None:
+    for letters, columns, length in [(2, 2, 5), (3, 2, 3), (2, 3, 4)]:
+        types = joint_types(letters, columns, length)
+        law = np.random.default_rng(0).dirichlet(np.ones(letters))
+        assert types.law(law).sum() == pytest.approx(1.0)
+        sums = np.bincount(types.source, weights=types.share)
+        np.testing.assert_allclose(sums, len(types.outputs), rtol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_orbits_agree_with_words(epsilon: float) -> None:
+    for law, length in [([0.7, 0.3], 5), ([0.5, 0.3, 0.2], 3), ([0.5, 0.5], 4)]:
+        start = np.array(law)
+        p, cost = words(np.tile(start, (len(start), 1)), start, length)
+        orbit = orbit_words(p, listed(len(start), length), 1.0 - np.eye(len(start)), epsilon)
+        value = check(p, cost, epsilon, orbit)
+        assert value == pytest.approx(check(p, cost, epsilon, solve_words(p, cost, epsilon, 60.0)), abs=1e-8)
+        assert po.measures.iid_batch_distortion(law, length, epsilon).value == pytest.approx(value, abs=1e-8)
+
+
+def test_orbits_with_other_columns() -> None:
+    letter_cost = np.array([[0.0, 1.0, 0.3], [1.0, 0.0, 0.4]])
+    law = np.array([0.6, 0.4])
+    table, releases = listed(2, 3), listed(3, 3)
+    p = law[table].prod(axis=1)
+    cost = letter_cost[table[:, None, :], releases[None, :, :]].mean(axis=2)
+    found = check(p, cost, 1.5, orbit_words(p, table, letter_cost, 1.5))
+    assert found == pytest.approx(check(p, cost, 1.5, solve_words(p, cost, 1.5, 60.0)), abs=1e-8)
+    measured = po.measures.iid_batch_distortion([0.6, 0.4], 3, 1.5, letter_cost.tolist())
+    assert measured.value == pytest.approx(found, abs=1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 2.0, 6.0, 30.0])
+def test_uniform_kernels_reach_their_value(epsilon: float) -> None:
+    for letters, length in [(2, 5), (3, 3)]:
+        start = np.full(letters, 1 / letters)
+        p, cost = words(np.tile(start, (letters, 1)), start, length)
+        value = check(p, cost, epsilon, uniform_words(p, cost, letters, length, epsilon))
+        assert value == pytest.approx(
+            po.measures.iid_batch_distortion(letters, length, epsilon).value, rel=1e-9, abs=1e-15
+        )
+
+
+def test_followers_share_a_row() -> None:
+    p, cost = words(STICKY, np.array([0.1, 0.9]), 6)
+    groups = gather(p, cost, 20)
+    assert groups.p.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(groups.p @ groups.cost, p @ cost)
+    found = solve_quickly(p, cost, 2.0)
+    assert found is not None
+    exact = solve_words(p, cost, 2.0, 30.0)
+    assert exact is not None
+    assert found.bound <= exact.value <= found.value + 1e-12
+
+
+def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
+    from privopt.solvers.common.words import aggregate
+
+    monkeypatch.setattr(aggregate, "KEPT", (16, 32))
+    p, cost = words(STICKY, np.array([0.1, 0.9]), 7)
+    exact = solve_words(p, cost, 2.5, 60.0)
+    assert exact is not None
+    found = solve_aggregated(p, cost, 2.5, 3.0)
+    assert found is not None
+    check(p, cost, 2.5, found, 0.02)
+    assert found.bound <= exact.value <= found.value + 1e-12
+
+
+def test_repair_weight() -> None:
+    kernel = np.array([[0.9, 0.1], [0.2, 0.8]])
+    p = np.array([0.5, 0.5])
+    mixed = repair(p, kernel, 0.4)
+    kept = (mixed[0, 0] - 0.55) / (0.9 - 0.55)
+    assert 1 - kept == pytest.approx(0.5761257734743934, abs=1e-12)
+    assert leakage(p, mixed) <= 0.4 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 3, 1.0), "letters must be"),
+        (([0.5, 0.6], 3, 1.0), "sum to 1"),
+        ((2, 0, 1.0), "length must be"),
+        ((2, 3, -1.0), "epsilon must be"),
+        ((2, 3, math.nan), "epsilon must be"),
+        (([0.4, 0.3, 0.2, 0.1], 30, 1.0), "joint types"),
+        (([0.5, 0.5], 3, 1.0, [[0.0, math.inf], [1.0, 0.0]]), "distortion must have"),
+    ],
+)
+def test_bad_input(arguments: tuple, message: str) -> None:
+    with pytest.raises(po.errors.InvalidProblem, match=message):
+        po.measures.iid_batch_distortion(*arguments)
+
+
+CHAINS = {
+    "coin": po.MarkovChain([[0.5, 0.5], [0.5, 0.5]]),
+    "biased": po.MarkovChain([[0.7, 0.3], [0.7, 0.3]]),
+    "weather": po.MarkovChain(STEP.tolist(), [0.5, 0.5]),
+}
+
+
+@pytest.mark.parametrize(
+    ("chain", "solver"),
+    [
+        ("coin", "iid-closed-form"),
+        ("coin", "aggregation"),
+        ("biased", "orbit-lp"),
+        ("weather", "exact-lp"),
+        ("weather", "restricted-outputs"),
+        ("weather", "aggregation"),
+    ],
+)
+def test_policies_reach_the_optimum_of_one_batch(chain: str, solver: str) -> None:
+    problem = po.SequenceInformationPrivacy(CHAINS[chain], 0.5, batch=3, horizon=3)
+    found = po.solve(problem, solver, time_limit=20.0)
+    p, cost = words(CHAINS[chain].transition, CHAINS[chain].initial, 3)
+    assert found.status.ok
+    assert found.objective is not None
+    assert found.bound is not None
+    assert found.leakage is not None
+    assert found.objective == pytest.approx(-plain_optimum(p, cost, 1.5), abs=1e-6)
+    assert found.leakage <= 0.5 * (1 + 1e-12)
+    assert found.bound == pytest.approx(found.objective, abs=1e-6)
+    assert found.bound >= found.objective
+
+
+@pytest.mark.parametrize(
+    ("chain", "solver", "batch", "sentence"),
+    [
+        ("weather", "iid-closed-form", 2, "independent"),
+        ("weather", "orbit-lp", 2, "independent"),
+        ("biased", "iid-closed-form", 2, "alike likely"),
+        ("coin", "exact-lp", 1, "several letters"),
+        ("coin", "exact-lp", 9, "more than 160"),
+        ("coin", "orbit-lp", 40, "paths of states"),
+    ],
+)
+def test_refusals(chain: str, solver: str, batch: int, sentence: str) -> None:
+    problem = po.SequenceInformationPrivacy(CHAINS[chain], 0.5, batch=batch, horizon=2 * batch)
+    refusal = next(c.refusal for c in po.candidates(problem) if c.name == solver)
+    assert refusal is not None
+    assert sentence in refusal
+
+
+def test_batches_follow_one_another() -> None:
+    problem = po.SequenceInformationPrivacy(CHAINS["weather"], 0.5, batch=2, horizon=5)
+    one = po.solve(problem, "restricted-outputs", time_limit=20.0)
+    other = po.solve(problem, "structure-lp", time_limit=20.0)
+    assert one.objective is not None
+    assert one.bound is not None
+    assert one.leakage is not None
+    assert one.leakage <= 0.5 * (1 + 1e-12)
+    assert one.bound >= one.objective
+    assert one.objective == pytest.approx(other.objective, abs=1e-6)
