@@ -99,3 +99,30 @@ def gaze(cells: int) -> Gaze:
     about = f"gaze of 8 people, 48 recordings at 30 Hz, {cells} x {cells} cells"
     subjects, activities = zip(*places, strict=True)
     return Gaze(Streams(sequences, cells * cells, about), subjects, activities)
+
+
+def activity() -> Integers:
+    """Whether a person moved in each of 17,568 successive intervals of five minutes: 1 or 0, -1 where it is not known.
+
+    Raises
+    ------
+    FileRefused
+        If the file is missing or is not the one meant.
+    """
+    with load_external("activity").open(encoding="utf-8", newline="") as stream:
+        steps = [row["steps"] for row in csv.DictReader(stream)]
+    return np.array([-1 if step == "NA" else int(int(step) > 0) for step in steps], dtype=np.int64)
+
+
+def electricity() -> NDArray[np.float64]:
+    """Energy of a house on each of 731 successive days in kWh, all meters summed, which counts most of it about three times.
+
+    Of all sums of the meters it is the one whose transitions across 80 and 90 kWh are nearest to published ones.
+
+    Raises
+    ------
+    FileRefused
+        If the file is missing or is not the one meant.
+    """
+    with load_external("ampds-daily").open(encoding="utf-8", newline="") as stream:
+        return np.array([float(row["all_columns_kwh"]) for row in csv.DictReader(stream)])

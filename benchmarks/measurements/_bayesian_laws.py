@@ -1,0 +1,115 @@
+"""Laws of Bayesian leakage on random instances; what is reported is how often each was violated.
+
+Source of the setting: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from privopt.benchmarks._measurements import Timing
+from privopt.benchmarks.measurements import _bayesian_oracle as oracle
+from privopt.measures._bayesian_exact import exact_small
+from privopt.measures._bayesian_gaussian import gaussian_factor
+from privopt.measures._bayesian_markov import markov_published, markov_recursion
+from privopt.measures._bayesian_tables import laplace_leakage, response_leakage
+from privopt.measures.bayesian_calibration import calibrate
+from privopt.models import GaussianModel, MarkovChain
+
+LP = 1e-6
+"""What the tolerance of linear programmes may explain, in nats."""
+NOISE = 1e-9
+Law = Callable[[np.random.Generator], bool]
+"""Draws an instance and says whether the law holds on it."""
+
+
+def run(count: int) -> Iterator[Timing]:
+    """Every law on ``count`` instances of its own."""
+    for place, (name, law) in enumerate(LAWS.items()):
+        rng, begun = np.random.default_rng(place), time.perf_counter()
+        violations = sum(not law(rng) for _ in range(count))
+        seconds = time.perf_counter() - begun
+        yield Timing(
+            name, count, seconds, quality=float(violations), note="violations", holds=violations == 0
+        )
+
+
+def chain(rng: np.random.Generator, states: int, positive: bool = False) -> MarkovChain:
+    """A stationary chain, in every third case with a zero if it need not be positive."""
+    rows = rng.dirichlet(np.full(states, 0.8), size=states) + 1e-3
+    if not positive and rng.random() < 1 / 3:
+        rows[-1, -1] = 0.0
+    return MarkovChain.normalised(rows.tolist())
+
+
+def covariance(rng: np.random.Generator, m: int) -> oracle.Floats:
+    """A random covariance matrix, strong or weak."""
+    factors = rng.normal(size=(m, m + 1))
+    full: oracle.Floats = factors @ factors.T
+    return full + float(rng.choice([0.0, 1.0, 10.0])) * np.diag(np.diag(full))
+
+
+def _tau(rng: np.random.Generator) -> float:
+    return float(np.exp(rng.uniform(np.log(0.05), np.log(3.0))))
+
+
+def _binary_exact(rng: np.random.Generator) -> bool:
+    one, n, tau = chain(rng, 2), int(rng.integers(1, 5)), _tau(rng)
+    worst = oracle.worst_mechanism(oracle.joint(one, n), tau)
+    return abs(markov_recursion(one, tau, n).value - worst) <= LP
+
+
+def _several_sound(rng: np.random.Generator) -> bool:
+    one, n, tau = chain(rng, 3), int(rng.integers(2, 4)), _tau(rng)
+    worst = oracle.worst_mechanism(oracle.joint(one, n), tau)
+    fine, coarse = (markov_recursion(one, tau, n, step=step).value for step in ("lp", "coarse"))
+    return worst <= fine + LP and fine <= coarse + NOISE
+
+
+def _published_sound(rng: np.random.Generator) -> bool:
+    one, n, tau = chain(rng, 2, positive=True), int(rng.integers(1, 5)), _tau(rng)
+    return oracle.worst_mechanism(oracle.joint(one, n), tau) <= markov_published(one, tau).value + LP
+
+
+def _tables(rng: np.random.Generator) -> bool:
+    n, tau = int(rng.integers(1, 5)), _tau(rng)
+    law = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
+    worst = oracle.worst_mechanism(law, tau)
+    return abs(exact_small(law, tau).value - worst) <= LP and worst <= n * tau + LP
+
+
+def _mechanisms(rng: np.random.Generator) -> bool:
+    n, tau = int(rng.integers(1, 5)), _tau(rng)
+    law = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
+    answers = abs(response_leakage(law, tau) - oracle.leakage(law, oracle.response(law, tau)))
+    counts = abs(laplace_leakage(law, [0, 1], tau) - oracle.leakage(law, oracle.counted(law, tau)))
+    return max(answers, counts) <= NOISE
+
+
+def _gaussian(rng: np.random.Generator) -> bool:
+    matrix = covariance(rng, int(rng.integers(2, 6)))
+    worst = max(1 + float(np.abs(b).sum()) for b in oracle.coefficients(matrix))
+    found = gaussian_factor(GaussianModel(matrix))
+    near = abs(found.value - min(worst, len(matrix))) <= 1e-6 * worst
+    return near if found.exact else worst <= found.value * (1 + 1e-9) or found.value >= len(matrix)
+
+
+def _calibrated(rng: np.random.Generator) -> bool:
+    one, epsilon = chain(rng, 2), _tau(rng) * 2
+    tau = calibrate(lambda level: markov_recursion(one, level).value, epsilon)
+    above = markov_recursion(one, tau * (1 + 1e-6)).value
+    return markov_recursion(one, tau).value <= epsilon < above or tau == epsilon
+
+
+LAWS: dict[str, Law] = {
+    "recursion, two states: the worst over all mechanisms and adversaries": _binary_exact,
+    "recursion, three states: no mechanism leaks more": _several_sound,
+    "published bound for chains: no mechanism leaks more": _published_sound,
+    "any joint law: the worst over all mechanisms, at most n tau": _tables,
+    "randomised response and noisy counts: all outputs and adversaries": _mechanisms,
+    "Gaussian factor: all adversaries, from the precision matrix": _gaussian,
+    "calibration: meets epsilon, and a little more noise is not needed": _calibrated,
+}
