@@ -15,8 +15,7 @@ from privopt.mechanisms.redaction import RedactionMechanism
 from privopt.mechanisms.sequence_policy import SequencePolicy
 
 _TYPES: dict[str, type[Mechanism]] = {
-    kind.kind: kind
-    for kind in (Channel, Colouring, Merging, NoisyQuery, RedactionMechanism, SequencePolicy)
+    kind.kind: kind for kind in (Channel, Colouring, Merging, NoisyQuery, RedactionMechanism, SequencePolicy)
 }
 
 
