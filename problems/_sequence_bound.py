@@ -34,8 +34,10 @@ from privopt.problems._sequence_releases import Release, releases
 if TYPE_CHECKING:
     from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
 
-MAX_WORDS = 1024
+MAX_WORDS = 4096
 """Words of a release whose bound is checked."""
+CELLS = 2**18
+"""Distortions that are priced at a time: the bound of all releases is the weakest of the bounds of each part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,9 @@ class Step:
         p, cost = self.law[seen], self.release.setting.cost[seen]
         slack = _slack(self.release) * float(np.abs(cost).max())
         free = -float(p @ cost.min(axis=1))
-        return min(free, priced_bound(p, cost, self.level, lam[seen])) + slack
+        width = max(1, CELLS // len(p))
+        parts = [cost[:, begin : begin + width] for begin in range(0, cost.shape[1], width)]
+        return min(free, max(priced_bound(p, part, self.level, lam[seen]) for part in parts)) + slack
 
 
 def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:

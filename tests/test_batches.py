@@ -17,11 +17,13 @@ from privopt.mechanisms._hamming_cases import Floats, Levels
 from privopt.problems._belief_bound import priced_bound
 from privopt.solvers.common.words.aggregate import gather, solve_aggregated, solve_quickly
 from privopt.solvers.common.words.answer import WordAnswer, repair
+from privopt.solvers.common.words.interior import Matter, interior
 from privopt.solvers.common.words.orbits import orbit_words
 from privopt.solvers.common.words.pricing import Table
 from privopt.solvers.common.words.programme import solve_programme
 from privopt.solvers.common.words.restricted import solve_words
 from privopt.solvers.common.words.uniform import uniform_words
+from privopt.solvers.common.words.widening import Widened, fill, serve, widen
 
 STEP = np.array([[0.8, 0.2], [0.3, 0.7]])
 STICKY = np.array([[0.9, 0.1], [0.1, 0.9]])
@@ -240,7 +242,7 @@ def test_followers_share_a_row() -> None:
 def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
     from privopt.solvers.common.words import aggregate
 
-    monkeypatch.setattr(aggregate, "KEPT", (16, 32))
+    monkeypatch.setattr(aggregate, "KEPT", 16)
     p, cost = words(STICKY, np.array([0.1, 0.9]), 7)
     exact = solve_words(p, cost, 2.5, 60.0)
     assert exact is not None
@@ -248,6 +250,55 @@ def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> No
     assert found is not None
     check(p, cost, 2.5, found, 0.02)
     assert found.bound <= exact.value <= found.value + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 2.0, 4.0])
+def test_interior_points_agree_with_the_definition(epsilon: float) -> None:
+    rng = np.random.default_rng(int(10 * epsilon))
+    p, cost = rng.dirichlet(np.ones(7)), rng.random((7, 6))
+    levels, best = Levels.of(epsilon), plain_optimum(p, cost, epsilon)
+    found = interior(Matter.of(p, cost, p @ cost, levels), 1e-8, math.inf)
+    assert found is not None
+    assert float(p @ found[0].nu) == pytest.approx(best, abs=1e-6)
+    served = serve(Table.of(p, cost, levels), np.arange(6), 0.0, 1e-8, math.inf)
+    assert served is not None
+    assert served.value == pytest.approx(best, abs=1e-6)
+
+
+def test_rows_of_rare_words_are_the_cheapest_there_are() -> None:
+    rng = np.random.default_rng(8)
+    cost, tops = rng.normal(size=(6, 9)), rng.random(9) + 0.05
+    rows, prices = fill(cost, tops)
+    assert (rows <= tops + 1e-15).all()
+    for x in range(6):
+        found = linprog(cost[x], A_eq=np.ones((1, 9)), b_eq=[1.0], bounds=[(0.0, top) for top in tops])
+        assert cost[x] @ rows[x] == pytest.approx(found.fun, abs=1e-9)
+        assert prices[x] == pytest.approx(found.eqlin.marginals[0], abs=1e-9)
+
+
+def test_widening_from_few_releases_reaches_the_optimum() -> None:
+    p, cost = words(STICKY, np.array([0.1, 0.9]), 6)
+    table, exact = Table.of(p, cost, Levels.of(2.0)), solve_words(p, cost, 2.0, 30.0)
+    assert exact is not None
+    nothing = Widened(None, np.zeros(64), -math.inf, 0)
+    found = widen(table, np.array([0, 21, 63]), nothing, 1.0, 1e-4, math.inf)
+    assert found.served is not None
+    assert found.bound <= exact.value + 1e-9
+    assert found.served.value >= exact.value - 1e-9
+    assert found.served.value - found.bound <= 5e-4 * exact.value
+
+
+def test_the_problem_proves_the_bound_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from privopt.problems import _sequence_bound
+
+    problem = po.SequenceInformationPrivacy(CHAINS["weather"], 0.5, batch=4, horizon=4)
+    p, cost = words(STEP, np.array([0.5, 0.5]), 4)
+    lam = np.random.default_rng(9).normal(size=16) * 0.1
+    whole = priced_bound(p, cost, 2.0, lam)
+    for cells in (1, 50, 2**18):
+        monkeypatch.setattr(_sequence_bound, "CELLS", cells)
+        proved = _sequence_bound.sequence_bound(problem, [lam])
+        assert proved == pytest.approx(whole, abs=1e-12)
 
 
 def test_repair_weight() -> None:

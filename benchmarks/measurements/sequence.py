@@ -36,7 +36,7 @@ def batches(quick: bool) -> Sequence[Timing]:
     """A sticky binary chain at 2.5 nats a batch."""
     if quick:
         return list(_sequence_batches.run((3, 4), 16, 5.0))
-    return list(_sequence_batches.run((8, 9, 10, 12), 256, 90.0))
+    return list(_sequence_batches.run((7, 8, 9, 10, 12), 128, 90.0))
 
 
 @register_measurement("sequence-laws", "Sequence release: laws on random instances, violations counted")

@@ -1,7 +1,8 @@
-"""Thousands of words: solve for the heaviest, let the others follow their nearest, and raise the prices for a bound.
+"""Thousands of words: solve for the heaviest, let the others follow their nearest, then all words on few releases.
 
 Words that follow share the row of the one they follow, so the bounds hold for all as soon as they hold for the groups of
-words, each with its mass and its mean costs: the kernel is private exactly, and only its distortion is not the least.
+words, each with its mass and its mean costs: the kernel is private exactly, and only its distortion is not the least. The
+releases that it uses begin a programme in which each word has a row of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +16,24 @@ from privopt.mechanisms._hamming_cases import Floats, Integers, Levels
 from privopt.solvers.common.words.answer import WordAnswer, finish, release_everything
 from privopt.solvers.common.words.ascent import ascend
 from privopt.solvers.common.words.pricing import Table
-from privopt.solvers.common.words.restricted import FAINT, MOST, solve_restricted, without_rounding
+from privopt.solvers.common.words.restricted import (
+    FAINT,
+    MOST,
+    order_of_releases,
+    solve_restricted,
+    without_rounding,
+)
+from privopt.solvers.common.words.widening import Widened, widen
 
-KEPT = (128, 256, 512)
-"""Words kept in each programme."""
+KEPT = 128
+"""Words kept in the first programme."""
 QUICK = 192
 SHARE = 0.4
-"""Of what is left of the time, for a programme."""
+"""Of the time, for the first programme."""
+LAST = 0.1
+"""Of the time, to make the kernel and to prove its bound."""
+MOST_FIRST = 192
+"""Releases of the heaviest words that the next programme begins with, besides those in use."""
 
 ENOUGH = 1e-3
 """The relative gap at which the search ends."""
@@ -134,31 +146,29 @@ def _whole(
 
 def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floats, Floats, int, str] | None:
     """Rows of K (n, m), prices (n,), steps and why it ended."""
-    table = Table.of(p, cost, levels)
-    best: tuple[float, Floats] | None = None
-    bound, nu, steps = -np.inf, np.zeros(len(p)), 0
-    for count in KEPT:
-        groups = gather(p, cost, count)
-        limit = SHARE * (until - time.perf_counter())
-        solved = solve_restricted(groups.p, groups.cost, levels, limit)
-        if solved is None:
-            break
-        steps += solved.iterations
-        kernel = without_rounding(solved, levels)[0]
-        value = _worth(groups, kernel, levels)
-        if best is None or value < best[0]:
-            best = value, kernel[groups.leader]
-        prices = levels.room * solved.prices[groups.leader]
-        proved = float(p @ prices + table.costs(prices).min())
-        if proved > bound:
-            bound, nu = proved, prices
-        if best[0] - bound <= ENOUGH * best[0] or count >= len(p):
-            break
-    if best is None:
+    begun = time.perf_counter()
+    table, groups = Table.of(p, cost, levels), gather(p, cost, KEPT)
+    solved = solve_restricted(groups.p, groups.cost, levels, SHARE * (until - begun))
+    if solved is None:
         return None
-    risen = ascend(table, nu, best[0], ENOUGH * best[0], until - time.perf_counter())
-    stop = "gap" if best[0] - risen.bound <= ENOUGH * best[0] else "time, or prices that rise no more"
-    return best[1], risen.nu / levels.room, steps + risen.iterations, stop
+    kernel = without_rounding(solved, levels)[0]
+    value, nu = _worth(groups, kernel, levels), levels.room * solved.prices[groups.leader]
+    known = Widened(None, nu, float(p @ nu + table.costs(nu).min()), solved.iterations)
+    until -= LAST * (until - begun)
+    found = widen(table, _begin(p, cost, levels, kernel), known, value, ENOUGH, until)
+    rows = kernel[groups.leader]
+    if found.served is not None:
+        value, rows = found.served.value, np.zeros(cost.shape)
+        rows[:, found.served.releases] = found.served.kernel
+    risen = ascend(table, found.nu, value, ENOUGH * value, until - time.perf_counter())
+    stop = "gap" if value - risen.bound <= ENOUGH * value else "time, or prices that rise no more"
+    return rows, risen.nu / levels.room, found.iterations + risen.iterations, stop
+
+
+def _begin(p: Floats, cost: Floats, levels: Levels, kernel: Floats) -> Integers:
+    """The releases that a kernel uses, and those of the heaviest words."""
+    count = int(min(max(32.0, 1.1 / levels.theta), MOST_FIRST))
+    return np.union1d(np.flatnonzero(kernel.max(axis=0) > 0), order_of_releases(p, cost)[:count])
 
 
 def _worth(groups: Groups, kernel: Floats, levels: Levels) -> float:
