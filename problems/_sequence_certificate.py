@@ -5,6 +5,9 @@ Hilbert distance of that belief from the true one (:mod:`privopt.mechanisms._pol
 :mod:`privopt.mechanisms._policy_kernel`). So every ratio at the true belief is within e^(w epsilon), whatever was
 released before. That argument covers all outputs; where these are few it is not needed, and every one of them is
 checked with the exact law instead. A policy that is not enforced has only the second way.
+
+A policy goes on after the horizon, and data may end within a word. So an enforced one, which may release for real, must also
+be built for no more than the budget: the outputs within the horizon say nothing of the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Certificate:
     """Prove or refute that no release within the horizon leaks more than its budget."""
     found = walk(problem, policy)
-    fault = "" if found.complete else _fault(problem, policy)
+    fault = _beyond(problem, policy) if found.complete else _fault(problem, policy)
     ok = not found.broken and not fault
     return Certificate(
         ok=ok,
@@ -46,12 +49,19 @@ def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Cert
     )
 
 
+def _beyond(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
+    """Why a policy that may release for real would break the budget outside the horizon; empty if it would not."""
+    if policy.enforced and policy.epsilon > problem.epsilon:
+        return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
+    return ""
+
+
 def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
     """Why the way in which a policy builds its kernels proves nothing here; empty if it does."""
     if not policy.enforced:
         return "the policy is not enforced, and has too many outputs to check each"
-    if policy.epsilon > problem.epsilon:
-        return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
+    if beyond := _beyond(problem, policy):
+        return beyond
     if problem.epsilon == math.inf:
         return ""
     for release in releases(problem):
@@ -67,10 +77,10 @@ def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
 def _reason(found: Walked, fault: str) -> str:
     if found.broken:
         return f"{found.broken} ratios in {found.count} kernels break the bound"
-    if found.complete:
-        return f"every ratio of the {found.count} kernels in reach keeps the bound"
     if fault:
         return fault
+    if found.complete:
+        return f"every ratio of the {found.count} kernels in reach keeps the bound"
     return (
         "every kernel is checked when it is built, at a belief whose distance from the true one is covered; "
         f"{found.count} of them were checked again exactly"

@@ -89,8 +89,9 @@ def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
     for at, release in enumerate(releases(problem)):
         cells = len(release.setting.inputs) * len(release.setting.outputs)
         single = len(release.paths.states) + problem.chain.k**2
-        all_outputs = cells + len(release.setting.outputs) * single
-        most = max(1, min(MAX_NODES, affordable(policy, cells), MAX_WORK // all_outputs))
+        going = release.begin + release.length < problem.horizon
+        all_outputs = cells + going * len(release.setting.outputs) * single
+        most = min(MAX_NODES, affordable(policy, cells), max(MAX_WORK // all_outputs, not going))
         if found.complete and found.count + len(nodes) > most:
             found.complete = False
         if not found.complete:

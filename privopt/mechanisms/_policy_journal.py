@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +26,8 @@ class PolicyJournal:
     A run that stopped goes on after the last recorded step and never draws one again: a second draw for the same
     letter would tell more about it than the budget allows. The release of the last recorded step is kept as ``last``, for a
     reader who did not get it. The file is replaced whole (temporary file, flush to disk, rename). It holds what
-    everybody may know, beliefs given releases, and no raw letter.
+    everybody may know, beliefs given releases, and no raw letter. Of two runs at once only one records a step; an empty
+    file ``.<name>.lock`` beside the journal keeps them apart while it is written.
 
     Parameters
     ----------
@@ -88,15 +90,20 @@ class PolicyJournal:
             If it cannot be written, or somebody else has recorded this step meanwhile; nothing is released then.
         """
         if self.path is not None:
-            if self.path.exists():
-                found, _ = _read(self.path, self.policy, len(state.belief))
-                if found.step != self.current.step:
-                    raise FileRefused(
-                        f"{self.path}: step {found.step} is recorded, this run stands at {self.current.step}: "
-                        "another run uses the same journal; stop one of them"
-                    )
-            _write(self.path, document(self.policy, state, release))
+            with alone(self.path):
+                self._check_step(self.path)
+                _write(self.path, document(self.policy, state, release))
         self.current, self.last = state, release
+
+    def _check_step(self, path: Path) -> None:
+        if not path.exists():
+            return
+        found, _ = _read(path, self.policy, len(self.current.belief))
+        if found.step != self.current.step:
+            raise FileRefused(
+                f"{path}: step {found.step} is recorded, this run stands at {self.current.step}: "
+                "another run uses the same journal; stop one of them"
+            )
 
 
 def document(policy: str, state: PolicyState, last: Label | None) -> dict[str, Any]:
@@ -156,6 +163,60 @@ def _read(path: Path, policy: str, k: int) -> tuple[PolicyState, Label | None]:
     if not isinstance(fields, dict):
         raise FileRefused(f"{path}: is not a policy journal")
     return read_document(fields, str(path), policy, k)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Keep other runs from a file while the block runs; the system lets go when a run is killed.
+
+    The lock is on a file of its own, because the file itself is replaced.
+
+    Raises
+    ------
+    FileRefused
+        If the lock cannot be had.
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with alone(folder / "journal.json"):
+    ...     [place.name for place in folder.iterdir()]
+    ['.journal.json.lock']
+    """
+    place = path.with_name(f".{path.name}.lock")
+    handle = _locked(place)
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)  # still locked: who waits for it finds it gone and makes another
+        os.close(handle)
+
+
+def _locked(place: Path) -> int:
+    """An open file of this name that is locked, and was not removed by its last owner meanwhile."""
+    import fcntl  # not on every system, where journals in memory still work
+
+    while True:
+        try:
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as cause:
+            raise FileRefused(f"{place}: cannot be written: {cause.strerror or cause}") from cause
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if _is_open(place, handle):
+                return handle
+        except OSError as cause:
+            os.close(handle)
+            raise FileRefused(f"{place}: cannot be locked: {cause.strerror or cause}") from cause
+        os.close(handle)
+
+
+def _is_open(place: Path, handle: int) -> bool:
+    """Whether the name still belongs to the open file."""
+    try:
+        return os.path.samestat(place.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 def _write(path: Path, fields: Mapping[str, Any]) -> None:

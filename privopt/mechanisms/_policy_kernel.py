@@ -29,6 +29,8 @@ _ROUNDING = 2.0**-24
 """Share of the budget, in nats, left to the rounding to integers."""
 _FAINT = 2.0**-26
 """Outputs of less probability are not used: integers could not keep their ratios."""
+_LARGEST = 600.0
+"""Larger finite budgets are checked at this one: e^-level must not be 0 in floats, nor 2**52 e^level infinite."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Margin:
         """
         if epsilon == math.inf:
             return cls(math.inf, math.inf, 0.0)
-        check = epsilon * (1 - 2.0**-50) - distance - 4 * (inputs + outputs + 16) * _UNIT
+        check = min(epsilon * (1 - 2.0**-50) - distance - 4 * (inputs + outputs + 16) * _UNIT, _LARGEST)
         rounding = min(_ROUNDING + outputs**2 * 2 * _UNIT, check / 2)
         faint = max(_FAINT, 2 * _UNIT / rounding) if rounding > 0 else 1.0
         return cls(check, check - rounding, faint)
