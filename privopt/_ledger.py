@@ -112,6 +112,15 @@ class BudgetLedger:
         most = calibrate(lambda tau: self._bound(tau).value, self.epsilon)
         return max(0.0, most - self.tau)
 
+    @property
+    def _records(self) -> int | None:
+        """The number of records for which the bound is read, where it depends on one."""
+        return (
+            self.model.max_length
+            if self.length is None and isinstance(self.model, MarkovChain)
+            else self.length
+        )
+
     def _bound(self, tau: float) -> Bound:
         model = self.model
         if isinstance(model, GaussianModel) and any(entry.function for entry in self.entries):
@@ -130,7 +139,7 @@ class BudgetLedger:
         Raises
         ------
         InvalidMechanism
-            If it would exceed the total, clips elsewhere, or is for other data.
+            If it would exceed the total, clips elsewhere, or is for other data or another number of records.
         """
         if not isinstance(mechanism, NoisyQuery):
             raise InvalidMechanism(f"a ledger charges a NoisyQuery, got {type(mechanism).__name__}")
@@ -140,7 +149,14 @@ class BudgetLedger:
             raise InvalidMechanism(
                 f"the mechanism clips to {mechanism.clip}, the ledger is for {self.clip}: make them equal"
             )
-        function = isinstance(mechanism.query, Query)
+        if self._records is not None and mechanism.length != self._records:
+            raise InvalidMechanism(
+                f"the mechanism is for length={mechanism.length}, the ledger for {self._records} records: make them equal"
+            )
+        # Gaussian bounds are for sums and means of clipped records; of anything else only the level is known
+        function = isinstance(mechanism.query, Query) or (
+            isinstance(self.model, GaussianModel) and mechanism.query not in ("sum", "mean")
+        )
         after = replace(self, entries=(*self.entries, Spent(mechanism.tau, mechanism.name, function)))
         if after.leakage > self.epsilon * (1 + 1e-12):
             raise InvalidMechanism(
@@ -159,11 +175,24 @@ class BudgetLedger:
     ) -> tuple[Any, Self]:
         """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
 
+        A file that is already there must be an earlier state of this ledger. Only one process at a time may use it.
+
         Returns
         -------
         (answer, ledger)
+
+        Raises
+        ------
+        InvalidMechanism
+            If the charge is refused, or the file tells of releases that this ledger does not know.
         """
         after = self.charge(mechanism, data)
+        if os.path.lexists(path):
+            before = type(self).load(path)
+            if replace(self, entries=self.entries[: len(before.entries)]) != before:
+                raise InvalidMechanism(
+                    f"{os.fspath(path)} is not an earlier state of this ledger: load it, or it would lose releases"
+                )
         after.save(path)
         return mechanism.release(records, rng), after
 

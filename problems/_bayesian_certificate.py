@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from privopt.problems.bayesian_privacy import BayesianPrivacy
 
 CLAIM = "leakage <= budget"
+CHEAP = 10
+"""Records of a block up to which the least factor is proved even where their number is enough."""
+
 ROUNDING = 1e-9
 """Relative width of the enclosure of an expected error that is not a scale."""
 
@@ -68,7 +71,9 @@ def _law(problem: BayesianPrivacy) -> str:
         if inside
         else "any values are compared"
     )
-    return f"the records follow {problem.model!r} exactly as written, groups are independent; {scope}"
+    order = problem.model.order if isinstance(problem.model, MarkovChain) else 1
+    words = "" if order == 1 else f"; a record is a word of {order} letters"
+    return f"the records follow {problem.model!r} exactly as written, groups are independent{words}; {scope}"
 
 
 def proved_leakage(problem: BayesianPrivacy, tau: float) -> tuple[float, str]:
@@ -93,11 +98,14 @@ def proved_leakage(problem: BayesianPrivacy, tau: float) -> tuple[float, str]:
 
 
 def _gaussian(problem: BayesianPrivacy, model: GaussianModel, tau: float) -> tuple[float, str]:
-    """The proved factor of the worst block; for all reals the size of the largest one."""
+    """The proved factor of the worst block; the size of the largest one for all reals, or where it suffices."""
     from privopt.measures._bayesian_gaussian_proof import prove_factor
 
     if problem.scope == "all_reals":
         return up(max(map(len, model.blocks)) * Fraction(tau)), "general in rationals"
+    general = up(max(map(len, model.blocks)) * Fraction(tau))
+    if general <= problem.epsilon and max(map(len, model.blocks)) > CHEAP:
+        return general, "general in rationals"
     factor, method = prove_factor(model)
     how = "balls" if method == "gaussian-h-matrix" else "rationals"
     return up(factor * Fraction(tau)), f"{method} in {how}"

@@ -68,6 +68,8 @@ def enumerable(problem: BayesianPrivacy) -> bool:
         and n is not None
         and counts
         and problem.mechanism != "randomised_response"
+        # the sets of known records count too, of a single state as well; and k**n of a billion records is no number
+        and n < ENUMERABLE.bit_length()
         and model.k**n <= ENUMERABLE
     )
 

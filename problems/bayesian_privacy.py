@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from privopt._certificate import Certificate
@@ -258,8 +259,8 @@ class BayesianPrivacy(Problem[NoisyQuery]):
             "mechanism": self.mechanism,
         }
 
-    @property
-    def fingerprint(self) -> str:
+    @cached_property
+    def fingerprint(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """SHA-256 of the canonical JSON form; a function counts as itself, in this process only."""
         if not checks.is_function(self.query):
             return super().fingerprint

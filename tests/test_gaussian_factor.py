@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from privopt.errors import InvalidProblem
 from privopt.measures import bayesian_leakage
 from privopt.measures._bayesian_gaussian import METHODS, gaussian_factor
-from privopt.measures._bayesian_gaussian_balls import MOST_IN_BALLS, prove_h_matrix
+from privopt.measures._bayesian_gaussian_balls import prove_h_matrix
 from privopt.measures._bayesian_gaussian_brute import brute_force_factor, signed_sum_factor
 from privopt.measures._bayesian_gaussian_class import class_factor, published_factor
 from privopt.measures._bayesian_gaussian_column import column_factor
 from privopt.measures._bayesian_gaussian_enumeration import prove_enumeration
+from privopt.measures._bayesian_gaussian_floats import MOST_IN_FLOATS
 from privopt.measures._bayesian_gaussian_h_matrix import h_matrix_factor
 from privopt.measures._bayesian_gaussian_proof import prove_brute_force, prove_column, prove_factor
 from privopt.models import GaussianModel, GroupModel
@@ -299,4 +300,4 @@ def test_arguments_are_checked() -> None:
         bayesian_leakage("model", 1.0)  # type: ignore[arg-type]
     with pytest.raises(InvalidProblem, match="enumerate at most 20"):
         brute_force_factor(np.eye(21))
-    assert prove_h_matrix(np.eye(MOST_IN_BALLS + 1)) is None
+    assert prove_h_matrix(np.broadcast_to(1.0, (MOST_IN_FLOATS + 1,) * 2)) is None

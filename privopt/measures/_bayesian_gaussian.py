@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class _Factor:
     method: str
 
 
+@lru_cache(maxsize=64)
 def gaussian_factor(model: GaussianModel, method: str = "best", scope: str = "targets_in_interval") -> Bound:
     """Factor h such that a mechanism of level tau leaks at most h tau about a Gaussian record.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from privopt.measures._bayesian_gaussian_floats import prove_h_matrix_in_floats
 from privopt.models._checks import Floats
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
 MOST_IN_BALLS = 100
-"""Records of the largest block whose precision matrix is enclosed."""
+"""Records of the largest block whose precision matrix is enclosed in balls; larger ones are in floats."""
 
 _PRECISIONS = (128, 256, 512)
 
@@ -34,7 +35,8 @@ def prove_h_matrix(covariance: Floats) -> Fraction | None:
     Returns
     -------
     Fraction or None
-        None where W is not shown to be an M-matrix, or there are more than 100 records.
+        None where W is not shown to be an M-matrix. Above 100 records the enclosure is that of
+        :func:`~privopt.measures._bayesian_gaussian_floats.prove_h_matrix_in_floats`.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def prove_h_matrix(covariance: Floats) -> Fraction | None:
     from flint import ctx
 
     if len(covariance) > MOST_IN_BALLS:
-        return None
+        return prove_h_matrix_in_floats(covariance)
     saved = ctx.prec
     try:
         for precision in _PRECISIONS:

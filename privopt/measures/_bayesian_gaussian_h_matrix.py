@@ -69,13 +69,11 @@ def h_matrix_factor(covariance: Floats) -> tuple[float, bool]:
 
 def _inverse(matrix: Floats) -> Floats | None:
     """Inverse of a symmetric matrix with unit diagonal; None unless safely positive definite."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    factor, failed = dpotrf(matrix, lower=True)
-    if failed or np.diag(factor).min() ** 2 < _LEAST_PIVOT:
+    try:
+        pivots = np.diag(np.linalg.cholesky(matrix))
+        if pivots.min() ** 2 < _LEAST_PIVOT:
+            return None
+        found = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
         return None
-    half, failed = dpotri(factor, lower=True)
-    if failed:
-        return None
-    below: Floats = np.tril(half, -1)
-    return below + below.T + np.diag(np.diag(half))
+    return np.asarray(found / 2 + found.T / 2, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _ENUMERATED = 10
 _ROUNDING = Fraction(1, 10**12)
+_SURELY_ABOVE = 2.000001  # a column sum in floats errs by far less
 
 
 def prove_column(covariance: Floats) -> Fraction | None:
@@ -32,11 +34,25 @@ def prove_column(covariance: Floats) -> Fraction | None:
     >>> prove_column(np.array([[1, 0.5], [0.5, 2]]))
     Fraction(3, 2)
     """
-    largest = Fraction(0)
-    for i, column in enumerate(covariance.T.tolist()):
-        total = sum((Fraction(abs(entry)) for j, entry in enumerate(column) if j != i), Fraction(0))
-        largest = max(largest, total / Fraction(column[i]))
+    if nothing_known(covariance) > _SURELY_ABOVE:
+        return None
+    largest = max(
+        _exact_sum(np.abs(column)) / Fraction(float(column[i])) - 1 for i, column in enumerate(covariance.T)
+    )
     return 1 + largest if largest <= 1 else None
+
+
+def _exact_sum(values: Floats) -> Fraction:
+    """The sum of non-negative floats, fewer than 2^26, without rounding: halves of mantissas are added up for each exponent."""
+    mantissa, exponent = np.frexp(values)
+    whole, least = (mantissa * 2.0**53).astype(np.int64), int(exponent.min())
+    high, low = (
+        np.bincount(exponent - least, part).astype(np.int64) for part in (whole >> 26, whole % 2**26)
+    )
+    total = sum(
+        ((int(high[k]) << 26) + int(low[k])) << int(k) for k in np.flatnonzero((high != 0) | (low != 0))
+    )
+    return total * Fraction(2) ** (least - 53)
 
 
 def prove_brute_force(covariance: Floats) -> Fraction | None:
@@ -84,6 +100,7 @@ def _largest_column(matrix: fmpq_mat) -> Fraction:
     return Fraction(int(found.p), int(found.q))
 
 
+@lru_cache(maxsize=64)
 def prove_factor(model: GaussianModel) -> tuple[Fraction, str]:
     """The least factor that can be proved for a model, and how: the largest over its independent blocks.
 

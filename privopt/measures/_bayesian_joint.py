@@ -42,7 +42,9 @@ def joint_table(law: MarkovChain | ArrayLike, length: SupportsIndex | None, most
         count = checked_length(law, length)
         if count is None:
             raise InvalidProblem("length is missing: a table needs the number of records")
-        _affordable(law.k**count, most)
+        _affordable(
+            law.k ** min(count, most.bit_length()), most
+        )  # k**count of a billion records is no number
         return _of_chain(law, count)
     table = np.asarray(law, dtype=np.float64)
     if table.ndim == 0 or table.size == 0 or not (table >= 0).all() or abs(table.sum() - 1) > 1e-9:
@@ -58,7 +60,9 @@ def joint_table(law: MarkovChain | ArrayLike, length: SupportsIndex | None, most
 
 def _affordable(size: int, most: int) -> None:
     if size > most:
-        raise InvalidProblem(f"the joint law has {size} entries, more than {most}: take fewer records")
+        raise InvalidProblem(
+            f"the joint law has {size} entries or more, {most} are allowed: take fewer records"
+        )
 
 
 def _of_chain(chain: MarkovChain, count: int) -> Floats:

@@ -96,6 +96,8 @@ def _grid(query: Asked, clip: Clip, length: int | None) -> Fraction:
 def value(query: Asked, data: Any, clip: Clip | None, length: int | None, states: Labels | None) -> Any:
     """The true value: a float for sums, means and functions, integers for counts and histograms."""
     if isinstance(query, Query):
+        if length is not None:
+            check_length(_count(data), length)
         return query.value(data)
     if query in ("sum", "mean"):
         return _total(query, data, clip, length)
@@ -112,11 +114,32 @@ def members(query: Asked, data: Any, states: Labels | None) -> NDArray[np.int64]
         if query == "histogram":
             raise InvalidMechanism("a histogram needs the states that it counts")
         target = counted(query, states)
-        return np.array([int(plain_label(x) == target) for x in _list(data)], dtype=np.int64)
+        return np.array([int(_present(x, i) == target) for i, x in enumerate(_list(data))], dtype=np.int64)
     codes = encode(data, states)
     if codes.ndim != 1:
         raise InvalidMechanism("give the records of one sequence: a column, not a table")
     return codes if query == "histogram" else (codes == states.index(counted(query, states))).astype(np.int64)
+
+
+def _present(record: Any, i: int) -> Label:
+    """A record as a label; a missing one is refused, as it would count as another value."""
+    if (
+        record is None
+        or (isinstance(record, (float, np.floating)) and math.isnan(record))
+        or type(record).__name__ in ("NAType", "NaTType")
+    ):
+        raise InvalidMechanism(f"record {i} is missing ({record!r}); drop or replace it")
+    return plain_label(record)
+
+
+def _count(data: Any) -> int:
+    """Number of records that a function of the caller reads."""
+    try:
+        return len(data)
+    except TypeError as cause:
+        raise InvalidMechanism(
+            f"a {type(data).__name__} does not tell its number of records, which this mechanism states: give a list"
+        ) from cause
 
 
 def counted(query: Asked, states: Labels | None) -> Label:
@@ -147,7 +170,9 @@ def _total(query: Asked, data: Any, clip: Clip | None, length: int | None) -> fl
         raise InvalidMechanism(f"the {query} needs clip=(lower, upper): without it one record has no limit")
     total = sum((Fraction(min(max(x, clip[0]), clip[1])) for x in numbers), Fraction(0))
     grid = _grid(query, clip, length)
-    return float(round((total / len(numbers) if query == "mean" else total) / grid) * grid)
+    exact = (total / len(numbers) if query == "mean" else total) / grid
+    # halves always go up: to the even neighbour, two values at an odd distance could end one step further apart
+    return float(math.floor(exact + Fraction(1, 2)) * grid)
 
 
 def _list(data: Any) -> list[Any]:

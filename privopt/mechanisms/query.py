@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from privopt.errors import InvalidMechanism
 
 
@@ -33,12 +35,14 @@ class Query:
     """
 
     function: Callable[[Any], float]
-    sensitivity: float
+    sensitivity: float = math.nan  # so that leaving it out is refused with the sentence below
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise InvalidMechanism(f"the function of a query must be callable, got {self.function!r}")
         given: object = self.sensitivity
+        if isinstance(given, np.generic):
+            given = given.item()
         if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < math.inf:
             raise InvalidMechanism(
                 f"the sensitivity of a query must be a finite number > 0, got {given!r}: "
@@ -54,7 +58,11 @@ class Query:
         InvalidMechanism
             If it is not a finite number.
         """
-        found = float(self.function(records))
+        given = self.function(records)
+        try:
+            found = float(given)
+        except (TypeError, ValueError) as cause:
+            raise InvalidMechanism(f"the query gave {given!r} on these records, not a number") from cause
         if not math.isfinite(found):
             raise InvalidMechanism(f"the query gave {found} on these records, not a finite number")
         return found

@@ -203,6 +203,10 @@ class GaussianModel:
         return self._key() == other._key()
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self, cast
 
+import numpy as np
+
 from privopt.errors import InvalidModel
 from privopt.models._codec import VERSION, document
 
@@ -36,6 +38,9 @@ class GroupModel:
     size: int
 
     def __post_init__(self) -> None:
+        given: object = self.size
+        if isinstance(given, np.integer):
+            object.__setattr__(self, "size", int(given))
         if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
             raise InvalidModel(
                 f"size is {self.size!r}: give the whole number of records in the largest group"

@@ -1,4 +1,4 @@
-"""Gaussian records with every adversary enumerated: exact for blocks of up to ten records."""
+"""Gaussian records with every adversary enumerated: exact for blocks of up to sixteen records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures._bayesian_gaussian_enumeration import MOST_PROVED
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
-
-MOST_RECORDS = 10
 
 
 @register
@@ -33,8 +32,8 @@ class GaussianBruteForce(Solver[BayesianPrivacy]):
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse what the bound is not for."""
         refusal = calibrated.not_gaussian(problem)
-        if refusal is None and calibrated.blocks(problem) > MOST_RECORDS:
-            return f"its proof in rationals takes blocks of up to {MOST_RECORDS} records"
+        if refusal is None and calibrated.blocks(problem) > MOST_PROVED:
+            return f"its proof takes blocks of up to {MOST_PROVED} records"
         return refusal or calibrated.out_of_reach(problem, self.name)
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:

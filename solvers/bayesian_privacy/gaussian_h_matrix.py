@@ -29,7 +29,7 @@ class GaussianHMatrix(Solver[BayesianPrivacy]):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Seconds of some thirty readings of the bound."""
-        return 2e-3 + 1e-9 * calibrated.blocks(problem) ** 3
+        return 2e-3 + 4e-10 * calibrated.blocks(problem) ** 3
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse what the bound is not for."""
