@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt._remote import RETRIES, client
+from privopt._remote_pieces import Packed
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms._columns import ReleasedArray
@@ -108,6 +109,10 @@ def _draw(policy: SequencePolicy, piece: Piece, rng: np.random.Generator | None)
     return release_from(policy, piece, [policy.start()] * len(piece), rng)[0]
 
 
+def _draw_there(policy: SequencePolicy, piece: Packed, rng: np.random.Generator | None) -> Packed:
+    return Packed.of(_draw(policy, piece.sequences(), rng))
+
+
 def _own(rng: np.random.Generator | None) -> np.random.Generator | None:
     return None if rng is None else rng.spawn(1)[0]
 
@@ -125,11 +130,12 @@ def _there(
     with client(scheduler) as cluster:
         sent: deque[Any] = deque()
         for piece in pieces:
-            sent.append(cluster.submit(_draw, policy, piece, _own(rng), pure=False, retries=RETRIES))
+            asked = policy, Packed.of(piece), _own(rng)
+            sent.append(cluster.submit(_draw_there, *asked, pure=False, retries=RETRIES))
             if len(sent) >= AHEAD:
-                yield sent.popleft().result()
+                yield sent.popleft().result().sequences()
         while sent:
-            yield sent.popleft().result()
+            yield sent.popleft().result().sequences()
 
 
 def _shown(

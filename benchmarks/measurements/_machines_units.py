@@ -1,0 +1,123 @@
+"""Units of work that a cluster does: one piece of users, and one solve; their time, their bytes, their memory."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from privopt import _remote_release as remote
+from privopt._dispatch import solve
+from privopt._remote_pieces import Packed
+from privopt.benchmarks._clock import clock
+from privopt.benchmarks._measurements import Timing
+from privopt.benchmarks._suites import find_suite
+from privopt.benchmarks._task import tasks_of
+from privopt.benchmarks.instances import _redaction_frost as frost
+from privopt.mechanisms._hamming_cases import Integers
+from privopt.mechanisms.sequence_policy import SequencePolicy
+from privopt.models import MarkovChain
+
+BILLION = 1_000_000_000
+HOUR = 3600.0
+T = TypeVar("T")
+LETTERS = (2, 10)
+
+
+def policy_of(letters: int) -> SequencePolicy:
+    """One nat a letter on a chain that tends to stay, the same every time."""
+    rng = np.random.default_rng(letters)
+    moves = 0.5 * np.eye(letters) + 0.5 * rng.dirichlet(np.ones(letters), letters)
+    return SequencePolicy(MarkovChain.normalised(moves), 1.0)
+
+
+def sequences(letters: int, users: int, records: int) -> Integers:
+    """Letters of users, uniform and independent: what a release costs does not depend on them."""
+    return np.random.default_rng(0).integers(0, letters, (users, records))
+
+
+def release(users: int, records: int, quick: bool) -> Iterator[Timing]:
+    """A piece of users: coded, drawn in both ways, packed, and what that makes for a billion records."""
+    for letters in LETTERS[1:] if quick else LETTERS:
+        yield from _piece(letters, users, records)
+
+
+def _piece(letters: int, users: int, records: int) -> Iterator[Timing]:
+    policy, table = policy_of(letters), sequences(letters, users, records)
+    piece, coding = _timed(lambda: [one for some in remote._pieces(policy, table) for one in some])
+    remote._draw(policy, piece[:2], None)
+    drawn, certified = _timed(lambda: remote._draw(policy, piece, None))
+    _, simulated = _timed(lambda: remote._draw(policy, piece, np.random.default_rng(1)))
+    shown, handing = _timed(lambda: list(remote._shown(policy, iter([drawn]), None, 0, None)))
+    each = partial(_each, f"{letters} letters", users * records)
+    yield each("certified release", certified)
+    yield each("simulated release", simulated)
+    yield each("checking and handing out, where it was asked for", coding + handing)
+    yield from _bytes(
+        f"{letters} letters", users * records, (policy, Packed.of(piece), None), Packed.of(drawn)
+    )
+    peak, seconds = _memory(lambda: remote._draw(policy, piece, None))
+    name = f"memory of a piece of {users} users, {letters} letters"
+    yield Timing(name, users * records, seconds, quality=peak, note="peak of the worker, MB; traced, so slow")
+    hours = BILLION / HOUR / len(shown) / records
+    note = "core-hours of workers for 1e9 records, extrapolated"
+    yield Timing(
+        f"a billion, {letters} letters", users * records, certified, quality=hours * certified, note=note
+    )
+    spent = hours * (coding + handing)
+    note = "hours of the one process that asked, extrapolated"
+    yield Timing(
+        f"a billion, asked, {letters} letters", users * records, coding + handing, quality=spent, note=note
+    )
+
+
+def _each(of: str, count: int, case: str, seconds: float) -> Timing:
+    return Timing(
+        f"{case}, {of}", count, seconds, quality=1e6 * seconds / count, note="microseconds a record"
+    )
+
+
+def _bytes(of: str, count: int, asked: object, answer: object) -> Iterator[Timing]:
+    for case, item in (("sent", asked), ("fetched", answer)):
+        packed, seconds = clock(partial(pickle.dumps, item, protocol=5))
+        yield Timing(f"{case}, {of}", count, seconds, quality=len(packed) / count, note="bytes a record")
+
+
+def solves(quick: bool) -> Iterator[Timing]:
+    """Frosts with one private day, four days or a month: solved and certified, and what of it travels."""
+    middle, _, few = frost.month()
+    solve(few.problem)
+    chosen = few if quick else middle
+    problem, size = chosen.problem, chosen.size
+    solution, seconds = _timed(lambda: solve(problem))
+    case = f"one budget of a frontier, {size} records"
+    yield Timing(case, size, seconds, quality=1e3 * seconds, note="milliseconds to solve and certify")
+    for name, item in (("problem", problem), ("solution", solution)):
+        packed, spent = clock(partial(pickle.dumps, item, protocol=5))
+        yield Timing(f"{name}, pickled", size, spent, quality=float(len(packed)), note="bytes")
+    task = next(t for t in tasks_of(find_suite("quick")) if t.instance.problem.kind == problem.kind)
+    text, spent = clock(lambda: json.dumps(task.to_dict()))
+    yield Timing("task of a benchmark, JSON", size, spent, quality=float(len(text)), note="bytes")
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    """The result, and the seconds of processor of one run, which other processes on the machine hardly change."""
+    begun = time.process_time()
+    found = work()
+    return found, max(time.process_time() - begun, 1e-9)
+
+
+def _memory(work: Callable[[], object]) -> tuple[float, float]:
+    """Peak of the memory that some work allocates, in MB, and its seconds while that is traced."""
+    tracemalloc.start()
+    try:
+        _, seconds = _timed(work)
+        return tracemalloc.get_traced_memory()[1] / 1e6, seconds
+    finally:
+        tracemalloc.stop()
