@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -20,13 +20,15 @@ CLOSING = 5.0
 class Server:
     """A process that forks a limited process for each task; it ends when this object is closed, or this process.
 
+    ``preloaded`` names modules that it imports beside those every task needs, where they are installed.
+
     Raises
     ------
     PrivoptError
         On a system other than Linux.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, preloaded: Sequence[str] = ()) -> None:
         if sys.platform != "linux":
             raise PrivoptError(
                 f"benchmarks bound each task by means of Linux, and this is {sys.platform}; run them in a "
@@ -34,7 +36,7 @@ class Server:
             )
         self.limits = limits
         self.connection, theirs = Pipe()
-        self._process = _start(theirs)
+        self._process = _start(theirs, preloaded)
         theirs.close()
         self._greeting: dict[str, Any] | None = None
 
@@ -85,11 +87,11 @@ class Server:
             self._process.wait()
 
 
-def _start(theirs: Connection) -> subprocess.Popen[bytes]:
+def _start(theirs: Connection, preloaded: Sequence[str]) -> subprocess.Popen[bytes]:
     """The server's process, in a session of its own so that Ctrl-C is ours to handle."""
     descriptor = theirs.fileno()
     return subprocess.Popen(
-        [sys.executable, "-m", "privopt.benchmarks._zygote", str(descriptor)],
+        [sys.executable, "-m", "privopt.benchmarks._zygote", str(descriptor), *preloaded],
         pass_fds=(descriptor,),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 """The process that forks tasks: it has imported what all need, has run none of it, and watches each child.
 
-Started by :mod:`privopt.benchmarks._limited` as ``python -m privopt.benchmarks._zygote DESCRIPTOR``.
+Started by :mod:`privopt.benchmarks._limited` as ``python -m privopt.benchmarks._zygote DESCRIPTOR [MODULE ...]``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,7 +39,7 @@ def main() -> None:
     """Serve tasks until the other end of the descriptor closes."""
     connection = Connection(int(sys.argv[1]))
     begun = time.monotonic()
-    preload()
+    preload(sys.argv[2:])
     with contextlib.suppress(EOFError, ConnectionError):  # the caller went away: nothing is left to do
         connection.send_bytes(json.dumps({"start_seconds": time.monotonic() - begun}).encode())
         gc.collect()
@@ -48,14 +49,17 @@ def main() -> None:
             connection.send_bytes(json.dumps(run(asked, connection)).encode())
 
 
-def preload() -> None:
-    """Import what every task needs; nothing is run, and no thread is started."""
+def preload(more: Sequence[str] = ()) -> None:
+    """Import what every task needs, and more where it is installed; nothing is run, and no thread is started."""
     from privopt._registry import _scan_package
 
-    for name in ("privopt.benchmarks._work", *PRELOADED):
+    for name in ("privopt.benchmarks._work", "privopt.benchmarks._peer_work", *PRELOADED):
         importlib.import_module(name)
     for package in ("privopt.problems", "privopt.solvers"):
         _scan_package(package)
+    for name in more:
+        if find_spec(name) is not None:
+            importlib.import_module(name)
 
 
 def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
@@ -82,6 +86,7 @@ def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
 
 def _be_the_task(asked: Mapping[str, Any], writer: Connection, noise: int) -> NoReturn:
     """In the child: bind it, work, end without running anything that was inherited."""
+    from privopt.benchmarks._peer_work import peer_work
     from privopt.benchmarks._work import work
 
     code = 1
@@ -90,7 +95,8 @@ def _be_the_task(asked: Mapping[str, Any], writer: Connection, noise: int) -> No
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor, target in ((nowhere, 0), (nowhere, 1), (noise, 2)):
             os.dup2(descriptor, target)
-        work(asked, lambda told: writer.send_bytes(json.dumps(told, allow_nan=False).encode()))
+        do = peer_work if "peer" in asked else work
+        do(asked, lambda told: writer.send_bytes(json.dumps(told, allow_nan=False).encode()))
         writer.send_bytes(b'{"end": true}')
         code = 0
     except BaseException as cause:  # noqa: BLE001 - the process ends here; its last words are kept

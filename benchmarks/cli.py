@@ -174,6 +174,34 @@ def time_work(
         raise typer.Exit(1)
 
 
+@app.command("peers")
+def compare_peers(
+    quick: Annotated[bool, typer.Option("--quick", help="Small instances and short limits only.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the rows.")] = Path("privopt-runs", "peers"),
+    peer: Annotated[
+        list[str] | None, typer.Option("--peer", "-p", help="Ask this peer only; repeat for more.")
+    ] = None,
+    question: Annotated[
+        list[str] | None, typer.Option("--question", "-q", help="Ask this question only; repeat for more.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=1e-3, max=1e6, help="Seconds for each answer.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Do the same work with what a user would pick instead: times, what was reached, and who was private.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks._peer_command import peers_command
+
+    page = output / PAGE if report is None else report
+    peers_command(quick, output, page, peer or (), question or (), time_limit, as_json)
+
+
 @app.command("paper")
 def compute_paper(
     name: Annotated[str, typer.Argument(help="Name of a paper, such as redaction.")],
@@ -207,6 +235,22 @@ def compute_headlines(
     from privopt.benchmarks._headline_command import headlines_command
 
     headlines_command(name, output, as_json)
+
+
+@app.command("gallery")
+def draw_gallery(
+    output: Annotated[
+        Path, typer.Option(help="Folder of the page; figures and numbers go to its folder gallery.")
+    ] = Path("privopt-runs"),
+    as_json: Json = False,
+) -> None:
+    """Compute the pictures of docs/gallery.md again: one a question, from data that ship with the library.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks._gallery_command import gallery_command
+
+    gallery_command(output, as_json)
 
 
 def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None:

@@ -15,7 +15,7 @@ BASE = {"errors", "_exact", "_labels", "_numbers", "_text"}
 HEAVY = {
     "cvxpy", "pandas", "polars", "narwhals", "matplotlib", "dask", "distributed", "opendp", "numba", "flint", "scipy",
     "jsonschema", "rich", "typer", "loky", "cloudpickle", "ecos", "cdd", "ppl", "networkx", "highspy", "altair",
-    "vl_convert", "playwright", "igraph", "sklearn",
+    "vl_convert", "playwright", "igraph", "sklearn", "dit", "qif",
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Pictures of the gallery, registered by the public modules of this folder, which are found by scanning it."""
