@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.errors import InvalidProblem
-from privopt.measures._bayesian_coarse import coarse_step
+from privopt.measures._bayesian_coarse import CoarseStep
 from privopt.measures._bayesian_markov import markov_published, markov_recursion
 from privopt.measures._bayesian_rays import ray_step
 from privopt.measures._bayesian_recursion import Recursion
@@ -148,7 +148,7 @@ def test_rays_attain_the_programme(seed: int) -> None:
         answer = linprog(-kernel[x], np.array(rows), np.zeros(len(rows)), kernel[other][None], [1.0])
         assert answer.fun is not None
         assert found[x, other] == pytest.approx(-answer.fun, rel=1e-7)
-    assert (coarse_step(kernel[None], change[None])[0] >= found - 1e-12).all()
+    assert (CoarseStep()(kernel[None], change[None])[0] >= found - 1e-12).all()
 
 
 def test_zeros_periods_and_absorption() -> None:

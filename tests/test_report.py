@@ -444,6 +444,7 @@ def test_a_run_without_rows_is_a_report(tmp_path: Path) -> None:
     assert write_report(folder, folder / "page.html").holds
 
 
+@pytest.mark.long
 def test_a_large_run_stays_under_five_megabytes(said: Content) -> None:
     big = judged(synthetic(sizes=range(2, 33), budgets=[i / 10 for i in range(1, 12)]))
     assert len(big) > 3000

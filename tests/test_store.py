@@ -236,10 +236,11 @@ def attempts_in(folder: Path) -> int:
         return int(base.execute("SELECT count(*) FROM attempts").fetchone()[0])
 
 
-def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
+def test_kills_lose_nothing_and_double_nothing(kills: int, tmp_path: Path) -> None:
     output, moments = tmp_path / "run", random.Random(7)
     marked = {**os.environ, "PRIVOPT_TEST_MARK": str(output)}
-    for i in range(20):
+    for i in range(kills):
         known = attempts_in(output)
         with subprocess.Popen(
             command(output, 1),

@@ -28,7 +28,7 @@ def speed(quick: bool) -> Sequence[Timing]:
 )
 def structure(quick: bool) -> Sequence[Timing]:
     """Absolute distance, one size a row."""
-    return list(_sequence_steps.structure((8, 16) if quick else (64, 96, 128)))
+    return list(_sequence_steps.structure((8, 16) if quick else (64, 96, 128), 96))
 
 
 @register_measurement("sequence-batches", "Sequence release: batches of up to 4096 words, with proved gaps")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.errors import InvalidProblem
-from privopt.measures._bayesian_coarse import coarse_step
+from privopt.measures._bayesian_coarse import CoarseStep
 from privopt.measures._bayesian_kernels import Floats
 from privopt.measures._bayesian_rays import MOST_STATES, ray_step
 
@@ -84,4 +84,4 @@ def chosen_step(name: StepName, s: int) -> Callable[[Floats, Floats], Floats]:
         raise InvalidProblem(f"step must be 'best', 'lp' or 'coarse', got {name!r}")
     if name == "lp" and s > MOST_STATES:
         raise InvalidProblem(f"step='lp' takes at most {MOST_STATES} states, got {s}: use 'coarse'")
-    return coarse_step if name == "coarse" or s > MOST_STATES else ray_step
+    return CoarseStep() if name == "coarse" or s > MOST_STATES else ray_step
