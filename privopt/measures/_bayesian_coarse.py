@@ -72,7 +72,8 @@ def _best(excess: Floats, more: Floats, less: Floats) -> Floats:
     above += 1.0
     below += 1.0
     above /= below
-    return np.maximum(above.max(axis=1), 1.0)
+    found: Floats = np.maximum(above.max(axis=1), 1.0)
+    return found
 
 
 @dataclass
