@@ -17,8 +17,9 @@ from privopt.mechanisms._hamming_cases import Floats, Levels
 from privopt.problems._belief_bound import priced_bound
 from privopt.solvers.common.words.aggregate import gather, solve_aggregated, solve_quickly
 from privopt.solvers.common.words.answer import WordAnswer, repair
-from privopt.solvers.common.words.interior import Matter, interior
+from privopt.solvers.common.words.interior import interior
 from privopt.solvers.common.words.orbits import orbit_words
+from privopt.solvers.common.words.points import Matter
 from privopt.solvers.common.words.pricing import Table
 from privopt.solvers.common.words.programme import solve_programme
 from privopt.solvers.common.words.restricted import solve_words

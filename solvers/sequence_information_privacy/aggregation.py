@@ -1,4 +1,4 @@
-"""Thousands of words: the heaviest decide, the others follow, and a bound says what that costs."""
+"""Thousands of words: first the heaviest, then all on the releases that prices call for, with a proved gap."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ register_rule(RULE)
 @register
 @dataclass(frozen=True)
 class Aggregation(Solver[SequenceInformationPrivacy]):
-    """The heaviest words are solved for, the others share the row of the nearest; prices are then raised for a bound.
+    """Programmes for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
 
     The question is that of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information
     Privacy", batches. The first kernel takes what

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.mechanisms._hamming_cases import Floats, Integers
-from privopt.solvers.common.words.interior import Matter, interior
+from privopt.solvers.common.words.interior import interior
+from privopt.solvers.common.words.points import Matter
 from privopt.solvers.common.words.pricing import Table
 
 RARE = 0.02
