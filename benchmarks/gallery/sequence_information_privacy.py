@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._plots import COLOURS, draw_line
+from privopt._plots import COLOURS
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
+from privopt.benchmarks.gallery._budgets import LEAKS, PRINTED, RESPONSE, draw_budgets
 from privopt.benchmarks.instances import _redaction_frost as frost
 from privopt.benchmarks.loaders import LETTERS
 from privopt.benchmarks.papers._sequence_kernels import Kernels, optimum_at_once, printed, randomised_response
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 FROST = LETTERS[1]
 STEPS = 12
 BUDGETS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
-OURS, PRINTED, RESPONSE = "optimum, a day at a time", "as published", "randomised response"
-LEAKS = "what the published leaks"
+OURS = "optimum, a day at a time"
 
 
 @register_picture(
@@ -92,13 +92,7 @@ def errors() -> Drawn:
 
 
 def draw_errors(frame: pd.DataFrame) -> Figure:
-    """Three curves."""
-    figure, axes = axes_of(5.2, 3.4, "ε a day (nats)", "share of wrong days")
-    for place, name in enumerate((OURS, PRINTED, RESPONSE)):
-        draw_line(axes, list(zip(frame["ε"], frame[name], strict=True)), name, place)
-    axes.lines[1].set_linestyle("--")
-    kept = frame[frame[LEAKS] <= frame["ε"] + 1e-9]
-    axes.plot(kept["ε"], kept[PRINTED], "s", color=COLOURS[1], markersize=5)
-    axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
+    """Three curves, from an error of 0."""
+    figure = draw_budgets(frame, "ε a day (nats)", "share of wrong days")
+    figure.axes[0].set_ylim(bottom=0)
     return figure
