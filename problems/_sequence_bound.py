@@ -1,127 +1,41 @@
 """Upper bounds on the utility of every sequence of releases, proved from prices of letters or words by arithmetic alone.
 
-Write P_l for the law of what release l reads, with nothing known, and post for its law given every release up to and
-with l. Let s_l bound |ln post / P_l|. Seen from what it reads, all releases up to l together are one channel that keeps
-the level s_l for the law P_l; so release l costs at least the optimum of that one step, and that is at least what any
-prices prove (see the bound of one step). Releases add their level to what was known before: s_l = t_l + w epsilon for w
-letters. What was known before, t, is about the state at the first letter of the release. The law of the last state of
-release l - 1 is post with post / P within e^+-s: among those the probability of the next state is largest for the one
-that puts as much as it may where the transition is likeliest, L P + (1 - L) / theta times the likeliest part of mass
-theta of P, with L = e^-s and theta = 1 / (e^s + 1); likewise smallest. Where letters are independent t is 0.
+Each release has two bounds, and the better one counts: that of its level (:mod:`privopt.problems._sequence_steps`), which
+fades on long chains that depend, and one that does not (:mod:`privopt.problems._sequence_revealed`).
 
 The dual is ``{"kind": "sequence", "lam": [[...], ...]}``, a row of prices for each release. A last row serves all later
-releases that read as many words; a release without prices gets zeros.
-
-Rounding: laws are products of at most as many steps as there are records, so off by (states + 3) 2^-52 a record,
-relatively; each logarithm is off by a few units more. Both are allowed for.
+releases that read as many words; a release without prices gets zeros. ``"revealed"`` may give a row of prices for each
+state before a release, for all releases that read as many words.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Levels
-from privopt.problems._belief_bound import priced_bound
 from privopt.problems._observation import Floats
-from privopt.problems._sequence_releases import Release, releases
+from privopt.problems._sequence_revealed import MAX_CELLS, least_costs
+from privopt.problems._sequence_steps import Step, slack_of, steps
 
 if TYPE_CHECKING:
     from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
 
 MAX_WORDS = 4096
 """Words of a release whose bound is checked."""
-CELLS = 2**18
-"""Distortions that are priced at a time: the bound of all releases is the weakest of the bounds of each part."""
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """What a release reads in law (words,), and the level that all up to it may have reached together."""
-
-    release: Release
-    law: Floats
-    level: float
-
-    def bound(self, lam: Floats) -> float:
-        """Upper bound on minus the expected distortion of this release, a letter, that prices (words,) prove."""
-        seen = self.law > 0
-        p, cost = self.law[seen], self.release.setting.cost[seen]
-        slack = _slack(self.release) * float(np.abs(cost).max())
-        free = -float(p @ cost.min(axis=1))
-        width = max(1, CELLS // len(p))
-        parts = [cost[:, begin : begin + width] for begin in range(0, cost.shape[1], width)]
-        return min(free, max(priced_bound(p, part, self.level, lam[seen]) for part in parts)) + slack
-
-
-def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
-    """Each release with its law and its level.
-
-    Examples
-    --------
-    >>> from privopt.models import MarkovChain
-    >>> from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
-    >>> problem = SequenceInformationPrivacy(MarkovChain([[0.9, 0.1], [0.1, 0.9]]), 0.5, horizon=3)
-    >>> [round(step.level, 4) for step in steps(problem)]
-    [0.5, 0.878, 1.1302]
-    """
-    chain = problem.chain
-    law, before = np.array(chain.initial), 0.0
-    for release in releases(problem):
-        level = before + release.setting.epsilon
-        yield Step(release, law @ release.given, level)
-        after = release.begin + release.length
-        if after < problem.horizon:
-            last, step = release.last(law), chain.step(after - 1)
-            before = _told(last, step, level) + 2 * _slack(release)
-            law = last @ step
-
-
-def _slack(release: Release) -> float:
-    """Relative error of a law computed up to the end of a release."""
-    return (release.begin + release.length + 8) * (release.setting.chain.k + 3) * 2.0**-52
-
-
-def _told(law: Floats, step: Floats, level: float) -> float:
-    """The largest |ln (post P)(x) / (law P)(x)| over post / law in [e^-level, e^level]."""
-    seen = law > 0
-    p, moves = law[seen], step[seen]
-    after = p @ moves
-    moves, after = moves[:, after > 0], after[after > 0]
-    high, low = _extreme(p, moves, level), -_extreme(p, -moves, level)
-    least = max(0.0, math.exp(-level))
-    margin = (len(p) + 16) * 2.0**-50 * moves.max(axis=0)
-    with np.errstate(divide="ignore"):
-        up = np.log((high + margin) / after).max()
-        down = -np.log(np.maximum(low - margin, least * after) / after).min()
-    return float(min(max(up, down, 0.0), level))
-
-
-def _extreme(p: Floats, moves: Floats, level: float) -> Floats:
-    """The largest mean of each column over laws within e^+-level of p."""
-    levels = Levels.of(level)
-    order = np.argsort(-moves, axis=0, kind="stable")
-    best = np.take_along_axis(moves, order, axis=0)
-    if levels.theta <= 0:
-        return np.asarray(levels.low * (p @ moves) + levels.room * best[0])
-    sums = np.minimum(np.cumsum(p[order], axis=0), levels.theta)
-    group = (np.diff(sums, axis=0, prepend=0.0) / levels.theta * best).sum(axis=0)
-    return np.asarray(levels.low * (p @ moves) + levels.room * group)
 
 
 def check_dual(problem: SequenceInformationPrivacy, dual: object, seconds: float = math.inf) -> float | None:
     """The upper bound on utility that a dual proves, or None."""
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
-    prices = _prices(dual.get("lam"))
-    if prices is None:
+    prices, revealed = _prices(dual.get("lam")), _prices(dual.get("revealed"))
+    if prices is None or (revealed is not None and len({len(row) for row in revealed}) > 1):
         return None
-    found = sequence_bound(problem, prices, seconds)
+    found = sequence_bound(problem, prices, None if revealed is None else np.array(revealed), seconds)
     return found if found is not None and math.isfinite(found) else None
 
 
@@ -137,14 +51,21 @@ def _prices(given: object) -> list[Floats] | None:
 
 
 def sequence_bound(
-    problem: SequenceInformationPrivacy, prices: list[Floats], seconds: float = math.inf
+    problem: SequenceInformationPrivacy,
+    prices: list[Floats],
+    revealed: Floats | None = None,
+    seconds: float = math.inf,
 ) -> float | None:
-    """The upper bound on utility of prices, a row a release; None where words are too many or time runs out."""
+    """The upper bound on utility of prices, a row a release, and of those with the state before revealed, a row a state.
+
+    None where words are too many or time runs out.
+    """
     deadline = time.monotonic() + seconds
     if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
         return None
     total: list[float] = []
     known: tuple[object, float] = (None, 0.0)
+    shown = _Revealed(problem, revealed)
     for at, step in enumerate(steps(problem)):
         if time.monotonic() > deadline:
             return None
@@ -154,5 +75,29 @@ def sequence_bound(
         key = (step.law.tobytes(), step.level, lam.tobytes())
         if key != known[0]:
             known = (key, step.bound(lam))
-        total.append(step.release.length * known[1])
+        total.append(step.release.length * min(known[1], shown.bound(step)))
     return math.fsum(total) / problem.horizon
+
+
+@dataclass(eq=False)
+class _Revealed:
+    """Bounds with the state before revealed; where steps are alike, so are the costs given that state."""
+
+    problem: SequenceInformationPrivacy
+    prices: Floats | None
+    _costs: Floats | None = None
+    _length: int = 0
+
+    def bound(self, step: Step) -> float:
+        """Upper bound on minus the expected distortion of a release, a letter; inf where there is none."""
+        if self.prices is None or step.before is None:
+            return math.inf
+        cost = step.release.setting.cost
+        k, n = self.prices.shape
+        if (k, n) != (len(step.before[0]), len(cost)) or k * cost.size > MAX_CELLS:
+            return math.inf
+        if self._costs is None or self._length != step.release.length or not self.problem.chain.homogeneous:
+            self._costs = least_costs(step.revealed, cost, step.release.setting.epsilon, self.prices)
+            self._length = step.release.length
+        slack = 2 * slack_of(step.release) * float(np.abs(cost).max())
+        return float(-(step.before[0] @ self._costs) + slack)

@@ -290,15 +290,16 @@ def test_widening_from_few_releases_reaches_the_optimum() -> None:
 
 
 def test_the_problem_proves_the_bound_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.problems import _sequence_bound
+    from privopt.problems import _sequence_steps
+    from privopt.problems._sequence_bound import sequence_bound
 
     problem = po.SequenceInformationPrivacy(CHAINS["weather"], 0.5, batch=4, horizon=4)
     p, cost = words(STEP, np.array([0.5, 0.5]), 4)
     lam = np.random.default_rng(9).normal(size=16) * 0.1
     whole = priced_bound(p, cost, 2.0, lam)
     for cells in (1, 50, 2**18):
-        monkeypatch.setattr(_sequence_bound, "CELLS", cells)
-        proved = _sequence_bound.sequence_bound(problem, [lam])
+        monkeypatch.setattr(_sequence_steps, "CELLS", cells)
+        proved = sequence_bound(problem, [lam])
         assert proved == pytest.approx(whole, abs=1e-12)
 
 

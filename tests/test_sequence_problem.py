@@ -13,7 +13,8 @@ import pytest
 
 import privopt as po
 from privopt.errors import FileRefused, InvalidMechanism, InvalidProblem
-from privopt.problems._sequence_bound import sequence_bound, steps
+from privopt.problems._sequence_bound import sequence_bound
+from privopt.problems._sequence_steps import steps
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy as Ask
 
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])

@@ -16,11 +16,13 @@ from privopt.mechanisms._policy_words import MAX_PATHS
 from privopt.mechanisms._rules import Setting
 from privopt.mechanisms.channel import Channel
 from privopt.problems._observation import Floats
-from privopt.problems._sequence_bound import MAX_WORDS, Step, sequence_bound, steps
+from privopt.problems._sequence_bound import MAX_WORDS
+from privopt.problems._sequence_steps import Step, steps
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
 from privopt.solvers.common.words.answer import WordAnswer
 from privopt.solvers.sequence_information_privacy._prices import _alike as alike
 from privopt.solvers.sequence_information_privacy._prices import step_guarantee
+from privopt.solvers.sequence_information_privacy._revealed import proved
 
 Method: TypeAlias = Callable[[Setting, Floats, float, float], WordAnswer | None]
 """From a setting, a law of words, a level in nats and seconds."""
@@ -119,9 +121,8 @@ def batch_proposal(problem: SequenceInformationPrivacy, rule: BatchRule, budget:
     policy = problem.answer(rule.name, prepared=_prepared(problem, first))
     if len(first.lam) > MAX_WORDS:
         return Proposal(policy, stats=stats)
-    bound = sequence_bound(problem, [answer.lam for answer in answers], budget.remaining + 1.0)
-    dual = {"kind": "sequence", "lam": [answer.lam.tolist() for answer in answers]}
-    return Proposal(policy, bound, dual if bound is not None else None, stats=stats)
+    bound, dual = proved(problem, [answer.lam for answer in answers], budget)
+    return Proposal(policy, bound, dual, stats=stats)
 
 
 def _prepared(

@@ -9,8 +9,10 @@ import numpy as np
 from privopt._registry import find_solver
 from privopt._solver import Budget, Guarantee, Proposal
 from privopt.mechanisms.sequence_policy import SequencePolicy
-from privopt.problems._sequence_bound import MAX_WORDS, Step, sequence_bound, steps
+from privopt.problems._sequence_bound import MAX_WORDS
+from privopt.problems._sequence_steps import Step, steps
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.solvers.sequence_information_privacy._revealed import proved
 from privopt.solvers.sequence_information_privacy._step_rule import question
 
 MAX_ROWS = 200
@@ -48,9 +50,8 @@ def proposal(
     stats: dict[str, float | int | str] = {"priced_releases": len(rows)}
     if not rows:
         return Proposal(policy, stats=stats)
-    bound = sequence_bound(problem, [np.array(row) for row in rows], budget.remaining + 1.0)
-    dual = {"kind": "sequence", "lam": rows}
-    return Proposal(policy, bound, dual if bound is not None else None, stats=stats)
+    bound, dual = proved(problem, [np.array(row) for row in rows], budget)
+    return Proposal(policy, bound, dual, stats=stats)
 
 
 def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> list[list[float]]:
