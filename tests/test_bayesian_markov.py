@@ -182,3 +182,11 @@ def test_misuse_is_refused() -> None:
         calibrate(lambda t: t, 0.0)
     with pytest.raises(InvalidProblem, match="raise epsilon"):
         calibrate(lambda t: t + 1.0, 0.5)
+
+
+def test_a_chain_that_nearly_alternates_settles() -> None:
+    """In floats it sways between two states of rounding for ever; what it leaks is that of long finite streams."""
+    chain = po.MarkovChain.normalised([[0.00202, 0.99798], [1.0, 0.0]])
+    found = markov_recursion(chain, 0.01)
+    assert found.value == pytest.approx(markov_recursion(chain, 0.01, 12_000).value, rel=1e-9)
+    assert found.value > markov_recursion(chain, 0.01, 100).value

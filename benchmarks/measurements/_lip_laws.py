@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from privopt._dispatch import candidates, solve
 from privopt._solution import Solution, Status
 from privopt.benchmarks._measurements import Timing
 from privopt.benchmarks.measurements import _lip_instances as instances
+from privopt.benchmarks.measurements._laws import Law, tried
 from privopt.benchmarks.measurements._lip_exact import keeps
 from privopt.models import ObservedJoint
 from privopt.problems._observation import Release
@@ -24,19 +24,11 @@ NOISE = 1e-9
 GAP = 1e-6
 """How far an answer that counts as optimal may be from the optimum."""
 SECONDS = 5.0
-Law = Callable[[np.random.Generator], bool]
-"""Draws an instance and says whether the law holds on it."""
 
 
 def run(count: int) -> Iterator[Timing]:
     """Every law on ``count`` instances of its own."""
-    for place, (name, law) in enumerate(LAWS.items()):
-        rng, begun = np.random.default_rng(place), time.perf_counter()
-        violations = sum(not law(rng) for _ in range(count))
-        seconds = time.perf_counter() - begun
-        yield Timing(
-            name, count, seconds, quality=float(violations), note="violations", holds=violations == 0
-        )
+    return tried(LAWS, count)
 
 
 def _private(rng: np.random.Generator) -> bool:

@@ -6,8 +6,7 @@ Source of the setting: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from privopt._dispatch import candidates, solve
 from privopt.benchmarks._measurements import Timing
 from privopt.benchmarks.measurements import _redaction_instances as instances
 from privopt.benchmarks.measurements import _redaction_shape_laws as shape
+from privopt.benchmarks.measurements._laws import Law, tried
 from privopt.benchmarks.measurements._redaction_outputs import all_at_once
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
@@ -24,19 +24,11 @@ from privopt.solvers.redaction.optimal import Optimal
 NOISE = 1e-9
 """What rounding may explain, in nats or in utility."""
 SLOW_SOLVERS = ("oracle", "central-lp", "joint-search")
-Law = Callable[[np.random.Generator], bool]
-"""Draws an instance and says whether the law holds on it."""
 
 
 def run(count: int) -> Iterator[Timing]:
     """Every law on ``count`` instances of its own."""
-    for place, (name, law) in enumerate(LAWS.items()):
-        rng, begun = np.random.default_rng(place), time.perf_counter()
-        violations = sum(not law(rng) for _ in range(count))
-        seconds = time.perf_counter() - begun
-        yield Timing(
-            name, count, seconds, quality=float(violations), note="violations", holds=violations == 0
-        )
+    return tried(LAWS, count)
 
 
 def _enumerated(rng: np.random.Generator) -> bool:

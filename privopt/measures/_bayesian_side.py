@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from privopt.measures._bayesian_kernels import Floats, Weights
 
 SETTLED = 1e-14
-"""Relative change of everything in one step below which later steps are taken to change nothing."""
+"""Relative change of everything in one step or in two below which later steps are taken to change nothing."""
+SWAYS = 1e-10
+"""Relative change in one step that may remain where two steps change nothing: a chain that nearly alternates."""
 
 
 class Rule(Protocol):
@@ -71,14 +73,13 @@ def walk(steps: Iterator[Floats], first: Floats, rule: Rule, same: bool, toleran
     none = np.zeros((s, s))
     front = Front(weights, values, np.zeros(1, dtype=np.bool_), [], none)
     front.tables.append(_table(front, rule))
-    newcomers, before = True, np.zeros((0, s, s))
+    newcomers, past = True, [(np.zeros((0, s, s)), values)] * 2
     for depth, step in enumerate(steps):
         supported = front.weights.supported
         kernel, further = front.weights.step(step)
         values = rule.advance(kernel, front.values, supported, depth)
-        still = same and not newcomers and _close(kernel, before, tolerance)
-        front.settled = bool(still and _close(values, front.values, tolerance))
-        front.weights, front.values, before = further, values, kernel
+        front.settled = same and not newcomers and _settled((kernel, values), past, tolerance)
+        front.weights, front.values, past = further, values, [past[1], (kernel, values)]
         if newcomers:
             lasting = same and bool((further.supported[0] == supported[0]).all())
             _admit(front, step, supported[0], rule, lasting)
@@ -110,5 +111,14 @@ def _table(front: Front, rule: Rule) -> Floats:
     return np.where(allowed, np.maximum(ratios.max(axis=0), front.best), 0.0)
 
 
-def _close(new: Floats, old: Floats, tolerance: float) -> bool:
-    return new.shape == old.shape and bool((np.abs(new - old) <= tolerance * np.abs(old)).all())
+def _settled(now: tuple[Floats, Floats], past: list[tuple[Floats, Floats]], tolerance: float) -> bool:
+    """Whether kernel and values are those of the step before, or nearly so and those of two steps before."""
+    before, last = past
+    return _close(now, last, tolerance) or (_close(now, last, SWAYS) and _close(now, before, tolerance))
+
+
+def _close(new: tuple[Floats, Floats], old: tuple[Floats, Floats], tolerance: float) -> bool:
+    return all(
+        one.shape == other.shape and bool((np.abs(one - other) <= tolerance * np.abs(other)).all())
+        for one, other in zip(new, old, strict=True)
+    )
