@@ -23,6 +23,8 @@ from privopt.problems._observation import Floats
 
 MAX_CELLS = 2**24
 """States times words times releases of a table of prices that is read."""
+MIN_THETA = 2.0**-60
+"""Below, a budget of some 42 nats forbids nothing that rounding would show: each word is charged its least distortion."""
 
 
 def least_costs(rows: Floats, cost: Floats, budget: float, prices: Floats) -> Floats:
@@ -45,7 +47,7 @@ def least_costs(rows: Floats, cost: Floats, budget: float, prices: Floats) -> Fl
     True
     """
     levels = Levels.of(budget)
-    if levels.theta <= 0:
+    if levels.theta < MIN_THETA:
         return np.asarray(rows @ cost.min(axis=1))
     found = np.empty(len(rows))
     for i, (row, nu) in enumerate(zip(rows, prices, strict=True)):

@@ -164,3 +164,13 @@ def test_tables_of_another_shape_are_not_read() -> None:
     plain = sequence_bound(problem, [np.zeros(2)])
     assert sequence_bound(problem, [np.zeros(2)], np.zeros((3, 2))) == plain
     assert sequence_bound(problem, [np.zeros(2)], np.zeros((2, 3))) == plain
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("distortion", ["hamming", "l1"])
+@pytest.mark.parametrize("epsilon", [41.0, 43.0, 709.0, 710.0, 745.0, 746.0, math.inf])
+def test_huge_budgets_have_a_bound(epsilon: float, distortion: str) -> None:
+    """1 / theta is infinite in floats from 710 nats on, and theta is 0 from 746."""
+    solution = po.solve(Ask(RARE, epsilon, horizon=3, distortion=distortion))
+    assert solution.status.name == "OPTIMAL"
+    assert solution.utility == pytest.approx(0.0, abs=1e-12)

@@ -13,7 +13,7 @@ import numpy as np
 from privopt._solver import Budget
 from privopt.mechanisms._hamming_cases import Floats, Levels
 from privopt.problems._sequence_bound import sequence_bound
-from privopt.problems._sequence_revealed import MAX_CELLS
+from privopt.problems._sequence_revealed import MAX_CELLS, MIN_THETA
 from privopt.problems._sequence_steps import Step, steps
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
 
@@ -43,7 +43,7 @@ def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floa
     if k * n > MAX_PRICES or k * n * m > MAX_CELLS:
         return None
     cost, levels = step.release.setting.cost, Levels.of(step.release.setting.epsilon)
-    if levels.theta <= 0:
+    if levels.theta < MIN_THETA:
         return np.zeros((k, n))
     if n == m and np.array_equal(cost, 1.0 - np.eye(n)):
         return hamming_prices(step.revealed, levels)
