@@ -12,7 +12,41 @@ from privopt._numbers import decode_float, encode_float
 from privopt._text import html_table, number
 from privopt.errors import FileRefused
 
-VERSION = 1
+VERSION = 2
+
+ONE_RELEASE = (
+    "it is for one release of the same records: a second draw tells more (two draws of a mechanism certified at 0 can "
+    "reveal everything, as when the first is a key to the second)"
+)
+"""What every certificate does not cover, whatever the problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a certificate is about, in plain sentences: everything but the numbers.
+
+    Parameters
+    ----------
+    kind : "privacy", "average" or "utility"
+        Whether the claim bounds every release, an average over releases, or only says how useful the release is.
+    statement : str
+        The claim in one sentence that names the private thing.
+    assumption : str
+        The distribution of the data that is assumed, or the set of distributions for which the claim holds.
+    adversary : str
+        Who is kept from learning, and what they know besides the release.
+    unit : str
+        Of what the budget is: a release, a letter, a record.
+    uncovered : tuple of str
+        What the claim says nothing about; that it is for one release is added to each certificate.
+    """
+
+    kind: str
+    statement: str
+    assumption: str
+    adversary: str
+    unit: str
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +72,16 @@ class Certificate:
         Fingerprints of what was checked.
     method : str
         The arithmetic used.
-    law : str
-        What is assumed of the data.
+    assumption : str
+        What is assumed of the data: the distribution, or the set of distributions for which the claim holds.
+    kind : str
+        "privacy" (every release), "average" (an average over releases) or "utility"; empty in files of 0.1.0.
+    statement, adversary, unit : str
+        The claim in a plain sentence, against whom, and of what the budget is; see :class:`Terms`.
+    uncovered : tuple of str
+        What the claim says nothing about.
+    remarks : tuple of str
+        Where a record differs from what was proved although the claim holds; see :func:`privopt.verify`.
 
     Examples
     --------
@@ -59,22 +101,50 @@ class Certificate:
     problem: str = ""
     mechanism: str = ""
     method: str = ""
-    law: str = ""
+    assumption: str = ""
+    kind: str = ""
+    statement: str = ""
+    adversary: str = ""
+    unit: str = ""
+    uncovered: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.ok
 
     def __str__(self) -> str:
+        return " ".join(self.sentences())
+
+    @property
+    def law(self) -> str:
+        """The name that version 0.1.0 gave to :attr:`assumption`."""
+        return self.assumption
+
+    def sentences(self) -> list[str]:
+        """Everything the certificate says, a sentence each, the verdict first.
+
+        Examples
+        --------
+        >>> Certificate(True, "leakage <= budget", "largest ratio 2 < e^1", 1.0, (0.69, 0.70)).sentences()[0]
+        'PROVED: leakage <= budget (budget 1, exact leakage in [0.69, 0.7] nats).'
+        """
         lo, hi = (number(x, 9) for x in self.leakage)
         verdict = "PROVED" if self.ok else "NOT PROVED"
+        kind = f" ({self.kind})" if self.kind else ""
         pair = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
-        return (
-            f"{verdict}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in [{lo}, {hi}] nats){pair}. "
-            f"{self.reason} [{self.method}]"
-        )
+        plain = [f"{self.statement}."] if self.statement and self.ok else []
+        said = [
+            f"{verdict}{kind}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in [{lo}, {hi}] nats){pair}."
+        ]
+        named = (("Assumed", self.assumption), ("Against", self.adversary), ("Budget per", self.unit))
+        said += [*plain, f"{self.reason}{f' [{self.method}]' if self.method else ''}."]
+        said += [f"{name}: {text}." for name, text in named if text]
+        said += [f"Not covered: {'; '.join(self.uncovered)}."] if self.uncovered else []
+        return [*said, *(f"Remark: {text}." for text in self.remarks)]
 
     def _repr_html_(self) -> str:
-        return html_table([(key, value) for key, value in asdict(self).items()])
+        shown = {**asdict(self), "uncovered": "; ".join(self.uncovered), "remarks": "; ".join(self.remarks)}
+        return html_table([(key, value) for key, value in shown.items()])
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
@@ -85,6 +155,8 @@ class Certificate:
             "leakage": [encode_float(x) for x in self.leakage],
             "utility": [encode_float(x) for x in self.utility],
             "worst": encode_labels(self.worst),
+            "uncovered": list(self.uncovered),
+            "remarks": list(self.remarks),
         }
 
     @classmethod
@@ -101,15 +173,20 @@ class Certificate:
             low, high = (decode_float(x) for x in given["utility"])
             texts = {
                 name: str(given[name])
-                for name in ("claim", "reason", "where", "problem", "mechanism", "method", "law")
+                for name in ("claim", "reason", "where", "problem", "mechanism", "method")
             }
+            later = {name: str(given.get(name, "")) for name in ("kind", "statement", "adversary", "unit")}
             return cls(
                 ok=given["ok"] is True,
                 budget=decode_float(given["budget"]),
                 leakage=(lo, hi),
                 utility=(low, high),
                 worst=decode_labels(given["worst"]),
+                assumption=str(given["law"] if "law" in given else given["assumption"]),
+                uncovered=tuple(str(text) for text in given.get("uncovered", ())),
+                remarks=tuple(str(text) for text in given.get("remarks", ())),
                 **texts,
+                **later,
             )
         except (KeyError, TypeError, ValueError) as cause:
             raise FileRefused(f"the certificate is malformed: {type(cause).__name__} {cause}") from cause

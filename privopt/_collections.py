@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
+from privopt._alarm import contradictions, raise_alarm
 from privopt._dispatch import check_solvers, solve
-from privopt._judge import judge, with_bound
+from privopt._judge import contradicts, judge, with_bound
 from privopt._problem import M, Problem
 from privopt._solution import Solution, Status
 from privopt._solver import Proposal, Solver
@@ -157,6 +158,9 @@ def compare(
         if progress is not None:
             progress(i / len(chosen), candidate.name)
         found.append(solve(problem, candidate.solver, time_limit=time_limit, certify=certify, seed=seed))
+    for reached, bounded in contradictions(problem, found):
+        alarmed = raise_alarm(problem, reached, bounded)
+        found = [alarmed if s is reached else s for s in found]
     return Comparison(problem, tuple(sorted(found, key=_order)))
 
 
@@ -242,4 +246,8 @@ def _carry_over(
         again, solver=before.solver, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives
     )
     kept = replace(kept, reason="carried over from a neighbouring budget")
-    return kept if now.bound is None else with_bound(kept, now.bound, now.dual)
+    if now.bound is None:
+        return kept
+    if contradicts(asked, kept, now.bound):
+        return raise_alarm(asked, kept, now)
+    return with_bound(asked, kept, now.bound, now.dual)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic
 
+from privopt._alarm import raise_alarm
 from privopt._isolate import PATIENCE, SolverFailure, SolverTimeout, describe, run_guarded
-from privopt._judge import judge, with_bound
+from privopt._judge import contradicts, judge, with_bound
 from privopt._problem import M, Problem
 from privopt._registry import find_solver, solvers_of
 from privopt._solution import Solution, Status
@@ -198,7 +200,7 @@ def _dispatch(call: _Call[M]) -> Solution[M]:
         for c in feasible:
             if call.left > 0 and c.name not in tried and not _settled(tried.values()):
                 tried[c.name] = call.run(c)
-    return call.finish(_best(tried), tuple(_account(c, tried) for c in listed))
+    return call.finish(_best(call.problem, tried), tuple(_account(c, tried) for c in listed))
 
 
 def _settled(tried: Iterable[Solution[Any]]) -> bool:
@@ -217,17 +219,27 @@ def _prove(call: _Call[M], takers: Sequence[Candidate], tried: dict[str, Solutio
     return False
 
 
-def _best(tried: dict[str, Solution[M]]) -> Solution[M]:
+def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
     """The best judged objective with the best checked bound; failures are remembered in the statistics."""
     ok = [s for s in tried.values() if s.status.ok and s.objective is not None]
     if not ok:
         failures = list(reversed(tried.values()))
         return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
-    winner = max(ok, key=lambda s: s.objective if s.objective is not None else 0.0)
-    bounds = [(s.bound, s.dual) for s in tried.values() if s.bound is not None]
+    winner = max(ok, key=_rank)
     seconds = sum(s.seconds for s in tried.values())
-    best = with_bound(winner, *min(bounds, key=lambda item: item[0])) if bounds else winner
-    return replace(best, seconds=seconds)
+    bounded = [s for s in tried.values() if s.bound is not None]
+    tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
+    if tightest is None or tightest.bound is None:
+        return replace(winner, seconds=seconds)
+    if contradicts(problem, winner, tightest.bound):
+        return replace(raise_alarm(problem, winner, tightest), seconds=seconds)
+    return replace(with_bound(problem, winner, tightest.bound, tightest.dual), seconds=seconds)
+
+
+def _rank(solution: Solution[Any]) -> tuple[float, bool]:
+    """The objective; between equal ones, the answer whose own bound closed."""
+    objective = -math.inf if solution.objective is None else solution.objective
+    return objective, solution.status is Status.OPTIMAL
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:

@@ -13,9 +13,12 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from privopt.errors import FileRefused
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 32
@@ -165,6 +168,19 @@ def schema(name: str) -> dict[str, Any]:
     return loaded
 
 
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    """A schema may refer to another one by its file name."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    def retrieve(uri: str) -> Resource[Any]:
+        return Resource.from_contents(schema(uri.removesuffix(".json")), default_specification=DRAFT202012)
+
+    return Draft202012Validator(schema(name), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+
 def check_schema(value: Mapping[str, Any], name: str) -> None:
     """Check a parsed file against a published schema.
 
@@ -173,10 +189,9 @@ def check_schema(value: Mapping[str, Any], name: str) -> None:
     FileRefused
         With the place and the first thing that does not fit.
     """
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    fault = best_match(Draft202012Validator(schema(name)).iter_errors(value))
+    fault = best_match(_validator(name).iter_errors(value))
     if fault is not None:
         place = fault.json_path.removeprefix("$").lstrip(".") or "the file"
         message = fault.message if len(fault.message) < 300 else fault.message[:300] + " ..."

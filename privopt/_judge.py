@@ -16,6 +16,9 @@ from privopt.errors import InvalidMechanism
 
 MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
 
+READING = 1e-12
+"""Relative error of a float reading."""
+
 PROMISE = 1e-6
 """A published formula that misses its budget by more than this, relative to max(1, budget), is shown as it is."""
 
@@ -56,7 +59,8 @@ def judge(
         status = Status.NOT_PRIVATE if "raw_leakage" in verdict.stats else Status.FAILED
         if proposal.mechanism is None and proposal.infeasible is not None:
             status = Status.INFEASIBLE if verdict.reason.startswith("infeasible") else Status.FAILED
-        return Solution(status, reason=verdict.reason, bound=bound, stats=stats)
+        dual = None if bound is None else proposal.dual
+        return Solution(status, reason=verdict.reason, bound=bound, dual=dual, stats=stats)
     solution = Solution(
         Status.FEASIBLE,
         answer=verdict.mechanism,
@@ -68,15 +72,41 @@ def judge(
         guarantee=Guarantee.FEASIBLE,
         stats=stats,
     )
-    return solution if bound is None else with_bound(solution, bound, proposal.dual)
+    if bound is None:
+        return solution
+    if contradicts(problem, solution, bound):
+        told = f"its own mechanism reaches {solution.objective!r}, above the bound {bound!r} that its dual proves"
+        return replace(solution, stats={**stats, "contradiction": told}, reason=f"CONTRADICTION: {told}")
+    return with_bound(problem, solution, bound, proposal.dual)
 
 
-def with_bound(solution: Solution[M], bound: float, dual: object) -> Solution[M]:
-    """The same solution with a checked bound and its proof: status, gap and guarantee follow."""
+def with_bound(problem: Problem[M], solution: Solution[M], bound: float, dual: object) -> Solution[M]:
+    """The same solution with a checked bound and its proof: status, gap and guarantee follow.
+
+    A bound within the rounding of the objective is raised to it.
+
+    Raises
+    ------
+    ValueError
+        If the solution contradicts the bound; see :func:`contradicts`.
+    """
     if solution.objective is None:
         return solution
-    gap, status, guarantee = standing(solution.objective, bound)
-    return replace(solution, bound=bound, dual=dual, gap=gap, status=status, guarantee=guarantee)
+    if contradicts(problem, solution, bound):
+        raise ValueError(f"a mechanism reaches {solution.objective!r}, above the bound {bound!r}")
+    least = max(bound, solution.objective)
+    gap, status, guarantee = standing(solution.objective, least, problem.scale(solution))
+    return replace(solution, bound=least, dual=dual, gap=gap, status=status, guarantee=guarantee)
+
+
+def contradicts(problem: Problem[M], solution: Solution[M], bound: float) -> bool:
+    """Whether a judged objective is above a checked bound by more than its own reading may be off."""
+    if solution.objective is None or bound >= solution.objective:
+        return False
+    low = solution.objective - READING * abs(solution.objective)
+    if solution.certificate is not None:
+        low = max(low, problem.objective_enclosure(solution.certificate)[0])
+    return bound < low
 
 
 def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, repairable: bool) -> Verdict[M]:
@@ -102,7 +132,13 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, rep
             verdict.stats["repaired"] = margin
             verdict.stats["violation"] = 0.0 if verdict.evaluation is None else verdict.evaluation.violation
             if margin and verdict.evaluation is not None:
-                verdict.stats["utility_lost_by_repair"] = raw.utility - verdict.evaluation.utility
+                lost = raw.utility - verdict.evaluation.utility
+                verdict.stats["utility_lost_by_repair"] = lost
+                if lost > PROMISE * abs(raw.utility):
+                    verdict.reason = (
+                        f"what was proposed broke the budget (leakage {number(raw.leakage, 6)}); repairing it took the "
+                        f"utility from {number(raw.utility, 6)} to {number(verdict.evaluation.utility, 6)}"
+                    )
             return verdict
     excess = (
         f"leakage {number(raw.leakage, 9)} and utility {number(raw.utility, 9)} miss the budget of "
@@ -126,8 +162,19 @@ def _accept(
     if not certificate.ok:
         return False, fault or certificate.reason
     verdict.mechanism, verdict.certificate = quantised, certificate
-    verdict.evaluation = problem.evaluate(quantised)
+    verdict.evaluation = _within(problem, problem.evaluate(quantised), certificate)
     return True, ""
+
+
+def _within(problem: Problem[M], read: Evaluation, certificate: Certificate) -> Evaluation:
+    """The reading, moved into what was proved; a simulated one stays as it is."""
+    if not read.exact:
+        return read
+    utility, leakage = (
+        min(max(value, lo), hi)
+        for value, (lo, hi) in ((read.utility, certificate.utility), (read.leakage, certificate.leakage))
+    )
+    return replace(read, utility=utility, leakage=leakage, objective=problem.objective_of(utility, leakage))
 
 
 def _checked_bound(
@@ -142,10 +189,6 @@ def _checked_bound(
     bound = problem.check_bound(float(proposal.bound), proposal.dual, seconds)
     if bound is None:
         verdict.stats["bound_refused"] = "the dual does not prove the claimed bound"
-        return None
-    objective = -math.inf if verdict.evaluation is None else verdict.evaluation.objective
-    if bound < objective - 1e-9 * max(1.0, abs(objective)):
-        verdict.stats["bound_refused"] = f"a mechanism reaches {objective!r}, above the bound {bound!r}"
         return None
     return bound
 

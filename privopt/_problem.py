@@ -8,16 +8,32 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from privopt._certificate import Certificate
+from privopt._certificate import ONE_RELEASE, Certificate, Terms
 from privopt._text import html_table, number
 from privopt.mechanisms import Mechanism
 
 M = TypeVar("M", bound=Mechanism)
 
+Enclosure: TypeAlias = tuple[float, float]
+"""Floats (lo, hi) around an exact number."""
+
 FEASIBILITY = 1e-12
 """A float reading counts as feasible up to this violation, relative to max(1, budget)."""
+
+
+class Numbers(Protocol):
+    """What has a utility, a leakage and an objective: an evaluation, a solution."""
+
+    @property
+    def utility(self) -> float | None: ...
+
+    @property
+    def leakage(self) -> float | None: ...
+
+    @property
+    def objective(self) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +93,10 @@ class Example(Generic[M]):
     tolerance: float = 1e-9
 
 
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading a malformed dual may raise: it is then no proof."""
+
+
 class Problem(ABC, Generic[M]):
     """A question, declared: frozen data that judges mechanisms and never searches for one.
 
@@ -115,16 +135,91 @@ class Problem(ABC, Generic[M]):
     def repair(self, mechanism: M, margin: float) -> M:
         """A mechanism near the given one that keeps the budget with a relative margin."""
 
-    @abstractmethod
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective is the one that utility and leakage give."""
+    def terms(self, mechanism: M) -> Terms:
+        """What a certificate of this mechanism is about, in plain sentences."""
+        raise NotImplementedError
 
     @abstractmethod
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """What ``dual`` proves: (lo, hi), where hi is a proved upper bound on the objective of every mechanism.
+
+        The number that the dual defines lies in between; another machine may compute another hi, by no more than
+        the width. None if the dual is no proof, or checking it does not end within ``seconds``; a malformed dual
+        may also raise any of the usual errors of bad values.
+        """
+
     def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
         """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None.
 
-        None also when the check does not end within ``seconds``.
+        It is proved in rationals or balls and rounded outward, so far that every machine proves it again.
         """
+        if math.isnan(bound):
+            return None
+        try:
+            proved = self.prove_bound(dual, seconds)
+        except MALFORMED:
+            return None
+        if proved is None or not all(map(math.isfinite, proved)):
+            return None
+        lo, hi = proved
+        return max(bound, hi if lo == hi else math.nextafter(hi + 4 * (hi - lo), math.inf))
+
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """The objective that utility and leakage give; monotone in each. The default is the utility."""
+        return utility
+
+    def objective_enclosure(self, certificate: Certificate) -> Enclosure:
+        """Floats around the exact objective of a certified mechanism."""
+        corners = [self.objective_of(u, x) for u in certificate.utility for x in certificate.leakage]
+        known = [value for value in corners if not math.isnan(value)]
+        return (min(known), max(known)) if len(known) == len(corners) else (-math.inf, math.inf)
+
+    def scale(self, solution: Numbers) -> float:
+        """What a gap is compared with: a gap of at most 1e-6 of it counts as optimal.
+
+        The default suits utilities that are shares or information: min(1, |objective|).
+        """
+        return min(1.0, abs(solution.objective or 0.0))
+
+    def is_worst(self, mechanism: M, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named pair leaks as much as any; None where that is not checked."""
+        return None
+
+    def certificate(
+        self,
+        mechanism: M,
+        fingerprint: str,
+        *,
+        ok: bool,
+        claim: str,
+        reason: str,
+        method: str,
+        leakage: Enclosure,
+        utility: Enclosure,
+        worst: tuple[Hashable, ...] = (),
+        where: str = "",
+    ) -> Certificate:
+        """The certificate of a mechanism, with everything that follows from the problem filled in."""
+        terms = self.terms(mechanism)
+        return Certificate(
+            ok=ok,
+            claim=claim,
+            reason=reason,
+            budget=self.budget,
+            leakage=leakage,
+            utility=utility,
+            worst=worst,
+            where=where,
+            problem=self.fingerprint,
+            mechanism=fingerprint,
+            method=method,
+            assumption=terms.assumption,
+            kind=terms.kind,
+            statement=terms.statement,
+            adversary=terms.adversary,
+            unit=terms.unit,
+            uncovered=(ONE_RELEASE, *terms.uncovered),
+        )
 
     @classmethod
     @abstractmethod

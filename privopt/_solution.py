@@ -17,7 +17,7 @@ from privopt._text import Named, html_table, number
 from privopt.errors import FileRefused, NotSolved
 
 FORMAT = "privopt/solution"
-VERSION = 1
+VERSION = 2
 
 
 class Status(Named, Enum):
@@ -39,15 +39,31 @@ class Status(Named, Enum):
 
 
 TOLERANCE = 1e-6
-"""A checked gap up to this, relative to max(1, |objective|), counts as optimal."""
+"""A checked gap up to this, relative to the problem's scale, counts as optimal."""
+
+ZERO = 1e-15
+"""A gap up to this counts as none, whatever the scale."""
 
 
-def standing(objective: float, bound: float | None) -> tuple[float | None, Status, Guarantee]:
-    """Gap, status and guarantee of a judged objective under a checked bound, or under none."""
+def standing(objective: float, bound: float | None, scale: float) -> tuple[float | None, Status, Guarantee]:
+    """Gap, status and guarantee of a judged objective under a checked bound, or under none.
+
+    Raises
+    ------
+    ValueError
+        If the bound is below the objective: one of them is wrong.
+
+    Examples
+    --------
+    >>> standing(-2e-7, 0.0, 2e-7)[1].name, standing(0.5, 0.5 + 4e-7, 0.5)[1].name
+    ('GAP', 'OPTIMAL')
+    """
     if bound is None:
         return None, Status.FEASIBLE, Guarantee.FEASIBLE
-    gap = max(0.0, bound - objective)
-    if gap < math.inf and gap <= TOLERANCE * max(1.0, abs(objective)):
+    if not bound >= objective:
+        raise ValueError(f"a mechanism reaches {objective!r}, above the bound {bound!r}")
+    gap = bound - objective
+    if gap < math.inf and gap <= max(ZERO, TOLERANCE * scale):
         return gap, Status.OPTIMAL, Guarantee.OPTIMAL
     return gap, Status.GAP, Guarantee.BOUNDED
 
@@ -73,9 +89,9 @@ class Solution(Generic[M]):
         Computed from the checked gap, not claimed by the solver.
     seconds : float
     stats : mapping
-        What the solver and the judge counted: iterations, repairs, raw leakage, claimed bounds.
+        What the solver and the judge counted: iterations, repairs, raw leakage, claimed bounds. Shown, not proved.
     alternatives : tuple of str
-        Who else could, who refused and why.
+        Who else could, who refused and why. Shown, not proved.
     problem : str
         Fingerprint of the question.
     dual : JSON-able
@@ -116,6 +132,9 @@ class Solution(Generic[M]):
             return f"{self.status.name} by {self.solver or 'no solver'}: {self.reason or self.status.value}"
         gap = "no bound" if self.gap is None else f"gap {number(self.gap, 3)}"
         proof = "certified" if self.certified else "NOT certified"
+        lost = self.stats.get("utility_lost_by_repair", 0.0)
+        if isinstance(lost, float) and lost > TOLERANCE * max(ZERO, abs(self.utility or 0.0)):
+            proof += f", REPAIRED at a loss of {number(lost, 3)} in utility"
         return (
             f"{self.status.name} by {self.solver}: utility {number(self.utility)}, leakage {number(self.leakage)} nats, "
             f"{gap}, {proof}, {self.seconds:.3g} s"
@@ -124,7 +143,10 @@ class Solution(Generic[M]):
     def _repr_html_(self) -> str:
         names = ("status", "reason", "solver", "guarantee", "utility", "leakage", "objective", "bound", "gap")
         rows: list[tuple[str, object]] = [(name, getattr(self, name)) for name in names]
-        rows += [("certificate", self.certificate or "none"), ("seconds", number(self.seconds, 3))]
+        rows += [
+            ("certificate", line) for line in (self.certificate.sentences() if self.certificate else ["none"])
+        ]
+        rows += [("seconds", number(self.seconds, 3))]
         return html_table(rows + [("alternative", line) for line in self.alternatives])
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +162,7 @@ class Solution(Generic[M]):
             "guarantee": None if self.guarantee is None else self.guarantee.name,
             **numbers,
             "dual": self.dual,
+            "not_proved": list(NOT_PROVED),
             "seconds": self.seconds,
             "stats": {key: encode_float(v) if isinstance(v, float) else v for key, v in self.stats.items()},
             "alternatives": list(self.alternatives),
@@ -195,6 +218,9 @@ class Solution(Generic[M]):
 
         return cls.from_dict(read_json(path))
 
+
+NOT_PROVED = ("reason", "solver", "seconds", "stats", "alternatives")
+"""What a solution tells beside its claim; nothing of it is checked, and its file says so."""
 
 _NUMBERS = ("utility", "leakage", "objective", "bound", "gap")
 

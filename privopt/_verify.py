@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import Problem
-from privopt._solution import Solution, standing
+from privopt._problem import Enclosure, Problem
+from privopt._solution import ZERO, Solution, Status, standing
+from privopt._solver import Guarantee
 from privopt.errors import InvalidMechanism, PrivoptError
 
-RELATIVE = 1e-9
+READING = 1e-12
+"""How far a stated number may be outside its proved enclosure, relative to it: what a float reading is good for."""
+
+READING_0_1_0 = 1e-9
+"""The same, relative to max(1, number), for records of version 0.1.0, which added allowances instead of rounding outward."""
+
+LOOSEST = 1e-6
+"""The widest gap, relative to max(1, |objective|), that any version has called optimal."""
 
 
 def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
-    """Prove the privacy of a solution afresh and compare with everything it says of itself.
+    """Prove the claim of a solution afresh, and check every number that it states against what is proved.
 
-    No solver is imported and no float reading is used: the integer weights are certified in exact
-    arithmetic, then the fingerprints, the stored certificate, the stated numbers and the bound are checked.
+    No solver is imported and no float reading is used: the integer weights are certified in exact arithmetic, the bound
+    is proved again from its dual, and stated numbers must lie in the proved enclosures. Digits and words are not
+    compared, so every machine gives the same verdict. Where a record differs although the claim holds (text, last
+    digits, a status under the tolerance of another version) the certificate says so in ``remarks``. Times, statistics
+    and alternatives are shown by solutions, and never proved.
 
     Parameters
     ----------
@@ -29,7 +43,8 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
     Returns
     -------
     Certificate
-        ``ok`` is False, with the reason, if anything does not hold.
+        ``ok`` is False, with the reason, if privacy, the bound, a fingerprint, a stated number or the mechanism does
+        not hold.
 
     Raises
     ------
@@ -53,11 +68,15 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
         )
     try:
         mechanism = problem.check(solution.answer).validated(solution.answer.simulation_only)
+        fresh = problem.certify(mechanism)
     except PrivoptError as cause:
         return _refused(problem, f"the mechanism does not fit the problem: {cause}")
-    fresh = problem.certify(mechanism)
-    fault = _fault(problem, fresh, solution)
-    return replace(fresh, ok=False, reason=fault) if fault and fresh.ok else fresh
+    if not fresh.ok:
+        return fresh
+    found = _Check(problem, solution, fresh)
+    if (fault := found.fault()) is not None:
+        return replace(fresh, ok=False, reason=fault)
+    return replace(fresh, remarks=tuple(found.remarks))
 
 
 def _refused(problem: Problem[Any], reason: str) -> Certificate:
@@ -66,49 +85,144 @@ def _refused(problem: Problem[Any], reason: str) -> Certificate:
     )
 
 
-def _fault(problem: Problem[Any], fresh: Certificate, solution: Solution[Any]) -> str:
-    """What the solution says of itself that is not so; empty if all holds."""
-    stored = solution.certificate
-    if stored is None:
-        return "the solution carries no certificate (it was made with certify=False)"
-    if stored.mechanism != fresh.mechanism:
-        return "the mechanism is not the one that was certified (its fingerprint differs): a changed weight or label?"
-    if stored != fresh:
-        changed = [name for name, value in fresh.to_dict().items() if stored.to_dict()[name] != value]
-        return f"the stored certificate differs from the fresh one in {', '.join(changed)}"
-    return _false_number(fresh, solution) or _false_standing(problem, solution)
+@dataclass
+class _Check:
+    """What a solution says of itself, against a fresh certificate."""
 
+    problem: Problem[Any]
+    solution: Solution[Any]
+    fresh: Certificate
+    remarks: list[str] = field(default_factory=list)
 
-def _false_number(fresh: Certificate, solution: Solution[Any]) -> str:
-    """A stated utility or leakage outside its proved enclosure."""
-    for name, value, (lo, hi) in (
-        ("utility", solution.utility, fresh.utility),
-        ("leakage", solution.leakage, fresh.leakage),
-    ):
-        if value is None or not (_reaches(value, lo) and _reaches(hi, value)):
-            return (
-                f"the stated {name} {None if value is None else encode_float(value)} is not in [{lo}, {hi}]"
+    def fault(self) -> str | None:
+        """The first thing that does not hold, or None; what differs without harm goes to the remarks."""
+        stored = self.solution.certificate
+        if stored is None:
+            return "the solution carries no certificate (it was made with certify=False)"
+        return next(
+            chain(self._certificate(stored), self._numbers(stored), self._standing(), self._bound()), None
+        )
+
+    @property
+    def _old(self) -> bool:
+        """Whether the record is of version 0.1.0."""
+        return self.solution.certificate is not None and self.solution.certificate.kind == ""
+
+    def _certificate(self, stored: Certificate) -> Iterator[str]:
+        fresh = self.fresh
+        if stored.mechanism != fresh.mechanism:
+            yield "the mechanism is not the one that was certified (its fingerprint differs): a changed weight or label?"
+        if stored.problem != fresh.problem:
+            yield "the certificate is of another problem (its fingerprint differs)"
+        if not stored.ok:
+            yield "the stored certificate says that nothing is proved"
+        if stored.budget != fresh.budget:
+            yield f"the certificate states the budget {stored.budget!r}, the problem's is {fresh.budget!r}"
+        if stored.worst != fresh.worst:
+            yield from self._pair(stored)
+        words = ("claim", "reason", "where", "method", "assumption", "kind", "statement", "adversary", "unit")
+        changed = [name for name in words if getattr(stored, name) != getattr(fresh, name)]
+        if stored.uncovered != fresh.uncovered:
+            changed.append("uncovered")
+        if changed and not self._old:
+            self.remarks.append(
+                f"the stored certificate words {', '.join(changed)} in another way; not believed"
             )
-    return ""
+        elif changed:
+            self.remarks.append("the certificate was written by version 0.1.0; what holds is said here")
+
+    def _pair(self, stored: Certificate) -> Iterator[str]:
+        """Any of the pairs that leak most will do."""
+        tied = self.problem.is_worst(self.solution.mechanism, stored.worst, stored.where)
+        if tied is False:
+            yield f"the stated worst pair {stored.worst!r} is not the one that leaks most, {self.fresh.worst!r}"
+        if tied is None:
+            self.remarks.append(
+                f"the stated worst pair {stored.worst!r} is not proved; {self.fresh.worst!r} is"
+            )
+
+    def _numbers(self, stored: Certificate) -> Iterator[str]:
+        """Stated numbers and stored enclosures against the proved ones; infinities count as what they are."""
+        for name, value, kept, proved in (
+            ("utility", self.solution.utility, stored.utility, self.fresh.utility),
+            ("leakage", self.solution.leakage, stored.leakage, self.fresh.leakage),
+        ):
+            if not kept[0] <= kept[1] or not (kept[0] <= proved[1] and proved[0] <= kept[1]):
+                yield f"the certificate encloses the {name} in {_shown(kept)}, proved is {_shown(proved)}"
+            if value is None:
+                yield f"the solution states no {name}"
+            elif not _near(value, proved, READING, 0.0):
+                if not self._old or not _near(value, proved, READING_0_1_0, 1.0):
+                    yield f"the stated {name} {encode_float(value)} is not in {_shown(proved)}"
+                self.remarks.append(
+                    f"the stated {name} {value!r} is outside {_shown(proved)} by its last digits"
+                )
+        if self.fresh.utility[1] - self.fresh.utility[0] > LOOSEST * max(1.0, abs(self.fresh.utility[0])):
+            self.remarks.append(
+                f"the utility is proved to be in {_shown(self.fresh.utility)} only; it was simulated"
+            )
+
+    def _standing(self) -> Iterator[str]:
+        """A stated objective, gap, status or guarantee that is not so."""
+        s, problem = self.solution, self.problem
+        if s.objective is None or s.utility is None or s.leakage is None:
+            yield "the solution states no objective"
+            return
+        if s.objective != problem.objective_of(s.utility, s.leakage):
+            yield f"the stated objective {s.objective} does not follow from the utility and the leakage"
+        if s.bound is not None and not (s.bound >= s.objective or self._excused(s.objective - s.bound)):
+            yield f"the stated bound {s.bound!r} is below the objective {s.objective!r}: it refutes the record"
+            return
+        least = None if s.bound is None else max(s.bound, s.objective)
+        gap, status, guarantee = standing(s.objective, least, problem.scale(s))
+        if (s.gap, s.status, s.guarantee) == (gap, status, guarantee):
+            return
+        if gap is None or s.gap is None:
+            if (s.gap, s.status, s.guarantee) != (gap, status, guarantee):
+                yield "the stated gap, status and guarantee do not follow from the objective and the bound"
+            return
+        if not _near(s.gap, (gap, gap), READING, ZERO) or not self._same_standing(gap, status):
+            yield "the stated gap, status and guarantee do not follow from the objective and the bound"
+        self.remarks.append(
+            f"it is called {s.status.name} with gap {s.gap!r}; it is {status.name} with gap {gap!r}"
+        )
+
+    def _same_standing(self, gap: float, status: Status) -> bool:
+        """Whether the stated status and guarantee could be those of another version's tolerance."""
+        s = self.solution
+        pairs = {
+            Status.OPTIMAL: Guarantee.OPTIMAL,
+            Status.GAP: Guarantee.BOUNDED,
+        }
+        stronger = s.status is Status.OPTIMAL and status is not Status.OPTIMAL
+        allowed = gap <= LOOSEST * max(1.0, abs(s.objective or 0.0))
+        return pairs.get(s.status) is s.guarantee and (allowed or not stronger)
+
+    def _bound(self) -> Iterator[str]:
+        """A stated bound that its dual does not prove."""
+        stated = self.solution.bound
+        if stated is None:
+            return
+        proved = self.problem.check_bound(stated, self.solution.dual) if math.isfinite(stated) else None
+        if proved is not None and proved <= stated:
+            return
+        if proved is None or not self._excused(proved - stated):
+            yield f"the stated bound {stated!r} is not proved by its dual"
+        self.remarks.append(f"the bound is proved to be {proved!r}, not {stated!r}")
+
+    def _excused(self, excess: float) -> bool:
+        """Whether a record of version 0.1.0 is off by no more than its allowances."""
+        return self._old and excess <= READING_0_1_0 * max(1.0, abs(self.solution.bound or 0.0))
 
 
-def _reaches(value: float, other: float) -> bool:
-    """Whether a value is at least another, to a relative tolerance; infinities compare as they are."""
-    return value >= other or abs(value - other) <= RELATIVE * max(1.0, abs(other))
+def _near(value: float, ends: Enclosure, relative: float, unit: float) -> bool:
+    """Whether a finite value is in an enclosure or misses it by a share of its size; inf only if inf is proved."""
+    lo, hi = ends
+    if math.isinf(value) or math.isinf(lo) or math.isinf(hi):
+        return lo <= value <= hi and (math.isfinite(value) or lo == hi or value in (lo, hi))
+    room = relative * max(unit, abs(lo), abs(hi))
+    return lo - room <= value <= hi + room
 
 
-def _false_standing(problem: Problem[Any], solution: Solution[Any]) -> str:
-    """A stated objective, bound, gap, status or guarantee that is not so."""
-    objective = solution.objective
-    if objective is None or solution.utility is None or solution.leakage is None:
-        return "the solution states no objective"
-    if not problem.is_objective(objective, solution.utility, solution.leakage):
-        return f"the stated objective {objective} does not follow from the utility and the leakage"
-    if (solution.gap, solution.status, solution.guarantee) != standing(objective, solution.bound):
-        return "the stated gap, status and guarantee do not follow from the objective and the bound"
-    if solution.bound is None:
-        return ""
-    proved = problem.check_bound(solution.bound, solution.dual)
-    if proved is None or proved > solution.bound + RELATIVE * max(1, abs(solution.bound)):
-        return f"the stated bound {solution.bound} is not proved by its dual"
-    return ""
+def _shown(ends: Enclosure) -> str:
+    return f"[{ends[0]!r}, {ends[1]!r}]"

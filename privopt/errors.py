@@ -37,3 +37,7 @@ class NotSolved(PrivoptError, ValueError):
 
 class MissingExtra(PrivoptError, RuntimeError):
     """An optional package that the call needs is not installed; the message says how to get it."""
+
+
+class ContradictionWarning(UserWarning):
+    """A certified answer is above a checked bound: one of two proofs is wrong, and both are written down."""

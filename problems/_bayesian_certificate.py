@@ -46,7 +46,7 @@ def certify(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Certificate:
         problem=problem.fingerprint,
         mechanism=mechanism.fingerprint,
         method=f"{method}; noise of scale {mechanism.scale!r} has level {mechanism.tau!r} by OpenDP's map",
-        law=_law(problem),
+        assumption=_law(problem),
     )
 
 

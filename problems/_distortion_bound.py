@@ -52,7 +52,7 @@ def check_dual(problem: DistortionPrivacy, dual: object, seconds: float) -> floa
         return _posteriors(problem, dual.get("laws"), dual.get("multiplier"))
     if kind == "linear" and _is_ratio_bound(problem):
         utility = check_ratios(problem.ratios(problem.budget), dual, seconds)
-        return None if utility is None else utility / problem.scale
+        return None if utility is None else utility / problem.magnitude
     if kind == "level" and problem.max_leakage is None and problem.order is None:
         return _level(problem, dual, seconds)
     return None
@@ -65,7 +65,7 @@ def _is_ratio_bound(problem: DistortionPrivacy) -> bool:
 
 def _size(problem: DistortionPrivacy) -> float:
     """Of distortions, for rounding."""
-    return max(2.0 / problem.scale, abs(float(problem.costs.least)))
+    return max(2.0 / problem.magnitude, abs(float(problem.costs.least)))
 
 
 def _level(problem: DistortionPrivacy, dual: dict[str, object], seconds: float) -> float | None:
@@ -74,7 +74,7 @@ def _level(problem: DistortionPrivacy, dual: dict[str, object], seconds: float) 
         return None
     linear = {"kind": "linear", "multipliers": dual.get("multipliers")}
     utility = check_ratios(problem.ratios(float(level)), linear, seconds)
-    limit = problem.floor * Fraction(problem.scale)
+    limit = problem.floor * Fraction(problem.magnitude)
     return -float(level) if utility is not None and Fraction(-utility) > limit else None
 
 

@@ -40,7 +40,7 @@ def certify(problem: DistortionPrivacy, release: Release) -> Certificate:
         problem=problem.fingerprint,
         mechanism=release.fingerprint,
         method="exact rationals for the distortion, balls for the leakage",
-        law=f"the data follow {problem.observation.leaking!r} exactly as written (divided by its exact sum)",
+        assumption=f"the data follow {problem.observation.leaking!r} exactly as written (divided by its exact sum)",
     )
 
 

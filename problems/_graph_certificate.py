@@ -52,7 +52,7 @@ def certify(problem: BoundaryColouring, mechanism: Colouring) -> Certificate:
         problem=problem.fingerprint,
         mechanism=mechanism.fingerprint,
         method="directed rounding, and integers against balls where that does not decide",
-        law=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
+        assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
     )
 
 

@@ -55,7 +55,7 @@ def certify(problem: LocalInformationPrivacy, release: Release) -> Certificate:
         problem=problem.fingerprint,
         mechanism=release.fingerprint,
         method="integer lifts against balls of e^budget",
-        law=f"the data follow {joint!r} exactly as written (divided by its exact sum)",
+        assumption=f"the data follow {joint!r} exactly as written (divided by its exact sum)",
     )
 
 

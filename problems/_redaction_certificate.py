@@ -57,7 +57,7 @@ def certify(problem: Redaction, mechanism: RedactionMechanism) -> Certificate:
         problem=problem.fingerprint,
         mechanism=mechanism.fingerprint,
         method=finding.method,
-        law=f"the records follow {problem.chain!r} exactly as written (each row divided by its exact sum)",
+        assumption=f"the records follow {problem.chain!r} exactly as written (each row divided by its exact sum)",
     )
 
 

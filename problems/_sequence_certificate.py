@@ -45,7 +45,7 @@ def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Cert
         method="exact rationals against balls of e^budget"
         if found.complete
         else "integer kernels checked at the computed belief, with a proved distance from the true one",
-        law=f"the data follow {problem.chain!r} exactly as written (rows divided by their exact sums)",
+        assumption=f"the data follow {problem.chain!r} exactly as written (rows divided by their exact sums)",
     )
 
 

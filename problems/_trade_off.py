@@ -13,7 +13,7 @@ import numpy as np
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import FEASIBILITY, Evaluation, Problem
+from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
@@ -157,16 +157,23 @@ class TradeOff(Problem[Release]):
 
         return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective is the one that utility and leakage give."""
-        return objective == self.objective_of(utility, leakage)
+    def scale(self, solution: Numbers) -> float:
+        """What gaps are relative to: a leakage, min(1, utility), or the sizes of both terms that are weighed."""
+        utility, leakage = abs(solution.utility or 0.0), abs(solution.leakage or 0.0)
+        if self.mode == "trade_off":
+            return (
+                self.budget * utility + leakage
+                if self.kind == "privacy_funnel"
+                else utility + self.budget * leakage
+            )
+        return leakage if self.is_floor else min(1.0, utility)
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None."""
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on the objective that ``dual`` proves, or None."""
         from privopt.problems._trade_off_bound import check_dual
 
         proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

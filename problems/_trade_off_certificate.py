@@ -33,7 +33,7 @@ def certify(problem: TradeOff, release: Release) -> Certificate:
         problem=problem.fingerprint,
         mechanism=release.fingerprint,
         method="balls from integer weights",
-        law=f"the data follow {problem.joint!r} exactly as written (divided by its exact sum)",
+        assumption=f"the data follow {problem.joint!r} exactly as written (divided by its exact sum)",
     )
 
 

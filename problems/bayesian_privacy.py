@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from privopt._certificate import Certificate
 from privopt._labels import Labels
 from privopt._numbers import decode_float
-from privopt._problem import FEASIBILITY, Evaluation, Example, Problem, fingerprint_of
+from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Mechanism, NoisyQuery
 from privopt.mechanisms import _noisy_checks as noisy
@@ -222,19 +222,19 @@ class BayesianPrivacy(Problem[NoisyQuery]):
         excess = proved / self.epsilon - 1.0
         return 4.0 * excess if 0 < excess < SMALL else 0.0
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
+    def scale(self, solution: Numbers) -> float:
+        """The size of the expected error: gaps are relative to it."""
+        return abs(solution.objective or 0.0)
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on utility that a level proves, at most as good as claimed, or None.
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that a level proves, or None.
 
         See :mod:`privopt.problems._bayesian_bound`.
         """
         from privopt.problems._bayesian_bound import check_dual
 
         proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.

@@ -15,7 +15,7 @@ from privopt._certificate import Certificate
 from privopt._exact import Number
 from privopt._labels import Label, Labels, decode_labels, encode_labels
 from privopt._numbers import decode_float, encode_float
-from privopt._problem import Evaluation, Example, Problem
+from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution
@@ -166,7 +166,7 @@ class BeliefRelease(Problem[Channel]):
             self.ratios.certify(self.check(mechanism)),
             claim="leakage <= budget",
             problem=self.fingerprint,
-            law=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum)",
+            assumption=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum)",
         )
 
     def constant(self) -> Channel:
@@ -183,19 +183,19 @@ class BeliefRelease(Problem[Channel]):
         found = self.ratios.repair(self.check(mechanism), margin)
         return self.check(found)
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
+    def scale(self, solution: Numbers) -> float:
+        """The size of the expected distortion: gaps are relative to it."""
+        return abs(solution.objective or 0.0)
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on utility that ``dual`` proves, at most as good as claimed, or None.
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that ``dual`` proves, or None.
 
         See :mod:`privopt.problems._belief_bound` for the proof.
         """
         from privopt.problems._belief_bound import check_dual
 
         proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

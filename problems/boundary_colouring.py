@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privopt._certificate import Certificate
-from privopt._problem import FEASIBILITY, Evaluation, Example, Problem
+from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
 from privopt.measures._colouring_steps import GUARD, Step, step
 from privopt.mechanisms import Colouring, Mechanism
@@ -247,16 +247,12 @@ class BoundaryColouring(Problem[Colouring]):
 
         return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
-
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """The upper bound on the objective that ``dual`` proves, or None; see ``_graph_bound``."""
         from privopt.problems._graph_bound import check_dual
 
         proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def check_infeasible(self, witness: object) -> str | None:
         """Why no mechanism meets the prescribed values: two sites too close for theirs, read again."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import Evaluation, Example, Problem
+from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import model_from_dict
@@ -128,14 +128,14 @@ class DistortionPrivacy(Problem[Release]):
         return Fraction(self.budget)
 
     @cached_property
-    def scale(self) -> float:
+    def magnitude(self) -> float:
         """A power of 2 that brings the largest |D[x, y]| into [1, 2): a unit that suits any distortion."""
         return 2.0 ** (1 - math.frexp(float(np.abs(self.matrix).max()))[1]) if self.matrix.any() else 1.0
 
     def ratios(self, level: float) -> LocalInformationPrivacy:
         """The question that bounds ratios by a level, "ldp" where that is the leakage, else "lip"; D times scale."""
         notion = "ldp" if self.leakage == "ldp" else "lip"
-        return LocalInformationPrivacy(self.joint, level, notion=notion, utility=self.matrix * self.scale)
+        return LocalInformationPrivacy(self.joint, level, notion=notion, utility=self.matrix * self.magnitude)
 
     @property
     def budget(self) -> float:
@@ -199,19 +199,23 @@ class DistortionPrivacy(Problem[Release]):
 
         return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective is minus the leakage, or the utility where leakage is bounded."""
-        return objective == (-leakage if self.max_leakage is None else utility)
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """Minus the leakage, or the utility where leakage is bounded."""
+        return -leakage if self.max_leakage is None else utility
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None.
+    def scale(self, solution: Numbers) -> float:
+        """The size of the distortion or the leakage: gaps are relative to it."""
+        return abs(solution.objective or 0.0)
+
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on the objective that ``dual`` proves, or None.
 
         See :mod:`privopt.problems._distortion_bound` for the kinds of proof.
         """
         from privopt.problems._distortion_bound import check_dual
 
         proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def check_infeasible(self, witness: object) -> str | None:
         """That even the best reproduction has too much distortion, in exact arithmetic; the witness only asks."""

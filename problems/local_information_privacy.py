@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import Evaluation, Example, Problem, fingerprint_of
+from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import model_from_dict
@@ -188,19 +188,20 @@ class LocalInformationPrivacy(Problem[Release]):
 
         return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
+    def scale(self, solution: Numbers) -> float:
+        """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""
+        size = abs(solution.objective or 0.0)
+        return min(1.0, size) if self.utility == "mutual_information" else size
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on utility that ``dual`` proves, at most as good as claimed, or None.
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that ``dual`` proves, or None.
 
         See :mod:`privopt.problems._lip_bound` for the kinds of proof.
         """
         from privopt.problems._lip_bound import check_dual
 
         proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import FEASIBILITY, Evaluation, Example, Problem
+from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
 from privopt.measures.redaction import RedactionReading, read_redaction, release_probabilities
 from privopt.mechanisms import Mechanism, RedactionMechanism
@@ -200,11 +200,7 @@ class Redaction(Problem[RedactionMechanism]):
 
         return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
-
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """The upper bound on utility that value tables of the sizes in ``dual`` prove, or None.
 
         The tables are computed afresh; None also when that takes longer than ``seconds``.
@@ -212,7 +208,7 @@ class Redaction(Problem[RedactionMechanism]):
         from privopt.problems._redaction_dual import check_dual
 
         proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from privopt._certificate import Certificate
 from privopt._numbers import encode_float
-from privopt._problem import FEASIBILITY, Evaluation, Example, Problem
+from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms._rules import Setting
@@ -199,16 +199,16 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         given = self.check(mechanism)
         return self.answer(given.rule, min(given.epsilon, self.epsilon) * (1 - margin), given.prepared)
 
-    def is_objective(self, objective: float, utility: float, leakage: float) -> bool:
-        """Whether the objective equals the utility."""
-        return objective == utility
+    def scale(self, solution: Numbers) -> float:
+        """The size of the expected distortion: gaps are relative to it."""
+        return abs(solution.objective or 0.0)
 
-    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
-        """The upper bound on utility that ``dual`` proves, at most as good as claimed, or None."""
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that ``dual`` proves, or None."""
         from privopt.problems._sequence_bound import check_dual
 
         proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else max(proved, bound)
+        return None if proved is None else (proved, proved)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

@@ -223,7 +223,7 @@ def test_the_same_as_local_information_privacy(name: str, solver: type[po.Solver
     assert sister.evaluate(solution.mechanism).utility == pytest.approx(solution.objective, abs=1e-12)
     dual = solution.dual
     assert isinstance(dual, dict)
-    scaled = {**dual, "multipliers": (np.array(dual["multipliers"]) / problem.scale).tolist()}
+    scaled = {**dual, "multipliers": (np.array(dual["multipliers"]) / problem.magnitude).tolist()}
     proved = sister.check_bound(-math.inf, scaled)
     assert proved == pytest.approx(solution.bound, abs=1e-9)
 

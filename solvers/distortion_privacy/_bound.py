@@ -79,7 +79,7 @@ def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, obje
     value, excess = sums[0], problem.costs.excess
     bounded = problem.max_leakage is None
     base, priced = (value, excess) if bounded else (excess, value)
-    limit = space.room / problem.scale if bounded else transformed(problem.budget, order)
+    limit = space.room / problem.magnitude if bounded else transformed(problem.budget, order)
     rows = np.arange(len(value))
 
     def slope(price: float) -> float:

@@ -55,14 +55,14 @@ class Space:
 
         In units of the problem's scale, as is ``room``.
         """
-        return self.problem.costs.excess[self.seen] * self.problem.scale
+        return self.problem.costs.excess[self.seen] * self.problem.magnitude
 
     @cached_property
     def room(self) -> float:
         """How far the expected distortion may be above the least; inf where it is not bounded."""
         if self.problem.max_leakage is not None:
             return math.inf
-        return max(0.0, float(self.problem.floor - self.problem.costs.least)) * self.problem.scale
+        return max(0.0, float(self.problem.floor - self.problem.costs.least)) * self.problem.magnitude
 
     @cached_property
     def open(self) -> NDArray[np.bool_]:

@@ -113,7 +113,7 @@ class _Bracket:
     @property
     def unit(self) -> float:
         """What max(1, |utility|) is here; gaps are judged against it."""
-        scale, least = self.space.problem.scale, abs(float(self.space.problem.costs.least))
+        scale, least = self.space.problem.magnitude, abs(float(self.space.problem.costs.least))
         return min(1.0, max(scale, least * scale + self.high))
 
     def add(self, run: Run, limit: float) -> None:
@@ -126,7 +126,7 @@ class _Bracket:
         bound, dual = best_bound(space, run.laws)
         self.bound, self.dual = better((self.bound, self.dual), (bound, dual))
         if self.bound is not None:
-            below = (-self.bound - float(space.problem.costs.least)) * space.problem.scale
+            below = (-self.bound - float(space.problem.costs.least)) * space.problem.magnitude
             self.low = max(self.low, below)
 
 
