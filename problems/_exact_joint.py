@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
+from privopt._exact import log_enclosure
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
 from privopt.problems._observation import Observation, Release
+
+Pair: TypeAlias = tuple[int, int]
+"""Positions of a value of S and of a release."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,37 @@ class ExactJoint:
         """The (s, y) that both have positive probability."""
         releases = [y for y, c in enumerate(self.columns) if c]
         return [(s, y) for s, r in enumerate(self.rows) if r for y in releases]
+
+
+def worst_log_lift(joint: ExactJoint) -> tuple[tuple[float, float], Pair]:
+    """Floats around the largest |ln P(s, y) / (P(s) P(y))|, and a pair (s, y) that reaches it.
+
+    A value of S that a release rules out has log-lift -inf. Only pairs of two positive probabilities count; where
+    nothing leaks the enclosure is (0, 0).
+
+    Examples
+    --------
+    >>> (lo, hi), pair = worst_log_lift(ExactJoint(((3, 1), (1, 3)), 8))
+    >>> lo <= math.log(2) <= hi, pair
+    (True, (0, 1))
+    >>> worst_log_lift(ExactJoint(((1, 0), (1, 2)), 4))
+    ((inf, inf), (0, 1))
+    >>> worst_log_lift(ExactJoint(((1, 2), (2, 4)), 9))
+    ((0.0, 0.0), (0, 0))
+    """
+    best: Pair | None = None
+    up, down = 1, 1
+    for pair in joint.pairs():
+        over, under = joint.lift(*pair)
+        if over < under:
+            over, under = under, over
+        if under == 0:
+            return (math.inf, math.inf), pair
+        if best is None or over * down > up * under:
+            best, up, down = pair, over, under
+    if best is None:
+        raise ValueError("a joint distribution has a pair of positive probability")
+    return log_enclosure(up, down), best
 
 
 def leaking_joint(observed: Observation, release: Release) -> ExactJoint:
