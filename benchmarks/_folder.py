@@ -53,8 +53,8 @@ class Released:
     lines: tuple[tuple[str, ...], ...]
 
 
-def prepare(folder: str | os.PathLike[str]) -> Path:
-    """Make the folder of a run, without what an earlier run released there.
+def prepare(folder: str | os.PathLike[str], *, again: bool = False) -> Path:
+    """Make the folder of a run; what an earlier run released there stays unless it is to be drawn ``again``.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def prepare(folder: str | os.PathLike[str]) -> Path:
     place = Path(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for name in (PROBLEM, SOLUTION, RELEASED):
+        for name in (RELEASED, SOLUTION, PROBLEM) if again else ():
             (place / name).unlink(missing_ok=True)
     except OSError as cause:
         raise FileRefused(f"{place}: cannot be used as the folder of a run: {cause}") from cause
@@ -121,7 +121,7 @@ def read_released(folder: Path) -> Released | None:
     FileRefused
         If some of the three files are missing or malformed.
     """
-    if not any((folder / name).exists() for name in (PROBLEM, SOLUTION, RELEASED)):
+    if not (folder / RELEASED).exists():
         return None
     problem, solution = load_problem(folder / PROBLEM), Solution[Any].load(folder / SOLUTION)
     try:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from privopt.benchmarks._contradictions import write_contradictions
 from privopt.benchmarks._environment import environment
 from privopt.benchmarks._folder import Manifest, prepare, write_run
 from privopt.benchmarks._limits import Limits
@@ -37,7 +38,7 @@ class Job:
     solvers, instances : tuple of str
         Run these only; all where empty. The files show every task of the suite that is done.
     force : bool
-        Do again what is done.
+        Do again what is done, the release of the showcase included.
     jobs : int or None
         Tasks at a time on this machine; None for two, or one on one processor.
     memory : float
@@ -71,7 +72,7 @@ class Job:
     def left(self) -> int:
         """How many tasks are to be done, after what the store holds."""
         keys = {task.key for task in self.asked}
-        prepare(self.folder)
+        prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
             return sum(not store.done(key) for key in keys)
 
@@ -99,7 +100,7 @@ class Job:
             If it was asked to stop; the files are then those of what is done.
         """
         asked = self.asked
-        prepare(self.folder)
+        prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
             try:
                 with terminable():
@@ -131,6 +132,7 @@ class Job:
         hosts = sorted({attempt.host for _, attempt in found} - {""})
         rows: list[Row] = [task.labelled(attempt.row) for task, attempt in found]
         write_run(self.folder, self._manifest(store, len(rows), hosts), rows)
+        write_contradictions(self.folder, found, store.solution)
         if self.suite.showcase is not None:
             release_showcase(self.folder, self.suite.showcase, found, store.solution)
 

@@ -34,10 +34,13 @@ def best_certified(found: Iterable[Result], instance: str, budget: float) -> Res
 
 
 def release_showcase(folder: Path, showcase: Showcase, found: Iterable[Result], load: Load) -> Result | None:
-    """Write the question, the best certified answer and the data released by it; None if there is no answer.
+    """Write the problem, the best certified answer and the data released by it; None if there is nothing to write.
 
-    Redacted cells of the CSV file are empty.
+    Redacted cells of the CSV file are empty. What was released before stays as it is: to draw the same records again
+    would be a second release of them, which no certificate covers.
     """
+    if (folder / RELEASED).exists():
+        return None
     best = best_certified(found, showcase.instance, showcase.budget)
     if best is None or best[1].solution is None:
         return None

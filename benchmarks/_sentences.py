@@ -91,7 +91,11 @@ def counts(rows: Sequence[Row]) -> Iterator[str]:
     )
     broken = [r for r in rows if r.broken]
     if broken:
-        yield f"{len(broken)} certified claims FAILED when proved again; the first: {broken[0].reason}."
+        first = broken[0]
+        yield (
+            f"{len(broken)} certified claims FAILED when proved again; the first: {first.solver} on {first.instance} at "
+            f"budget {number(first.budget)}: {first.reason}."
+        )
     leaky = Counter(r.solver for r in rows if r.over_budget)
     if leaky:
         listed = ", ".join(f"{solver} ({n})" for solver, n in sorted(leaky.items()))
@@ -123,6 +127,10 @@ def release_sentences(
         yield (
             f"Read back from the files alone, it is proved again that this mechanism leaks at most {number(proof.budget)} "
             f"nats; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
+        )
+        yield from (
+            f"The record differs from what is proved, though its claim holds: {remark}."
+            for remark in proof.remarks
         )
     else:
         yield f"Read back from the files, the release could NOT be proved private: {proof.reason}."

@@ -9,6 +9,7 @@ from pathlib import Path
 from privopt._files import writing
 from privopt._verify import verify
 from privopt.benchmarks import _sentences as sentences
+from privopt.benchmarks._contradictions import alarm
 from privopt.benchmarks._folder import Manifest, Released, read_released, read_run
 from privopt.benchmarks._rows import Row
 from privopt.benchmarks._verdict import Verdict
@@ -76,9 +77,12 @@ def write_reports(
 def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None) -> Verdict:
     """The summary of a run in sentences, and whether its claims hold."""
     proof = None if released is None else verify(released.problem, released.solution)
+    contradiction = alarm(rows)
     said = (
+        *((contradiction,) if contradiction else ()),
         *sentences.headline(manifest, rows),
         *sentences.counts(rows),
         *sentences.release_sentences(manifest, released, proof),
     )
-    return Verdict(not any(row.broken for row in rows) and (proof is None or proof.ok), said)
+    holds = not contradiction and not any(row.broken for row in rows) and (proof is None or proof.ok)
+    return Verdict(holds, said)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -17,15 +18,17 @@ from typer.testing import CliRunner
 
 import privopt as po
 from privopt.benchmarks import registry
-from privopt.benchmarks._folder import RELEASED, SOLUTION, read_run
+from privopt.benchmarks._contradictions import alarm, contradictions
+from privopt.benchmarks._folder import PROBLEM, RELEASED, SOLUTION, Manifest, read_run
 from privopt.benchmarks._job import Job
 from privopt.benchmarks._release import verify_folder
 from privopt.benchmarks._rows import Row
+from privopt.benchmarks._sentences import counts
 from privopt.benchmarks._suites import find_suite
 from privopt.benchmarks.instances._redaction_frost import frost_chain, month, records
 from privopt.benchmarks.loaders import seattle_weather
 from privopt.benchmarks.registry import external_sets, load_external
-from privopt.benchmarks.report import Verdict, write_report
+from privopt.benchmarks.report import Verdict, judge_run, write_report
 from privopt.cli import app
 from privopt.errors import FileRefused
 
@@ -139,3 +142,47 @@ def test_external_sets_that_are_present_are_the_right_ones(name: str) -> None:
     if not os.environ.get(registry.FOLDER):
         pytest.skip(f"{registry.FOLDER} is not set: external data sets do not ship with the package")
     assert load_external(name).is_file()
+
+
+# a second draw, and answers that contradict each other
+
+
+def test_a_finished_run_asked_again_does_not_draw_its_release_again(
+    run: tuple[Path, Verdict], tmp_path: Path
+) -> None:
+    copy = tmp_path / "again"
+    shutil.copytree(run[0], copy)
+    before = {name: (copy / name).read_bytes() for name in (PROBLEM, SOLUTION, RELEASED)}
+    few = replace(find_suite("quick"), instances=lambda: month()[:1], budgets=(1.0,))
+    assert Job(few, copy, copy / "report.html").run().holds
+    assert {name: (copy / name).read_bytes() for name in before} == before
+    (copy / RELEASED).unlink()
+    assert Job(few, copy, copy / "report.html").run().holds
+    assert (copy / RELEASED).exists()
+
+
+def test_a_certified_answer_above_a_checked_bound_is_an_alarm(rows: tuple[Row, ...]) -> None:
+    bounded = next(row for row in rows if row.bound is not None and row.certified)
+    reached = next(row for row in rows if row.certified and row.solver != bounded.solver)
+    assert contradictions(rows) == []
+    assert alarm(rows) == ""
+    wrong = replace(bounded, bound=(reached.objective or 0.0) - 1e-9)
+    planted = tuple(wrong if row is bounded else row for row in rows)
+    assert (reached, wrong) in contradictions(planted)
+    assert wrong.solver in alarm(planted)
+    manifest = read_run_manifest(rows)
+    verdict = judge_run(manifest, planted, None)
+    assert not verdict.holds
+    assert verdict.sentences[0].startswith("ALARM")
+
+
+def read_run_manifest(rows: tuple[Row, ...]) -> Manifest:
+    return Manifest("quick", "", (), "", 1.0, {}, rows[0].instance, rows[0].budget)
+
+
+def test_a_claim_that_fails_names_solver_and_instance(rows: tuple[Row, ...]) -> None:
+    good = next(row for row in rows if row.verified)
+    bad = replace(good, verified=False, reason="the stated leakage 0.5 is not in [0.7, 0.7]")
+    said = " ".join(counts([bad]))
+    assert f"{bad.solver} on {bad.instance}" in said
+    assert "0.5 is not in [0.7, 0.7]" in said
