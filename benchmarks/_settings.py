@@ -15,6 +15,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +78,19 @@ def settings() -> tuple[Setting, ...]:
 
 def _numpy_names() -> list[str]:
     """The instruction sets that this NumPy chooses at run time and this processor has, narrowest first."""
-    from numpy._core import _multiarray_umath as core
-
+    core = _numpy_core()
     return [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
 
 
 def _has_avx512() -> bool:
-    from numpy._core import _multiarray_umath as core
+    known = _numpy_core().__cpu_features__
+    return bool(known.get("AVX512F") or known.get("X86_V4"))
 
-    return bool(core.__cpu_features__.get("AVX512F") or core.__cpu_features__.get("X86_V4"))
+
+def _numpy_core() -> Any:
+    """The module in which NumPy keeps what it knows of the processor; another one before version 2."""
+    place = "numpy._core" if find_spec("numpy._core") else "numpy.core"
+    return import_module(f"{place}._multiarray_umath")
 
 
 def solve_all(folder: Path, most: int, time_limit: float) -> int:
@@ -152,17 +158,18 @@ def verdicts(printed: str) -> list[Verdict]:
     return [Verdict(f["file"], f["ok"], f["reason"], tuple(f["remarks"])) for f in found]
 
 
-def main(arguments: Sequence[str]) -> None:
-    """``solve FOLDER MOST SECONDS`` or ``verify FOLDER``."""
+def main(arguments: Sequence[str]) -> int:
+    """``solve FOLDER MOST SECONDS`` or ``verify FOLDER``; the exit code."""
     action, folder = arguments[0], Path(arguments[1])
     if action == "solve":
         print(solve_all(folder, int(arguments[2]), float(arguments[3])))
-        return
+        return 0
+    code = 0
     for found in verify_all(folder):
-        print(
-            json.dumps({"file": found.file, "ok": found.ok, "reason": found.reason, "remarks": found.remarks})
-        )
+        print(json.dumps(asdict(found)))
+        code = code if found.ok else REFUSED
+    return code
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
