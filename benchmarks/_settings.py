@@ -31,7 +31,7 @@ from privopt.errors import PrivoptError
 
 NUMPY, BLAS, THREADS = "NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS"
 DEFAULT = "as it is"
-REFUSED = 1
+REFUSED = 3
 """Exit code of a process that verified everything it was given, and refused some of it."""
 
 
