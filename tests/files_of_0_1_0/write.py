@@ -81,6 +81,7 @@ TURNING = po.MarkovChain(
 WORDS = po.MarkovChain.fit(LETTERS, order=2, smoothing=0.5)
 SURVEY = po.JointDistribution.from_frame(PEOPLE, sensitive=["vote"], useful=["age", "school"])
 LECTURE = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2], [2, 2, 3, 3]])
+APART = [[abs(i - j) for j in range(4)] for i in range(4)]
 HIDDEN = po.ObservedJoint.full_data(po.JointDistribution.normalised([[3, 1], [1, 2]]))
 
 
@@ -108,21 +109,8 @@ def more() -> Iterator[tuple[str, po.Problem[Any]]]:
         ),
     )
     for leakage in ("mutual_information", "maximal_leakage", "ldp", "lip"):
-        ask = {"max_distortion": 0.3, "leakage": leakage}
-        yield (
-            f"lecture-{leakage}",
-            po.DistortionPrivacy(LECTURE, [[abs(i - j) for j in range(4)] for i in range(4)], **ask),
-        )
-    yield (
-        "sibson",
-        po.DistortionPrivacy(
-            LECTURE,
-            [[abs(i - j) for j in range(4)] for i in range(4)],
-            max_leakage=0.1,
-            leakage="sibson",
-            alpha=3.0,
-        ),
-    )
+        yield f"lecture-{leakage}", po.DistortionPrivacy(LECTURE, APART, max_distortion=0.3, leakage=leakage)
+    yield "sibson", po.DistortionPrivacy(LECTURE, APART, max_leakage=0.1, leakage="sibson", alpha=3.0)
     yield "survey", po.PrivacyFunnel(SURVEY, theta_fraction=0.6)
     yield "weighed", po.PrivacyFunnel(LECTURE, trade_off=0.2)
     yield "capped-merging", po.PrivacyFunnel(LECTURE, max_leakage=0.05, form="merging")
