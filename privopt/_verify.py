@@ -147,7 +147,7 @@ class _Check:
             ("utility", self.solution.utility, stored.utility, self.fresh.utility),
             ("leakage", self.solution.leakage, stored.leakage, self.fresh.leakage),
         ):
-            if not kept[0] <= kept[1] or not (kept[0] <= proved[1] and proved[0] <= kept[1]):
+            if not kept[0] <= kept[1] or not _overlap(kept, proved, READING_0_1_0 if self._old else 0.0):
                 yield f"the certificate encloses the {name} in {_shown(kept)}, proved is {_shown(proved)}"
             if value is None:
                 yield f"the solution states no {name}"
@@ -222,6 +222,15 @@ def _near(value: float, ends: Enclosure, relative: float, unit: float) -> bool:
         return lo <= value <= hi and (math.isfinite(value) or lo == hi or value in (lo, hi))
     room = relative * max(unit, abs(lo), abs(hi))
     return lo - room <= value <= hi + room
+
+
+def _overlap(kept: Enclosure, proved: Enclosure, relative: float) -> bool:
+    """Whether two enclosures have a number in common, or nearly so."""
+    lo, hi = (
+        end if math.isinf(end) else end + side * relative * abs(end)
+        for end, side in zip(proved, (-1, 1), strict=True)
+    )
+    return kept[0] <= hi and lo <= kept[1]
 
 
 def _shown(ends: Enclosure) -> str:

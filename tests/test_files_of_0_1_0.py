@@ -40,13 +40,6 @@ LEDGERS = found("ledgers/*.json")
 RELEASES = sorted(path.parent for path in FILES.glob("releases/*/solution.json"))
 ELSEWHERE = found("other_processors/*/*.json")
 
-TOO_NARROW = {
-    "sequence_information_privacy-five-coins/prescott",
-    "sequence_information_privacy-short-last-word/haswell",
-    "sequence_information_privacy-three-letters-words/prescott",
-}
-"""Their certificates enclose a sum of floats by less than what its order on another processor changes."""
-
 RULES = {
     "aggregation", "closed-form", "constant", "exact-lp", "iid-closed-form", "interval", "oracle", "orbit-lp",
     "published", "published-gradient", "randomised-response", "randomised-response-calibrated",
@@ -139,19 +132,7 @@ def test_an_answer_is_proved_again(path: Path) -> None:
     assert again.mechanism.fingerprint == fields_of(path)["certificate"]["mechanism"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(
-            path,
-            marks=pytest.mark.xfail(strict=False, reason="its certificate is narrower than rounding")
-            if named(path) in TOO_NARROW
-            else (),
-        )
-        for path in ELSEWHERE
-    ],
-    ids=named,
-)
+@pytest.mark.parametrize("path", ELSEWHERE, ids=named)
 def test_an_answer_of_another_processor_is_proved_again(path: Path) -> None:
     problem, solution = po.load_problem(path.with_name("problem.json")), po.Solution[Any].load(path)
     assert solution.problem == problem.fingerprint
