@@ -168,7 +168,8 @@ def proved_knapsacks(cost: Balls, low: Floats, high: Floats) -> tuple[Floats, Fl
     (True, True)
     """
     order, filled = _filled(cost.mid, low, high)
-    last = np.maximum((filled > 0).sum(axis=1) - 1, 0)[:, None]
+    some = filled > 0
+    last = np.where(some.any(axis=1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=1), 0)[:, None]
     price = np.take_along_axis(np.take_along_axis(cost.mid, order, axis=1), last, axis=1)
     over = cost - price
     below = ((over * low).minimum(over * high)).sum(axis=1) + price[:, 0]
