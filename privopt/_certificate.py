@@ -14,6 +14,9 @@ from privopt.errors import FileRefused
 
 VERSION = 2
 
+WIDE = 1e-6
+"""An enclosure wider than this, relatively, is not a reading of the number in it."""
+
 ONE_RELEASE = (
     "it is for one release of the same records: a second draw tells more (two draws of a mechanism certified at 0 can "
     "reveal everything, as when the first is a key to the second)"
@@ -119,6 +122,12 @@ class Certificate:
     def law(self) -> str:
         """The name that version 0.1.0 gave to :attr:`assumption`."""
         return self.assumption
+
+    @property
+    def only_bounded(self) -> bool:
+        """Whether the leakage is bounded rather than enclosed, although the utility is not merely simulated."""
+        (lo, hi), (low, high) = self.leakage, self.utility
+        return hi - lo > WIDE * hi and not high - low > WIDE * max(1.0, abs(low))
 
     def sentences(self) -> list[str]:
         """Everything the certificate says, a sentence each, the verdict first.

@@ -64,7 +64,7 @@ def parse_json(text: str, source: str = "input") -> dict[str, Any]:
         raise FileRefused(f"{source}: not valid JSON: {cause}") from cause
     if not isinstance(value, dict):
         raise FileRefused(f"{source}: expected one JSON object {{...}}, got {type(value).__name__}")
-    _check_limits(value, source)
+    check_limits(value, source)
     return value
 
 
@@ -80,7 +80,18 @@ def _constant(name: str) -> float:
     raise FileRefused(f'{name} is not JSON; write infinity as "inf", and leave missing numbers out')
 
 
-def _check_limits(value: object, source: str) -> None:
+def check_limits(value: object, source: str = "input") -> None:
+    """Refuse a parsed document that is too deep or holds too many values, or a number too large for a float.
+
+    Raises
+    ------
+    FileRefused
+        With the first limit that is passed.
+
+    Examples
+    --------
+    >>> check_limits({"dual": [1, 2.5]})
+    """
     level, count = [value], 0
     for _ in range(MAX_DEPTH):
         inner: list[object] = []

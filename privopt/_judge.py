@@ -167,9 +167,11 @@ def _accept(
 
 
 def _within(problem: Problem[M], read: Evaluation, certificate: Certificate) -> Evaluation:
-    """The reading, moved into what was proved; a simulated one stays as it is."""
+    """The reading, moved into what was proved, to its upper end where only that is proved; a simulated one stays."""
     if not read.exact:
         return read
+    if certificate.only_bounded:
+        read = replace(read, leakage=certificate.leakage[1])
     utility, leakage = (
         min(max(value, lo), hi)
         for value, (lo, hi) in ((read.utility, certificate.utility), (read.leakage, certificate.leakage))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from privopt._files import check_schema, read_json
+from privopt._files import check_limits, check_schema, read_json
 from privopt._problem import Problem
 from privopt._registry import problem_types
 from privopt.errors import FileRefused
@@ -30,6 +30,7 @@ def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
     >>> problem_from_dict({"type": "redaction", "chain": chain, "length": 4, "private": 1, "epsilon": 1}).length
     4
     """
+    check_limits(fields, "the problem")
     known, kind = problem_types(), fields.get("type")
     if not isinstance(kind, str) or kind not in known:
         raise FileRefused(f'problem type {kind!r} is not one of {", ".join(known)}; give it as "type"')

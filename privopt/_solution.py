@@ -181,9 +181,10 @@ class Solution(Generic[M]):
         InvalidMechanism
             If the mechanism inside is malformed.
         """
-        from privopt._files import check_schema
+        from privopt._files import check_limits, check_schema
         from privopt.mechanisms import mechanism_from_dict
 
+        check_limits(given, "the solution")
         check_schema(given, "solution")
         mechanism, certificate, guarantee = given["mechanism"], given["certificate"], given["guarantee"]
         try:

@@ -22,7 +22,7 @@ READING_0_1_0 = 1e-9
 """The same, relative to max(1, number), for records of version 0.1.0, which added allowances instead of rounding outward."""
 
 LOOSEST = 1e-6
-"""The widest gap, relative to max(1, |objective|), that any version has called optimal."""
+"""The widest gap, relative to max(1, |objective|), that version 0.1.0 called optimal."""
 
 
 def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
@@ -149,6 +149,10 @@ class _Check:
         ):
             if not kept[0] <= kept[1] or not _overlap(kept, proved, READING_0_1_0 if self._old else 0.0):
                 yield f"the certificate encloses the {name} in {_shown(kept)}, proved is {_shown(proved)}"
+            if name == "leakage" and self.fresh.only_bounded:
+                least = proved[1] - self._room(proved[1])
+                if kept[1] < least or (value is not None and value < least):
+                    yield f"the stated leakage is below {proved[1]!r}, and no smaller one is proved"
             if value is None:
                 yield f"the solution states no {name}"
             elif not _near(value, proved, READING, 0.0):
@@ -161,6 +165,10 @@ class _Check:
             self.remarks.append(
                 f"the utility is proved to be in {_shown(self.fresh.utility)} only; it was simulated"
             )
+
+    def _room(self, proved: float) -> float:
+        """What a stated number may be off by."""
+        return READING_0_1_0 * max(1.0, abs(proved)) if self._old else READING * abs(proved)
 
     def _standing(self) -> Iterator[str]:
         """A stated objective, gap, status or guarantee that is not so."""
@@ -188,14 +196,14 @@ class _Check:
         )
 
     def _same_standing(self, gap: float, status: Status) -> bool:
-        """Whether the stated status and guarantee could be those of another version's tolerance."""
+        """Whether the stated status and guarantee are weaker, or those of the tolerance of version 0.1.0."""
         s = self.solution
         pairs = {
             Status.OPTIMAL: Guarantee.OPTIMAL,
             Status.GAP: Guarantee.BOUNDED,
         }
         stronger = s.status is Status.OPTIMAL and status is not Status.OPTIMAL
-        allowed = gap <= LOOSEST * max(1.0, abs(s.objective or 0.0))
+        allowed = self._old and gap <= LOOSEST * max(1.0, abs(s.objective or 0.0))
         return pairs.get(s.status) is s.guarantee and (allowed or not stronger)
 
     def _bound(self) -> Iterator[str]:

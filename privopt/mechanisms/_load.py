@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from privopt.errors import InvalidMechanism
+from privopt.errors import FileRefused, InvalidMechanism
 from privopt.mechanisms._base import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.colouring import Colouring
@@ -19,11 +19,17 @@ _TYPES: dict[str, type[Mechanism]] = {
 }
 
 
+VERSION = 1
+"""Of the documents of all mechanisms."""
+
+
 def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
     """The mechanism that ``mechanism.to_dict()`` wrote.
 
     Raises
     ------
+    FileRefused
+        If it is of another version; a document without one is of version 1.
     InvalidMechanism
         If the type is missing or unknown, or the numbers do not make a mechanism.
 
@@ -37,4 +43,9 @@ def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in _TYPES:
         raise InvalidMechanism(f'mechanism type {kind!r} is not one of {sorted(_TYPES)}; give it as "type"')
+    version = fields.get("version", VERSION)
+    if isinstance(version, bool) or version != VERSION:
+        raise FileRefused(
+            f"the mechanism is of version {version!r}, this version of privopt reads version {VERSION}: update privopt"
+        )
     return _TYPES[kind].from_dict(fields)
