@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from privopt._exact import ball_ceiling, ball_floor
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.mechanisms import Merging
-from privopt.problems._exact_joint import leaking_joint, merged_weights, useful_joint
+from privopt.models import JointDistribution, ObservedJoint
+from privopt.problems._exact_joint import ExactJoint, leaking_joint, merged_weights, useful_joint
 from privopt.problems._exact_utility import BITS, information_enclosure
-from privopt.problems._observation import Floats, Observation, Release
+from privopt.problems._observation import Floats, Joint, Observation, Release
+
+if TYPE_CHECKING:
+    from flint import arb
 
 Enclosure = tuple[float, float]
 
@@ -36,17 +44,39 @@ def information_enclosures(observed: Observation, release: Release) -> tuple[Enc
 
 def most_information(observed: Observation) -> Enclosure:
     """Floats around I(X;W), which no release exceeds; H(X) where W is X."""
-    weights = observed.weights
     if observed.useful is None:
-        return entropy_enclosure(weights)
-    from privopt.mechanisms import Channel
-
-    n = len(weights)
-    identity = Channel([[float(i == j) for j in range(n)] for i in range(n)], observed.observed)
-    return information_enclosure(useful_joint(observed, identity))
+        return entropy_enclosure(observed.weights)
+    return information_enclosure(exact_table(observed.useful))
 
 
-def entropy_enclosure(weights: list[int]) -> Enclosure:
+def secret_information(joint: Joint) -> Enclosure:
+    """Floats around I(S;X)."""
+    if isinstance(joint, JointDistribution):
+        return information_enclosure(exact_table(joint))
+    return information_enclosure(_secret_useful(joint))
+
+
+def _secret_useful(joint: ObservedJoint) -> ExactJoint:
+    """The law of (S, X) of a law of (S, X, W)."""
+    n_s, n_x, n_w = joint.table.shape
+    sums = [sum(joint.exact.weights[i : i + n_w]) for i in range(0, n_s * n_x * n_w, n_w)]
+    return ExactJoint(tuple(tuple(sums[i : i + n_x]) for i in range(0, n_s * n_x, n_x)), joint.exact.total)
+
+
+def exact_table(joint: JointDistribution) -> ExactJoint:
+    """A joint law in integers."""
+    n, weights = len(joint.useful), joint.exact.weights
+    return ExactJoint(tuple(weights[i : i + n] for i in range(0, len(weights), n)), joint.exact.total)
+
+
+def entropies(observed: Observation) -> tuple[Enclosure, Enclosure]:
+    """Floats around H(S) and H(X)."""
+    secret = list(exact_table(observed.leaking).rows)
+    useful = observed.weights if observed.useful is None else list(exact_table(observed.useful).rows)
+    return entropy_enclosure(secret), entropy_enclosure(useful)
+
+
+def entropy_enclosure(weights: Sequence[int]) -> Enclosure:
     """Floats around the entropy of the law proportional to integer weights.
 
     Examples
@@ -57,18 +87,27 @@ def entropy_enclosure(weights: list[int]) -> Enclosure:
     >>> entropy_enclosure([7])
     (0.0, 0.0)
     """
-    from flint import arb, ctx
+    from flint import arb
 
-    total, saved = sum(weights), ctx.prec
+    total = sum(weights)
     kept = [w for w in weights if w]
     if len(kept) == 1:
         return 0.0, 0.0
-    try:
-        ctx.prec = BITS + total.bit_length()
-        ball = arb(0)
+    with _precision(BITS + total.bit_length()):
+        ball: arb = arb(0)
         for w in kept:
             ball += arb(w) * (arb(total) / arb(w)).log()
         ball = ball / arb(total)
         return max(0.0, ball_floor(ball)), max(0.0, ball_ceiling(ball))
+
+
+@contextmanager
+def _precision(bits: int) -> Iterator[None]:
+    from flint import ctx
+
+    saved = ctx.prec
+    try:
+        ctx.prec = bits
+        yield
     finally:
         ctx.prec = saved

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt._balls import ETA, U
+from privopt.problems._entropy_boxes import phi
 from privopt.problems._observation import Floats
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ Ints = NDArray[np.int64]
 
 
 def xlogx(t: Floats) -> Floats:
-    """Entry by entry t ln t, 0 at 0."""
+    """Entry by entry t ln t, 0 at 0, as quickly as can be."""
     return np.asarray(t * np.log(np.where(t > 0, t, 1.0)))
 
 
@@ -35,6 +37,8 @@ class BlockCosts:
         What a block adds to I(S;Y) and to I(X;Y).
     secret_offset, useful_offset : float
         H(S), and H(X) or, where W is X, 0.
+    secret_error, useful_error : float
+        By how much the sums over the blocks of a partition may be off, added in any order.
     """
 
     symbols: Ints
@@ -42,28 +46,47 @@ class BlockCosts:
     useful: Floats
     secret_offset: float
     useful_offset: float
+    secret_error: float
+    useful_error: float
 
 
 def block_costs(problem: TradeOff) -> BlockCosts:
-    """The costs of all blocks of a problem's observations; n_s 2^n numbers are visited."""
+    """The costs of all blocks of a problem's observations; n_s 2^n numbers are visited, the same ones on every machine."""
     observed = problem.observation
     support = observed.support
     symbols = support[np.argsort(observed.p_w[support], kind="stable")]
-    mass = xlogx(subset_sums(observed.p_w[symbols]))
-    secret = _informations(observed.leaking.table[:, symbols]) - mass
-    offset = -float(xlogx(observed.p_s).sum())
+    mass = 0.0 - phi(subset_sums(observed.p_w[symbols]))
+    table = observed.leaking.table[:, symbols]
+    of_s, of_x = (ends[0] for ends in problem.entropies)
+    secret = _informations(table) - mass
+    error = _error(table) + _error(observed.p_w[None, symbols])
     if observed.useful is None:
-        return BlockCosts(symbols, secret, 0.0 - mass, offset, 0.0)
-    useful = _informations(observed.useful.table[:, symbols]) - mass
-    return BlockCosts(symbols, secret, useful, offset, -float(xlogx(observed.p_x).sum()))
+        return BlockCosts(symbols, secret, 0.0 - mass, of_s, 0.0, error, _error(observed.p_w[None, symbols]))
+    other = observed.useful.table[:, symbols]
+    useful = _informations(other) - mass
+    more = _error(other) + _error(observed.p_w[None, symbols])
+    return BlockCosts(symbols, secret, useful, of_s, of_x, error, more)
 
 
 def _informations(table: Floats) -> Floats:
     """Sum over the rows of t ln t of the mass that each block has in that row."""
     total = np.zeros(1 << table.shape[1])
     for row in table:
-        total += xlogx(subset_sums(row))
+        total -= phi(subset_sums(row))
     return total
+
+
+def _error(table: Floats) -> float:
+    """By how much the sum of t ln t over the cells of a merged table may be off, whatever is merged.
+
+    Of r rows and n columns. Every mass is off by at most (n + 1) u of itself, which moves t ln t by
+    (n + 1) u (|t ln t| + t); the logarithm and the product add 24 u |t ln t|, and at most n (r + 2) additions u of the
+    largest partial sum each, which is at most the sum of all |t ln t|: 2 (r + n + 2) u of that at the depth of the
+    additions, r + n. Merging lowers the sum of |t ln t|, but for rounding: the cells are the worst case.
+    """
+    rows, n = table.shape
+    cells = float(phi(table).sum()) + 2.0 * float(table.sum())
+    return float((3 * n + 2 * rows + 40) * U * cells + 8 * n * (rows + 2) * ETA)
 
 
 def subset_sums(values: Floats) -> Floats:

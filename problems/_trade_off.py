@@ -18,10 +18,13 @@ from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
 from privopt.problems import _lip_checks as checks
-from privopt.problems._information import informations, most_information
+from privopt.problems._information import entropies, informations, most_information
 from privopt.problems._observation import Joint, Observation, Release, observation
 
 FORMS = ("stochastic", "merging")
+FLOOR_SLACK = 1e-12
+"""A floor on utility counts as met when it is missed by at most this many nats."""
+
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
 
@@ -75,6 +78,16 @@ class TradeOff(Problem[Release]):
     def most(self) -> float:
         """I(X;W), the most that a release can say of X, in nats; H(X) where W is X."""
         return most_information(self.observation)[1]
+
+    @cached_property
+    def entropies(self) -> tuple[Enclosure, Enclosure]:
+        """Floats around H(S) and H(X)."""
+        return entropies(self.observation)
+
+    @property
+    def floor(self) -> float:
+        """The least utility that is accepted: a floor may be missed by 1e-12 nats, and claims say so."""
+        return self.budget - FLOOR_SLACK
 
     @abstractmethod
     def split(self, secret: float, useful: float) -> tuple[float, float]:
@@ -159,21 +172,19 @@ class TradeOff(Problem[Release]):
 
     def scale(self, solution: Numbers) -> float:
         """What gaps are relative to: a leakage, min(1, utility), or the sizes of both terms that are weighed."""
-        utility, leakage = abs(solution.utility or 0.0), abs(solution.leakage or 0.0)
+        return self.magnitude(abs(solution.utility or 0.0), abs(solution.leakage or 0.0))
+
+    def magnitude(self, utility: float, leakage: float) -> float:
+        """The scale at a utility and a leakage."""
         if self.mode == "trade_off":
-            return (
-                self.budget * utility + leakage
-                if self.kind == "privacy_funnel"
-                else utility + self.budget * leakage
-            )
+            return abs(self.objective_of(utility, 0.0)) + abs(self.objective_of(0.0, leakage))
         return leakage if self.is_floor else min(1.0, utility)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """The upper bound on the objective that ``dual`` proves, or None."""
-        from privopt.problems._trade_off_bound import check_dual
+        """Floats around the upper bound on the objective that ``dual`` proves, or None."""
+        from privopt.problems._trade_off_bound import prove_bound
 
-        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else (proved, proved)
+        return prove_bound(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

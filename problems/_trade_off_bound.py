@@ -2,99 +2,175 @@
 
 The kinds of dual:
 
-- ``{"kind": "analytic"}``: I(S;Y) >= I(X;Y) - H(X | S), and what follows from data processing.
+- ``{"kind": "analytic"}``: I(S;Y) >= I(X;Y) - H(X | S), and what follows from data processing; nothing can be said
+  without any leakage where P(s | w) has full rank.
 - ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...]}``: prices of the observations at which no
   posterior costs less than the tree shows (:mod:`privopt.problems._trade_off_tree`); this bounds I(S;Y) - m I(X;Y)
   over every release.
+- ``{"kind": "independent", "dual": {...}}``: for a funnel that may leak nothing, a dual of local information privacy
+  at epsilon = 0, which is the same question.
 - ``{"kind": "partitions"}``: for form "merging", every partition tried again; small alphabets only.
+
+What :func:`prove_bound` returns is rounded outward from integers, fractions and balls; the search for duals uses the
+float readings (:func:`analytic_bound`, :func:`weighed_bound`, :func:`from_weighed`).
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.measures.shannon import entropy, mutual_information
+from privopt._balls import ETA, Balls, U
+from privopt._problem import Enclosure
+from privopt.problems._exact_utility import enclose
+from privopt.problems._information import most_information, secret_information
 from privopt.problems._observation import Floats
-from privopt.problems._partitions import best_partition
-from privopt.problems._trade_off_tree import cost_of, least_reduced_cost
+from privopt.problems._partitions import proved_best
+from privopt.problems._trade_off_tree import cost_of, exact_rank, least_reduced_cost
 
 if TYPE_CHECKING:
     from privopt.problems._trade_off import TradeOff
 
-ALLOWANCE = 1e-12
-"""Added to every bound for rounding, relative to max(1, the size of its terms)."""
 
-
-def check_dual(problem: TradeOff, dual: object, seconds: float) -> float | None:
-    """The upper bound on the objective that a dual proves, or None."""
+def prove_bound(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
+    """Floats around the upper bound on the objective that a dual proves, or None."""
     if not isinstance(dual, dict):
         return None
     kind = dual.get("kind")
     if kind == "analytic":
-        return analytic_bound(problem) + ALLOWANCE
+        return proved_analytic(problem)
     if kind == "partitions" and problem.form == "merging":
-        best = best_partition(problem, seconds)
-        return None if best is None else best.objective + ALLOWANCE
+        found, simple = proved_best(problem, seconds), proved_analytic(problem)
+        return None if found is None else (min(found[0], simple[0]), min(found[1], simple[1]))
     if kind == "pricing":
-        return _priced(problem, dual)
+        return _priced(problem, dual, seconds)
+    if kind == "independent":
+        return _independent(problem, dual.get("dual"), seconds)
     return None
 
 
 def analytic_bound(problem: TradeOff) -> float:
-    """What holds for every release without solving anything."""
-    observed, budget = problem.observation, problem.budget
-    table = problem.joint.table if problem.joint.table.ndim == 2 else problem.joint.table.sum(axis=2)
-    rest = float(entropy(observed.p_x)) - float(mutual_information(table, normalise=True))
-    told = float(mutual_information(observed.leaking.table, normalise=True))
-    if problem.kind == "privacy_funnel":
-        if problem.is_floor:
-            return 0.0 - max(0.0, budget - rest)
-        if problem.is_cap:
-            return min(problem.most, budget + rest)
-        reach = max(0.0, problem.most - rest)
-        return budget * problem.most - reach if budget >= 1 else budget * min(rest, problem.most)
-    if observed.useful is not None:
-        return told
+    """What holds for every release without solving anything: the upper end of what is proved."""
+    return proved_analytic(problem)[1]
+
+
+def proved_analytic(problem: TradeOff) -> Enclosure:
+    """Floats around what holds for every release without solving anything.
+
+    From I(X;Y) <= I(S;Y) + I(X;Y | S) <= I(S;Y) + H(X | S), and from data processing.
+    """
+    if problem.is_cap and problem.budget == 0 and _nothing_is_free(problem):
+        return 0.0, 0.0
+    (low_x, high_x), most = problem.entropies[1], most_information(problem.observation)
+    low_i, high_i = secret_information(problem.joint)
+    told = secret_information(problem.observation.leaking)
+    rest = (max(Fraction(0), Fraction(low_x) - Fraction(high_i)), Fraction(high_x) - Fraction(low_i))
+    ends = [_analytic(problem, rest[i], Fraction(most[i]), Fraction(told[i])) for i in (0, 1)]
+    return enclose(ends[0])[0], enclose(ends[1])[1]
+
+
+def _nothing_is_free(problem: TradeOff) -> bool:
+    """Whether a release that must be independent says nothing: of X itself, or because P(s | w) determines P(w)."""
+    if problem.kind == "information_bottleneck":
+        return problem.observation.useful is None
+    return exact_rank(problem) == len(problem.observation.support)
+
+
+def _analytic(problem: TradeOff, rest: Fraction, most: Fraction, told: Fraction) -> Fraction:
+    """The bound, which grows with H(X | S), I(X;W) and I(S;W)."""
+    none = Fraction(0)
+    if problem.is_floor:
+        return -max(none, Fraction(problem.floor) - rest)
     if problem.is_cap:
-        return min(told, budget)
-    return max(0.0, 1.0 - budget) * told
+        if problem.kind == "privacy_funnel":
+            return most if problem.budget == math.inf else min(most, Fraction(problem.budget) + rest)
+        within = problem.observation.useful is None and problem.budget < math.inf
+        return min(told, Fraction(problem.budget)) if within else told
+    weight = Fraction(problem.budget)
+    if problem.kind == "privacy_funnel":
+        return weight * most - max(none, most - rest) if weight >= 1 else weight * min(rest, most)
+    return told if problem.observation.useful is not None else max(none, 1 - weight) * told
 
 
 def weighed_bound(problem: TradeOff, multiplier: float, prices: Floats, least: float) -> float:
-    """A bound on I(S;Y) - m I(X;Y): from below for the funnel, from above for the bottleneck."""
+    """A bound on I(S;Y) - m I(X;Y) in floats: from below for the funnel, from above for the bottleneck."""
     observed = problem.observation
-    whole = float(entropy(observed.p_s)) - multiplier * float(entropy(observed.p_x))
+    of_s, of_x = problem.entropies
     value = math.fsum((observed.p_w[observed.support] * prices).tolist()) + least
-    slack = ALLOWANCE * max(1.0, float(np.abs(prices).max(initial=0.0)))
-    return whole + value - slack if problem.kind == "privacy_funnel" else whole - value + slack
-
-
-def _priced(problem: TradeOff, dual: dict[str, object]) -> float | None:
-    try:
-        multiplier = float(dual["multiplier"])  # type: ignore[arg-type]
-        prices = np.array(dual["pi"], dtype=np.float64)
-    except (KeyError, TypeError, ValueError):
-        return None
-    good = prices.shape == (len(problem.observation.support),) and np.isfinite(prices).all()
-    if not good or not 0 <= multiplier < math.inf:
-        return None
-    least = least_reduced_cost(cost_of(problem, multiplier), prices, dual.get("tree"))
-    if least is None or not math.isfinite(least):
-        return None
-    return from_weighed(problem, multiplier, weighed_bound(problem, multiplier, prices, least))
+    whole = of_s[0] - multiplier * of_x[0]
+    return whole + value if problem.kind == "privacy_funnel" else whole - value
 
 
 def from_weighed(problem: TradeOff, multiplier: float, weighed: float) -> float | None:
-    """The bound on the objective that a bound on I(S;Y) - m I(X;Y) gives, or None if it gives none."""
+    """The bound on the objective that a bound on I(S;Y) - m I(X;Y) gives in floats, or None if it gives none."""
+    if not math.isfinite(weighed):
+        return None
+    exact = _from_weighed(problem, multiplier, Fraction(weighed))
+    return None if exact is None else _float(exact)
+
+
+def _from_weighed(problem: TradeOff, multiplier: float, weighed: Fraction) -> Fraction | None:
+    funnel = problem.kind == "privacy_funnel"
     if problem.mode == "trade_off":
-        if multiplier != problem.budget:
-            return None
-        return -weighed if problem.kind == "privacy_funnel" else weighed
-    if problem.kind == "information_bottleneck":
-        return weighed + multiplier * problem.budget
+        return None if multiplier != problem.budget else -weighed if funnel else weighed
+    if problem.budget == math.inf or (funnel and problem.is_cap and multiplier == 0):
+        return None
+    if not funnel:
+        return weighed + Fraction(multiplier) * Fraction(problem.budget)
     if problem.is_floor:
-        return -(weighed + multiplier * problem.budget)
-    return None if multiplier == 0 else (problem.budget - weighed) / multiplier
+        return -(weighed + Fraction(multiplier) * Fraction(problem.floor))
+    return (Fraction(problem.budget) - weighed) / Fraction(multiplier)
+
+
+def _float(value: Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclosure | None:
+    """Prices of the observations: a bound from what they add up to and the least that any posterior costs beyond."""
+    multiplier, given = dual.get("multiplier"), dual.get("pi")
+    observed = problem.observation
+    if type(multiplier) not in (int, float) or not isinstance(given, list):
+        return None
+    if not set(map(type, given)) <= {int, float} or len(given) != len(observed.support):
+        return None
+    m, prices = float(multiplier), np.array([float(v) for v in given])  # type: ignore[arg-type]  # a number, as was seen
+    if not np.isfinite(prices).all() or not 0 <= m < math.inf:
+        return None
+    least = least_reduced_cost(cost_of(problem, m), prices, dual.get("tree"), seconds)
+    if least is None:
+        return None
+    law = observed.p_w[observed.support]
+    paid = (Balls(law, U * law + ETA) * prices).sum() + Balls.between(*least)
+    if not math.isfinite(float(paid.rad)):
+        return None
+    ends = [
+        _from_weighed(problem, m, _whole(problem, m, i, Fraction(end)))
+        for i, end in ((0, float(paid.lower)), (1, float(paid.upper)))
+    ]
+    if ends[0] is None or ends[1] is None:
+        return None
+    return enclose(min(ends[0], ends[1]))[0], enclose(max(ends[0], ends[1]))[1]
+
+
+def _whole(problem: TradeOff, m: float, end: int, paid: Fraction) -> Fraction:
+    """An end of the bound on I(S;Y) - m I(X;Y), from an end of what is paid for posteriors."""
+    of_s, of_x = problem.entropies
+    if problem.kind == "privacy_funnel":
+        return Fraction(of_s[end]) - Fraction(m) * Fraction(of_x[1 - end]) + paid
+    return Fraction(of_s[1 - end]) - Fraction(m) * Fraction(of_x[end]) - paid
+
+
+def _independent(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
+    """What a release that says nothing of S can say of X, from a dual of local information privacy at epsilon = 0."""
+    if problem.kind != "privacy_funnel" or not problem.is_cap or problem.budget != 0:
+        return None
+    from privopt.problems.local_information_privacy import LocalInformationPrivacy
+
+    return LocalInformationPrivacy(problem.joint, epsilon=0.0).prove_bound(dual, seconds)

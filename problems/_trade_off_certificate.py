@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from privopt._certificate import Certificate
 from privopt.problems._information import Enclosure, information_enclosures
 from privopt.problems._observation import Release
+from privopt.problems._trade_off import FLOOR_SLACK
 
 if TYPE_CHECKING:
     from privopt.problems._trade_off import TradeOff
-
-FLOOR_SLACK = 1e-12
-"""A floor on utility counts as met when it is missed by at most this many nats."""
 
 
 def certify(problem: TradeOff, release: Release) -> Certificate:

@@ -4,7 +4,8 @@ The cost of a posterior v is c H(C v) - d H(D v) - pi . v over the simplex. On a
 concave first part is at least its secants; the convex second part is at least its tangent, -H(q') >=
 sum_k q'_k ln q_k for any law q > 0 (Gibbs). What is left is linear in v, and its minimum over the simplex and the box is
 bounded from below by multipliers >= 0 of the box, or exactly when C is the identity. A tree of boxes
-with a tangent law at each leaf is thus a proof that needs no solver to check.
+with a tangent law at each leaf is thus a proof that needs no solver to check. The search for a tree uses floats
+(:meth:`Cost.leaf_bounds`), its proof balls (:func:`least_reduced_cost`).
 
 A tree is a list in preorder. ``{"k": k, "t": t}`` splits coordinate k of C v at t: below comes first. ``{"support": k}``
 splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 only, where a minimum has at most
@@ -17,6 +18,7 @@ of a split at t are tightened by what the sum 1 leaves.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,16 +27,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.problems._lip_tree import ALLOWANCE, BATCH, LARGEST, SLACK, knapsacks, phi
+from privopt._balls import ETA, Balls, U
+from privopt.problems._entropy_boxes import (
+    knapsacks,
+    log_balls,
+    minorants,
+    phi,
+    proved_knapsacks,
+    secant_slopes,
+    tightened,
+    total,
+)
 from privopt.problems._observation import Floats
 
 if TYPE_CHECKING:
     from privopt.problems._trade_off import TradeOff
 
+BATCH = 512
+"""Leaves checked at a time."""
+
 
 @dataclass(frozen=True)
 class Cost:
-    """c H(C v) - d H(D v) on the support of W; C is None where it is the identity, ``rank`` is the exact one of D."""
+    """c H(C v) - d H(D v) on the support of W; C is None where it is the identity, ``rank`` is the exact one of D.
+
+    The entries of C and D are conditional probabilities, each rounded correctly; their columns sum to 1 before that.
+    """
 
     concave: float
     coordinates: Floats | None
@@ -52,12 +70,14 @@ class Cost:
         """Holds C v for every v of the simplex."""
         if self.coordinates is None:
             return Box(np.zeros(self.size), np.ones(self.size), frozenset())
-        return Box(self.coordinates.min(axis=1), self.coordinates.max(axis=1), frozenset())
+        seen = rounded(self.coordinates)
+        low, high = seen.lower.min(axis=1), seen.upper.max(axis=1)
+        return Box(np.maximum(low, 0.0), np.minimum(high, 1.0), frozenset())
 
     def leaf_bounds(
         self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
     ) -> Floats:
-        """Lower bounds on the cost less the prices over boxes (b, k), inf where a box is empty.
+        """Lower bounds on the cost less the prices over boxes (b, k) in floats, inf where a box is empty.
 
         Parameters
         ----------
@@ -69,36 +89,47 @@ class Cost:
             Of C v <= high and of -C v <= -low.
         """
         k, slopes = self.dimension, secant_slopes(low, high)
-        logs = np.log(laws / laws.sum(axis=1, keepdims=True) * (1.0 - 1e-15))
         constant = self.concave * (phi(low) - slopes * low).sum(axis=1)
         tilt = self.concave * slopes + multipliers[:, :k] - multipliers[:, k:]
         across = tilt if self.coordinates is None else tilt @ self.coordinates
+        logs = np.log(laws / laws.sum(axis=1, keepdims=True))
         linear = across + self.convex * (logs @ self.tangents) - prices
         fixed = constant - (multipliers[:, :k] * high).sum(axis=1) + (multipliers[:, k:] * low).sum(axis=1)
         inner = knapsacks(linear, low, high) if self.coordinates is None else linear.min(axis=1)
-        size = np.maximum(np.maximum(1.0, np.abs(constant)), np.abs(linear).max(axis=1))
-        return np.asarray(fixed + inner - ALLOWANCE * np.maximum(size, multipliers.sum(axis=1)))
+        return np.asarray(fixed + inner)
+
+    def proved_leaf_bounds(
+        self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
+    ) -> tuple[Floats, Floats]:
+        """Floats around what :meth:`leaf_bounds` stands for; inf where a box is proved empty."""
+        k = self.dimension
+        constants, slopes = minorants(low, high)
+        above, below = Balls.exact(multipliers[:, :k]), Balls.exact(multipliers[:, k:])
+        tilt = Balls.exact(slopes) * self.concave + above - below
+        across = tilt if self.coordinates is None else tilt @ rounded(self.coordinates)
+        linear = across + (log_laws(laws) @ rounded(self.tangents)) * self.convex - prices
+        fixed = (
+            (constants * self.concave).sum(axis=1) - (above * high).sum(axis=1) + (below * low).sum(axis=1)
+        )
+        if self.coordinates is None:
+            least, most = proved_knapsacks(linear, low, high)
+        else:
+            inner = linear.min(axis=1)
+            least, most = inner.lower, inner.upper
+        finite = np.isfinite(least) & np.isfinite(most)
+        ends = [fixed + np.where(finite, end, 0.0) for end in (least, most)]
+        return np.where(finite, ends[0].lower, least), np.where(finite, ends[1].upper, most)
 
 
-def secant_slopes(low: Floats, high: Floats) -> Floats:
-    """Slopes of the secants of -t ln t over intervals; 0 over single points."""
-    width = high - low
-    return np.asarray(np.where(width > 0, (phi(high) - phi(low)) / np.where(width > 0, width, 1.0), 0.0))
+def rounded(matrix: Floats) -> Balls:
+    """Probabilities of which the floats were rounded correctly."""
+    return Balls(matrix, U * matrix + ETA)
 
 
-def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """A box of the simplex without what its sum 1 rules out, to within rounding; an empty box is left as it is.
-
-    Examples
-    --------
-    >>> low, high = tightened(np.array([0.6, 0.0, 0.0]), np.array([1.0, 1.0, 0.1]))
-    >>> low.tolist(), np.round(high, 9).tolist()
-    ([0.6, 0.0, 0.0], [1.0, 0.4, 0.1])
-    """
-    least, most = float(low.sum()), float(high.sum())
-    if least > 1.0 or most < 1.0:
-        return low, high
-    return np.maximum(low, 1.0 - SLACK - most + high), np.minimum(high, 1.0 + SLACK - least + low)
+def log_laws(laws: Floats) -> Balls:
+    """Logarithms of positive numbers divided by their sums, a law a row."""
+    logs = log_balls(total(laws)[0])
+    return log_balls(laws) - Balls(logs.mid, logs.rad + 4 * laws.shape[1] * U)[:, None]
 
 
 @dataclass(frozen=True)
@@ -156,44 +187,53 @@ def exact_rank(problem: TradeOff) -> int:
     )
 
 
-def least_reduced_cost(cost: Cost, prices: Floats, tree: object) -> float | None:
-    """The lower bound on the cost less the prices that a tree proves, or None if it is not a proof."""
+def least_reduced_cost(
+    cost: Cost, prices: Floats, tree: object, seconds: float = math.inf
+) -> tuple[float, float] | None:
+    """Floats around the lower bound on the cost less the prices that a tree proves; None if it is not a proof.
+
+    Examples
+    --------
+    >>> cost = Cost(0.0, None, 1.0, np.eye(2), 2, 2)
+    >>> low, high = least_reduced_cost(cost, np.zeros(2), [{"q": [1, 1]}])
+    >>> low <= -math.log(2) <= high and high - low < 1e-14
+    True
+    """
     if not isinstance(tree, list) or not tree:
         return None
-    least, leaves = math.inf, _leaves(tree, cost)
+    deadline = time.monotonic() + seconds
+    least, most, leaves = math.inf, math.inf, _leaves(tree, cost, deadline)
     try:
         while batch := list(islice(leaves, BATCH)):
             low, high = np.array([box.low for box, _ in batch]), np.array([box.high for box, _ in batch])
-            laws, multipliers = _read(batch, cost)
-            least = min(least, float(cost.leaf_bounds(prices, low, high, laws, multipliers).min()))
+            below, above = cost.proved_leaf_bounds(prices, low, high, *_read(batch, cost))
+            if np.isnan(below).any() or np.isnan(above).any():
+                return None
+            least, most = min(least, float(below.min())), min(most, float(above.min()))
     except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
         return None
-    return None if math.isnan(least) else least
+    return (least, most) if math.isfinite(least) and math.isfinite(most) else None
 
 
 class _NotAProof(Exception):
-    """The tree does not cover the first box, or a leaf is malformed."""
+    """The tree does not cover the first box, a leaf is malformed, or time is out."""
 
 
-def _leaves(tree: list[object], cost: Cost) -> Iterator[tuple[Box, dict[str, object]]]:
+def _leaves(tree: list[object], cost: Cost, deadline: float) -> Iterator[tuple[Box, dict[str, object]]]:
     """The boxes of the leaves; every minimum is in one of them."""
     waiting = [cost.first_box()]
     for node in tree:
-        if not waiting or not isinstance(node, dict):
+        if not waiting or not isinstance(node, dict) or time.monotonic() > deadline:
             raise _NotAProof
         box = waiting.pop()
         if "support" in node:
-            k = int(node["support"])
-            if (
-                cost.coordinates is not None
-                or cost.concave <= 0
-                or not 0 <= k < cost.size
-                or k in box.positive
-            ):
+            k = _whole(node["support"])
+            outside = not 0 <= k < cost.size or k in box.positive
+            if cost.coordinates is not None or cost.concave <= 0 or outside:
                 raise _NotAProof
             first, second = box.without_or_with(k, cost.rank)
         elif "k" in node:
-            k, t = int(node["k"]), float(node["t"])
+            k, t = _whole(node["k"]), _numbers([node["t"]])[0]
             if not (0 <= k < cost.dimension and box.low[k] <= t <= box.high[k]):
                 raise _NotAProof
             first, second = box.halves(k, t)
@@ -209,20 +249,34 @@ def _leaves(tree: list[object], cost: Cost) -> Iterator[tuple[Box, dict[str, obj
 
 def _read(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> tuple[Floats, Floats]:
     """The tangent laws and the multipliers of some leaves."""
-    laws = np.array([leaf["q"] for _, leaf in batch], dtype=np.float64)
-    if laws.shape != (len(batch), len(cost.tangents)) or not ((laws > 0) & (laws <= LARGEST)).all():
+    laws = np.array([_numbers(leaf["q"]) for _, leaf in batch], dtype=np.float64)
+    if laws.shape != (len(batch), len(cost.tangents)) or not (laws > 0).all():
         raise _NotAProof
     full = np.zeros((len(batch), 2 * cost.dimension))
     for i, (_, leaf) in enumerate(batch):
         if "rows" not in leaf:
             continue
-        rows, values = np.array(leaf["rows"], dtype=np.int64), np.array(leaf["values"], dtype=np.float64)
-        good = rows.ndim == 1 and rows.shape == values.shape and len(set(rows.tolist())) == len(rows)
-        if (
-            not good
-            or ((rows < 0) | (rows >= full.shape[1])).any()
-            or not ((values >= 0) & (values <= LARGEST)).all()
-        ):
+        given, values = leaf["rows"], _numbers(leaf["values"])
+        rows = [_whole(row) for row in given] if isinstance(given, list) else []
+        good = len(rows) == len(values) == len(set(rows)) and min(values, default=0.0) >= 0
+        if not good or min(rows, default=0) < 0 or max(rows, default=0) >= full.shape[1]:
             raise _NotAProof
         full[i, rows] = values
     return laws, full
+
+
+def _whole(value: object) -> int:
+    """A whole number that is written as one."""
+    if type(value) is not int:
+        raise _NotAProof
+    return value
+
+
+def _numbers(values: object) -> list[float]:
+    """Finite numbers, no text and no truth values."""
+    if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
+        raise _NotAProof
+    found = [float(value) for value in values]
+    if not all(map(math.isfinite, found)):
+        raise _NotAProof
+    return found

@@ -5,14 +5,8 @@ from __future__ import annotations
 from privopt._solver import Budget, Proposal
 from privopt.problems._partitions import best_partition, limit_of
 from privopt.problems._trade_off import TradeOff
-from privopt.solvers.common.merging_answer import Stats, first_kept, impossible, proposed, release_of
-
-SAFE_SLACK = -1e-12
-"""The floor or the cap is asked for with this much to spare where the best partition just misses it."""
-
-
-MET = 1e-12
-"""The analytic bound counts as met within this many nats."""
+from privopt.problems._trade_off_bound import analytic_bound
+from privopt.solvers.common.merging_answer import Stats, impossible, proposed, release_of
 
 
 def refusal(problem: TradeOff) -> str | None:
@@ -41,11 +35,9 @@ def exact_proposal(problem: TradeOff, budget: Budget) -> Proposal:
     if best is None:
         return proposed(problem, None, {"iterations": 0, "stop": "out of time"})
     support = problem.observation.support
-    release = first_kept(problem, [best.assignment[support]])
-    if release is None and (spare := best_partition(problem, budget.remaining, SAFE_SLACK)) is not None:
-        release = release_of(problem, spare.assignment[support])
+    release = release_of(problem, best.assignment[support])
     stats: Stats = {"iterations": best.branches, "stop": "every partition tried"}
     found = proposed(problem, release, stats)
-    if problem.form != "merging" or (found.bound or 0.0) <= best.objective + MET:
+    if problem.form != "merging" or analytic_bound(problem) <= best.bound[1]:
         return found  # the analytic bound is met, and needs no second search
-    return Proposal(found.mechanism, best.objective, {"kind": "partitions"}, stats=stats)
+    return Proposal(found.mechanism, best.bound[1], {"kind": "partitions"}, stats=stats)

@@ -13,7 +13,6 @@ from privopt.problems._observation import Release
 from privopt.problems._partition_costs import Ints
 from privopt.problems._trade_off import TradeOff
 from privopt.problems._trade_off_bound import analytic_bound
-from privopt.problems._trade_off_certificate import FLOOR_SLACK
 from privopt.solvers.common.merging_table import on_all_symbols
 
 Stats = Mapping[str, float | int | str]
@@ -37,7 +36,7 @@ def keeps_bound(problem: TradeOff, release: Release) -> bool:
     """Whether the floor or the cap is kept, in exact arithmetic where floats leave doubt."""
     reading = problem.evaluate(release)
     if problem.is_floor:
-        over = reading.utility - problem.budget
+        over = reading.utility - problem.floor
     elif problem.is_cap:
         over = problem.budget - reading.leakage
     else:
@@ -46,7 +45,7 @@ def keeps_bound(problem: TradeOff, release: Release) -> bool:
         return over > 0
     secret, useful = information_enclosures(problem.observation, release)
     if problem.is_floor:
-        return problem.split(secret[0], useful[0])[0] >= problem.budget - FLOOR_SLACK
+        return problem.split(secret[0], useful[0])[0] >= problem.floor
     return problem.split(secret[1], useful[1])[1] <= problem.budget
 
 

@@ -27,14 +27,14 @@ class ColumnGeneration(Solver[InformationBottleneck]):
     Parameters
     ----------
     tolerance : float
-        Gap in nats at which to stop.
+        Gap at which to stop, relative to the problem's scale.
     """
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "column-generation"
     interruptible: ClassVar[bool] = True
 
-    tolerance: float = 8e-7
+    tolerance: float = 6e-7
 
     def guarantee(self, problem: InformationBottleneck) -> Guarantee:
         """Optimal where the proof is expected to end within seconds, else bounded."""

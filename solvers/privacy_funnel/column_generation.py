@@ -32,7 +32,7 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
     Parameters
     ----------
     tolerance : float
-        Gap in nats at which to stop.
+        Gap at which to stop, relative to the problem's scale.
     supports : int
         Number of supports up to which the proof is expected to end; beyond, more of the time goes to the value.
     """
@@ -41,7 +41,7 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
     name: ClassVar[str] = "column-generation"
     interruptible: ClassVar[bool] = True
 
-    tolerance: float = 8e-7
+    tolerance: float = 6e-7
     supports: int = 10_000
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
@@ -64,7 +64,7 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
         found = independent_release(problem, budget.remaining)
         if found is not None and problem.is_floor and problem.budget <= problem.evaluate(found).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
-            return Proposal(thinned(problem, found, problem.budget), 1e-12, {"kind": "analytic"}, stats=stats)
+            return Proposal(thinned(problem, found, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
         columns = self._seeds(problem, found, budget)
         return generate(problem, columns, budget, self.tolerance, hopeful=supports(problem) <= self.supports)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._trade_off_bound import ALLOWANCE, analytic_bound
+from privopt.problems._trade_off_bound import analytic_bound
 from privopt.problems.privacy_funnel import PrivacyFunnel
 from privopt.solvers.common.columns.channel import kept
 from privopt.solvers.privacy_funnel._independent import chord, independent_release, thinned
@@ -60,7 +60,7 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
             release = thinned(problem, release, problem.budget)  # type: ignore[arg-type]  # a channel for this form
         elif problem.budget > (reach if problem.is_floor else 0.0):
             release = kept(problem, chord(problem, release, self._share(problem, reach)))  # type: ignore[arg-type]
-        bound = analytic_bound(problem) + ALLOWANCE
+        bound = analytic_bound(problem)
         if bound - problem.evaluate(release).objective <= 1e-9:
             return Proposal(release, bound, {"kind": "analytic"}, stats=stats)
         return Proposal(release, stats=stats)

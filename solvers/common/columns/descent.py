@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from privopt.problems._lip_tree import phi
+from privopt.problems._entropy_boxes import phi
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off_tree import Cost
 

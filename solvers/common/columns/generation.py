@@ -9,7 +9,7 @@ import numpy as np
 from privopt._solver import Budget, Proposal
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import ALLOWANCE, analytic_bound, from_weighed, weighed_bound
+from privopt.problems._trade_off_bound import analytic_bound, from_weighed, weighed_bound
 from privopt.solvers.common.columns.channel import channel_of, kept
 from privopt.solvers.common.columns.pool import Pool, Prices
 from privopt.solvers.common.columns.programme import Programme
@@ -23,6 +23,9 @@ QUIET = 6
 
 STALLS = 4
 """Proofs without progress after which the run ends."""
+
+LEAST = 1e-12
+"""Gaps below this are not sought."""
 
 MET = 400
 """Posteriors taken from a search, those met last."""
@@ -58,7 +61,7 @@ class Generation:
         First posteriors, with the law and all single symbols among them.
     budget : Budget
     tolerance : float
-        Gap in nats at which to stop.
+        Gap at which to stop, relative to the problem's scale.
     hopeful : bool
         Whether exact pricing is expected to end; otherwise local pricing gets more of the time.
     """
@@ -66,8 +69,8 @@ class Generation:
     def __init__(
         self, problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
     ) -> None:
-        self.problem, self.budget, self.tolerance, self.hopeful = problem, budget, tolerance, hopeful
-        self.analytic = analytic_bound(problem) + ALLOWANCE
+        self.problem, self.budget, self.relative, self.hopeful = problem, budget, tolerance, hopeful
+        self.analytic = analytic_bound(problem)
         self.best: Proof | None = None
         self.nodes, self.stop = 0, "out of time"
         total = budget.remaining
@@ -80,6 +83,11 @@ class Generation:
     def bound(self) -> float:
         """The best bound proved."""
         return self.analytic if self.best is None else min(self.analytic, self.best.bound)
+
+    @property
+    def tolerance(self) -> float:
+        """Gap at which to stop, in nats; linear programmes in floats tell no less apart than ``LEAST``."""
+        return max(LEAST, self.relative * self.pool.scale)
 
     @property
     def closed(self) -> bool:

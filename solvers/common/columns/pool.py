@@ -70,6 +70,11 @@ class Pool:
         """Of the question, at the master's optimum."""
         return self.programme.objective(self.master.value)
 
+    @property
+    def scale(self) -> float:
+        """What gaps are compared with, at the master's optimum."""
+        return self.programme.scale(self.master.weights, self.columns)
+
     def resolve(self) -> None:
         """Solve the master programme over all columns."""
         p = self.programme

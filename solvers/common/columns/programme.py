@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from privopt.measures.shannon import entropy
-from privopt.problems._lip_tree import phi
+from privopt.problems._entropy_boxes import phi
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
 
@@ -97,6 +97,16 @@ class Programme:
         if not self.is_funnel:
             return of_s - value
         return -(of_s + value) if self.problem.is_floor else of_x - value
+
+    def scale(self, weights: Floats, columns: Floats) -> float:
+        """What a gap is compared with, at a mixture of columns."""
+        used = weights > 0
+        (of_s, of_x), (secret, useful) = self.whole, self.entropies(columns[used])
+        told = (
+            max(0.0, of_s - float(weights[used] @ secret)),
+            max(0.0, of_x - float(weights[used] @ useful)),
+        )
+        return self.problem.magnitude(*self.problem.split(*told))
 
     def scaled(self, prices: Floats, dual: float) -> tuple[float, Floats] | None:
         """The multiplier and the prices of a ``pricing`` dual, from those of the programme; None if there is none."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.problems._entropy_boxes import secant_slopes
 from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost, secant_slopes
+from privopt.problems._trade_off_tree import Cost
 from privopt.solvers.common.columns.leaf import FINE, shortened, tangent_laws
 from privopt.solvers.common.columns.relaxation import STEPS, Relaxation
 

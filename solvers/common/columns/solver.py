@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
+from privopt._problem import Numbers
+from privopt._solution import TOLERANCE, ZERO
 from privopt._solver import Budget, Proposal
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import ALLOWANCE, analytic_bound
+from privopt.problems._trade_off_bound import analytic_bound
 from privopt.solvers.common.columns.generation import Generation
 from privopt.solvers.common.columns.programme import Programme
 from privopt.solvers.common.columns.seeds import first_columns
@@ -21,12 +23,17 @@ def settled(problem: TradeOff) -> Proposal | None:
     """The answer where everything or nothing is optimal, or no release is feasible; else None."""
     if (why := problem.check_infeasible({})) is not None:
         return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
-    bound = analytic_bound(problem) + ALLOWANCE
+    bound = analytic_bound(problem)
     for release in (problem.nothing(), problem.everything()):
         reading = problem.evaluate(release)
-        if reading.violation <= 1e-12 and bound - reading.objective <= 1e-10:
+        if reading.violation <= 1e-12 and bound - reading.objective <= closing(problem, reading) / 10:
             return Proposal(release, bound, {"kind": "analytic"}, stats={"stop": "settled without a search"})
     return None
+
+
+def closing(problem: TradeOff, reading: Numbers) -> float:
+    """The gap at which an answer counts as optimal."""
+    return max(ZERO, TOLERANCE * problem.scale(reading))
 
 
 def supports(problem: TradeOff) -> float:
