@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.problems._lip_rows import posterior_rows
+from privopt.problems._lip_rows import Polytope, posterior_rows
 from privopt.problems._observation import Floats
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class System:
         For j, how many these are.
     draw : callable
         For a generator and j, one of them at random.
+    exact_rank : int or None
+        The largest possible support of a vertex, where it is known from integers.
     """
 
     rows: Floats
@@ -51,10 +53,13 @@ class System:
     choices: Callable[[int], Iterator[tuple[int, ...]]]
     count: Callable[[int], int]
     draw: Callable[[np.random.Generator, int], tuple[int, ...]]
+    exact_rank: int | None = None
 
     @cached_property
     def largest(self) -> int:
         """The largest possible support of a vertex."""
+        if self.exact_rank is not None:
+            return self.exact_rank
         return int(np.linalg.matrix_rank(np.vstack([np.ones(self.rows.shape[1]), self.rows]), tol=1e-13))
 
 
@@ -62,8 +67,10 @@ def system(problem: LocalInformationPrivacy) -> System:
     """The polytope of a question, on the support of W."""
     observed = problem.observation
     rows = posterior_rows(problem)[:, observed.support]
-    if problem.notion == "lip" or not len(rows):
+    if not len(rows):
         return plain(rows)
+    if problem.notion == "lip":
+        return grouped(rows, secret_groups(problem.polytope))
     seen = observed.p_s > 0
     lifts = (observed.s_given_w[seen] / observed.p_s[seen][:, None])[:, observed.support]
     return _spread(rows, lifts, math.exp(min(problem.budget, 700.0)))
@@ -88,6 +95,20 @@ def plain(rows: Floats) -> System:
             groups.append((a, mate))
         if mate is not None:
             left.remove(mate)
+    return grouped(rows, groups)
+
+
+def secret_groups(given: Polytope) -> list[tuple[int, ...]]:
+    """The two sides of each secret, by their place among the rows kept; one of them where both are one hyperplane."""
+    sides: dict[int, list[int]] = {}
+    for place, row in enumerate(given.kept):
+        sides.setdefault(given.names[row][0], []).append(place)
+    one = given.above == given.below == 1
+    return [tuple(found[:1] if one else found) for found in sides.values()]
+
+
+def grouped(rows: Floats, groups: list[tuple[int, ...]]) -> System:
+    """At most one row of each group."""
     pairs = sum(len(group) == 2 for group in groups)
 
     def choices(j: int) -> Iterator[tuple[int, ...]]:
@@ -113,6 +134,11 @@ def _spread(rows: Floats, lifts: Floats, ratio: float) -> System:
     """LDP: row s n + t of the tightened ones is lift_s - ratio lift_t."""
     n = len(lifts)
     tightened = (lifts[:, None, :] - ratio * lifts[None, :, :]).reshape(n * n, -1)
+    return replace(pairs_of_secrets(n), rows=rows, tightened=tightened)
+
+
+def pairs_of_secrets(n: int) -> System:
+    """Which rows s n + t of n secrets may be tight together; the rows themselves are left empty."""
 
     def choices(j: int) -> Iterator[tuple[int, ...]]:
         if j == 0:
@@ -132,7 +158,7 @@ def _spread(rows: Floats, lifts: Floats, ratio: float) -> System:
         split = int(rng.integers(1, j + 1)) if j else 1
         return _tree(n, marked[:split], marked[split:])
 
-    return System(rows, tightened, choices, count, draw)
+    return System(np.zeros((0, 1)), np.zeros((0, 1)), choices, count, draw)
 
 
 def _tree(n: int, top: list[int], low: list[int]) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ a proof that needs no solver to check.
 A tree is a list in preorder. A split is ``{"k": coordinate, "t": where}``, followed by the part with
 t_k <= where and then that with t_k >= where. A leaf is ``{"rows": [...], "values": [...]}``: multipliers of some
 of the rows, numbered: G first, then B v <= u, then -B v <= -l.
+
+:func:`least_reduced_cost` checks a tree in balls. :class:`Pricing` has the same in floats, for solvers that build one.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt._balls import ETA, Balls, U
+from privopt._problem import Enclosure
+from privopt.models import JointDistribution
+from privopt.problems._entropy_boxes import minorants, proved_knapsacks
 from privopt.problems._lip_rows import posterior_rows
 from privopt.problems._observation import Floats
 
@@ -29,10 +35,10 @@ if TYPE_CHECKING:
     from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
 ALLOWANCE = 1e-13
-"""Taken off every leaf for rounding, relative to max(1, the size of its terms)."""
+"""What a search in floats takes off every box, relative to max(1, the size of its terms); no proof rests on it."""
 
 SLACK = 1e-12
-"""A box counts as empty only if it misses the simplex by more than this."""
+"""A search in floats takes a box as empty only if it misses the simplex by more than this."""
 
 TINY = 1e-300
 """Keeps the logarithm of 0 finite."""
@@ -46,7 +52,7 @@ BATCH = 512
 
 @dataclass(frozen=True)
 class Pricing:
-    """The polytope of posteriors on the support of W, and the matrix B of P(x | w) (None: the identity)."""
+    """The polytope of posteriors on the support of W, and the matrix B of P(x | w) (None: the identity), in floats."""
 
     rows: Floats
     matrix: Floats | None
@@ -81,20 +87,6 @@ class Pricing:
         foot, width = phi(low), high - low
         slopes = np.where(width > 0, (phi(high) - foot) / np.where(width > 0, width, 1.0), 0.0)
         return (foot - slopes * low).sum(axis=-1), slopes
-
-    def leaf_bound(
-        self,
-        prices: Floats,
-        low: Floats,
-        high: Floats,
-        rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-        values: Floats,
-    ) -> float:
-        """A lower bound on cost(v) - prices . v over one box, from multipliers of some rows; inf if the box is empty."""
-        full = np.zeros(len(self.rows) + 2 * self.coordinates)
-        full[rows] = values
-        box = low[None], high[None]
-        return float(self.leaf_bounds(prices, box, self.secants(*box), full[None])[0])
 
     def leaf_bounds(
         self, prices: Floats, box: tuple[Floats, Floats], secants: tuple[Floats, Floats], full: Floats
@@ -150,30 +142,111 @@ def pricing_of(problem: LocalInformationPrivacy) -> Pricing:
     return Pricing(posterior_rows(problem)[:, support], matrix)
 
 
-def least_reduced_cost(problem: LocalInformationPrivacy, prices: Floats, tree: object) -> float | None:
-    """The lower bound on cost(v) - prices . v that a tree proves, or None if it is not a proof."""
-    pricing = pricing_of(problem)
+@dataclass(frozen=True)
+class _Checked:
+    """The same polytope and matrix in balls."""
+
+    rows: Balls
+    matrix: Balls | None
+
+    @property
+    def coordinates(self) -> int:
+        return self.rows.shape[1] if self.matrix is None else self.matrix.shape[0]
+
+    @property
+    def count(self) -> int:
+        """Rows that a leaf may give multipliers."""
+        return self.rows.shape[0] + 2 * self.coordinates
+
+    def first_box(self) -> tuple[Floats, Floats]:
+        """As :meth:`Pricing.first_box`, rounded outward."""
+        if self.matrix is not None:
+            low, high = self.matrix.lower.min(axis=1), self.matrix.upper.max(axis=1)
+            return np.maximum(low, 0.0), np.minimum(high, 1.0)
+        size = self.rows.shape[1]
+        top = np.ones(size)
+        for lower in self.rows.lower:
+            c, over = -float(lower.min()), lower > 0
+            if c > 0 and over.any():
+                share = Balls.exact(c) / (Balls.exact(lower[over]) + c)
+                top[over] = np.minimum(top[over], share.upper)
+        return np.zeros(size), top
+
+    def leaves(self, prices: Floats, low: Floats, high: Floats, full: Floats) -> Enclosure:
+        """Floats around the least of the bounds on cost(v) - prices . v that multipliers ``full`` prove over boxes."""
+        foot, slopes = minorants(low, high)
+        r, k = self.rows.shape[0], self.coordinates
+        above, under = Balls.exact(full[:, r : r + k]), Balls.exact(full[:, r + k :])
+        tilt = above - under + slopes
+        across = tilt if self.matrix is None else tilt @ self.matrix
+        linear = across - prices
+        if r:
+            linear = linear + Balls.exact(full[:, :r]) @ self.rows
+        fixed = foot.sum(axis=1) - (above * high).sum(axis=1) + (under * low).sum(axis=1)
+        if self.matrix is None:
+            least, most = proved_knapsacks(linear, low, high)
+        else:
+            inner = linear.min(axis=1)
+            least, most = inner.lower, inner.upper
+        filled = np.isfinite(least) & np.isfinite(most)
+        if not (filled | (least == math.inf)).all():
+            raise _NotAProof
+        if not filled.any():
+            return math.inf, math.inf
+        found = fixed[filled] + Balls.between(least[filled], most[filled])
+        return float(found.lower.min()), float(found.upper.min())
+
+
+def least_reduced_cost(
+    problem: LocalInformationPrivacy, kept: tuple[int, ...], prices: Floats, tree: object
+) -> Enclosure | None:
+    """Floats around the lower bound on cost(v) - prices . v that a tree proves, or None if it is not a proof.
+
+    ``kept`` says which rows of the polytope the numbers in its leaves stand for.
+    """
+    observed = problem.observation
+    matrix = None if observed.useful is None else seen_balls(observed.useful, problem.polytope.support)
+    checked = _Checked(problem.polytope.balls(kept), matrix)
     if not isinstance(tree, list) or not tree or float(np.abs(prices).max(initial=0.0)) > LARGEST:
         return None
-    least, leaves = math.inf, _leaves(tree, pricing)
+    least = most = math.inf
+    leaves = _leaves(tree, checked)
     try:
         while batch := list(islice(leaves, BATCH)):
             low, high = np.array([leaf[0] for leaf in batch]), np.array([leaf[1] for leaf in batch])
-            full = np.array([_multipliers(leaf[2], pricing) for leaf in batch])
-            bounds = pricing.leaf_bounds(prices, (low, high), pricing.secants(low, high), full)
-            least = min(least, float(bounds.min()))
+            full = np.array([_multipliers(leaf[2], checked.count) for leaf in batch])
+            found = checked.leaves(prices, low, high, full)
+            least, most = min(least, found[0]), min(most, found[1])
+            if least == -math.inf:
+                return None
     except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
         return None
-    return least
+    return least, most
+
+
+def seen_balls(useful: JointDistribution, support: tuple[int, ...]) -> Balls:
+    """P(x | w) on the support of W as floats with radii, shape (n_x, n)."""
+    n = len(useful.useful)
+    weights = useful.exact.weights
+    totals = [sum(weights[w::n]) for w in support]
+    found = [
+        [weights[i + w] / c for w, c in zip(support, totals, strict=True)] for i in range(0, len(weights), n)
+    ]
+    known = [
+        [weights[i + w] in (0, c) for w, c in zip(support, totals, strict=True)]
+        for i in range(0, len(weights), n)
+    ]
+    mid = np.array(found)
+    return Balls(mid, np.where(known, 0.0, 2 * U * mid + ETA))
 
 
 class _NotAProof(Exception):
     """The tree does not cover the first box, or a multiplier is negative."""
 
 
-def _leaves(tree: list[object], pricing: Pricing) -> Iterator[tuple[Floats, Floats, dict[str, object]]]:
+def _leaves(tree: list[object], checked: _Checked) -> Iterator[tuple[Floats, Floats, dict[str, object]]]:
     """The boxes of the leaves; their union is the first box."""
-    waiting = [pricing.first_box()]
+    waiting = [checked.first_box()]
     for node in tree:
         if not waiting or not isinstance(node, dict):
             raise _NotAProof
@@ -181,7 +254,9 @@ def _leaves(tree: list[object], pricing: Pricing) -> Iterator[tuple[Floats, Floa
         if "k" not in node:
             yield low, high, node
             continue
-        k, t = int(node["k"]), float(node["t"])
+        k, t = node["k"], node["t"]
+        if type(k) is not int or type(t) not in (int, float):
+            raise _NotAProof
         if not (0 <= k < len(low) and low[k] <= t <= high[k]):
             raise _NotAProof
         below, above = high.copy(), low.copy()
@@ -191,16 +266,12 @@ def _leaves(tree: list[object], pricing: Pricing) -> Iterator[tuple[Floats, Floa
         raise _NotAProof
 
 
-def _multipliers(leaf: dict[str, object], pricing: Pricing) -> Floats:
+def _multipliers(leaf: dict[str, object], count: int) -> Floats:
     """The multipliers of a leaf over all rows."""
     rows, values = np.array(leaf["rows"], dtype=np.int64), np.array(leaf["values"], dtype=np.float64)
-    full = np.zeros(len(pricing.rows) + 2 * pricing.coordinates)
+    full = np.zeros(count)
     good = rows.ndim == 1 and rows.shape == values.shape and len(set(rows.tolist())) == len(rows)
-    if (
-        not good
-        or ((rows < 0) | (rows >= len(full))).any()
-        or not ((values >= 0) & (values <= LARGEST)).all()
-    ):
+    if not good or ((rows < 0) | (rows >= count)).any() or not ((values >= 0) & (values <= LARGEST)).all():
         raise _NotAProof
     full[rows] = values
     return full

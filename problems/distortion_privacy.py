@@ -208,14 +208,13 @@ class DistortionPrivacy(Problem[Release]):
         return abs(solution.objective or 0.0)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """The upper bound on the objective that ``dual`` proves, or None.
+        """Floats around the upper bound on the objective that ``dual`` proves, or None.
 
         See :mod:`privopt.problems._distortion_bound` for the kinds of proof.
         """
-        from privopt.problems._distortion_bound import check_dual
+        from privopt.problems._distortion_bound import prove
 
-        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else (proved, proved)
+        return prove(self, dual)  # pyright: ignore[reportArgumentType] - as above
 
     def check_infeasible(self, witness: object) -> str | None:
         """That even the best reproduction has too much distortion, in exact arithmetic; the witness only asks."""

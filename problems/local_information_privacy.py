@@ -19,6 +19,7 @@ from privopt.mechanisms import Channel, Mechanism
 from privopt.models import model_from_dict
 from privopt.problems import _lip_checks as checks
 from privopt.problems._lip_reading import evaluate
+from privopt.problems._lip_rows import Polytope, polytope
 from privopt.problems._observation import Floats, Joint, Observation, Release, observation
 
 WITHHELD = "withheld"
@@ -108,6 +109,11 @@ class LocalInformationPrivacy(Problem[Release]):
         """The laws of (S, W) and of (X, W)."""
         return observation(self.joint)
 
+    @cached_property
+    def polytope(self) -> Polytope:
+        """The posteriors that a release may have, in integers."""
+        return polytope(self.observation, (self.notion, self.lower, self.upper))
+
     @property
     def cost(self) -> checks.Cost | None:
         """The user's cost of a posterior, if that is the utility."""
@@ -194,14 +200,13 @@ class LocalInformationPrivacy(Problem[Release]):
         return min(1.0, size) if self.utility == "mutual_information" else size
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """The upper bound on utility that ``dual`` proves, or None.
+        """Floats around the upper bound on utility that ``dual`` proves, or None.
 
         See :mod:`privopt.problems._lip_bound` for the kinds of proof.
         """
-        from privopt.problems._lip_bound import check_dual
+        from privopt.problems._lip_bound import prove
 
-        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
-        return None if proved is None else (proved, proved)
+        return prove(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.

@@ -8,7 +8,6 @@ import numpy as np
 
 from privopt.problems._distortion_bound import (
     posterior_bound,
-    scored,
     scores,
     transformed,
 )
@@ -75,8 +74,8 @@ def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, obje
     problem = space.problem
     order = problem.order or 1.0
     observed = problem.observation
-    sums = scored(observed.leaking.table[observed.p_s > 0], scores(laws, space.prior, order))
-    value, excess = sums[0], problem.costs.excess
+    value = observed.leaking.table[observed.p_s > 0].T @ scores(laws, space.prior, order).T
+    excess = problem.costs.excess
     bounded = problem.max_leakage is None
     base, priced = (value, excess) if bounded else (excess, value)
     limit = space.room / problem.magnitude if bounded else transformed(problem.budget, order)
@@ -91,7 +90,7 @@ def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, obje
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    found = [(posterior_bound(problem, sums, price), price) for price in (low, high)]
+    found = [(posterior_bound(problem, value, price), price) for price in (low, high)]
     proved = [(bound, price) for bound, price in found if bound is not None]
     if not proved:
         return None, {}
