@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from privopt.mechanisms.query import Query
 Asked: TypeAlias = "str | tuple[str, Label] | Query"
 Clip: TypeAlias = tuple[float, float]
 
+MOST = math.nextafter(math.inf, 0.0)
 NAMED = ("sum", "mean", "count", "histogram")
 MOST_RECORDS = 2**20
 """Records that a sum of unknown length may have."""
@@ -50,14 +51,17 @@ def read_clip(given: object) -> Clip | None:
 
 
 def up(value: Fraction) -> float:
-    """The smallest float that is at least a rational.
+    """The smallest float that is at least a rational; inf beyond the floats.
 
     Examples
     --------
     >>> up(Fraction(1, 3)) >= Fraction(1, 3), up(Fraction(1, 2))
     (True, 0.5)
     """
-    found = float(value)
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -MOST
     return found if Fraction(found) >= value else math.nextafter(found, math.inf)
 
 
@@ -78,29 +82,56 @@ def sensitivity(query: Asked, clip: Clip | None, length: int | None) -> float:
         return 2.0
     if query not in ("sum", "mean"):
         return 1.0
+    apart, grid = spacing(query, clip, length)
+    found = up(math.ceil(apart / grid) * grid)
+    if found == math.inf:
+        raise InvalidMechanism(f"clip is {clip}: the {query} of values so far apart is beyond the floats")
+    return found
+
+
+def spacing(query: Asked, clip: Clip | None, length: int | None) -> tuple[Fraction, Fraction]:
+    """How far one record moves a sum or mean of clipped records, and the grid to which it is rounded.
+
+    Every multiple of the grid up to the largest value is a float.
+
+    Examples
+    --------
+    >>> spacing("mean", (0.0, 8.0), 4)
+    (Fraction(2, 1), Fraction(1, 562949953421312))
+    """
     if clip is None:
         raise InvalidMechanism(f"the {query} needs clip=(lower, upper): without it one record has no limit")
     if query == "mean" and length is None:
         raise InvalidMechanism("the mean needs length=, the number of records")
-    grid = _grid(query, clip, length)
-    apart = (Fraction(clip[1]) - Fraction(clip[0])) / (length or 1 if query == "mean" else 1)
-    return float(math.ceil(apart / grid) * grid)
-
-
-def _grid(query: Asked, clip: Clip, length: int | None) -> Fraction:
-    """The spacing of sums or means: every multiple of it up to the largest value is a float."""
     most = max(abs(clip[0]), abs(clip[1])) * (1 if query == "mean" else (length or MOST_RECORDS))
-    return Fraction(math.ulp(most))
+    if most == math.inf:
+        raise InvalidMechanism(f"clip is {clip}: the {query} of so large values is beyond the floats")
+    apart = (Fraction(clip[1]) - Fraction(clip[0])) / (length or 1 if query == "mean" else 1)
+    return apart, Fraction(math.ulp(most))
 
 
-def value(query: Asked, data: Any, clip: Clip | None, length: int | None, states: Labels | None) -> Any:
-    """The true value: a float for sums, means and functions, integers for counts and histograms."""
+def value(
+    query: Asked,
+    data: Any,
+    clip: Clip | None,
+    length: int | None,
+    states: Labels | None,
+    draw: Callable[[int], int] | None = None,
+) -> Any:
+    """The true value: a float for sums, means and functions, integers for counts and histograms.
+
+    A sum or mean is rounded to its grid: to the nearest point, or with ``draw``, which gives a uniform integer below
+    its argument, to one of the two next ones with the probabilities that keep its mean. The probability of an output
+    is then a mixture f of its probabilities at both, ln f lies above the linear interpolation of its logarithms, by
+    at most t^2 / 8 where they differ by t (Hoeffding's lemma): it is as smooth in the data as without rounding but
+    for (grid / scale)^2 / 8.
+    """
     if isinstance(query, Query):
         if length is not None:
             check_length(_count(data), length)
         return query.value(data)
     if query in ("sum", "mean"):
-        return _total(query, data, clip, length)
+        return _total(query, data, clip, length, states, draw)
     cells = members(query, data, states)
     check_length(cells.shape[-1] if cells.ndim else 0, length)
     if query == "histogram":
@@ -161,18 +192,30 @@ def check_length(found: int, length: int | None) -> None:
         raise InvalidMechanism(f"the data have {found} records, the mechanism is for {length}")
 
 
-def _total(query: Asked, data: Any, clip: Clip | None, length: int | None) -> float:
-    numbers = _numbers(_list(data))
+def _total(
+    query: Asked,
+    data: Any,
+    clip: Clip | None,
+    length: int | None,
+    states: Labels | None,
+    draw: Callable[[int], int] | None,
+) -> float:
+    records = _list(data)
+    numbers = _numbers(records)
     check_length(len(numbers), length)
     if length is None and len(numbers) > MOST_RECORDS:
         raise InvalidMechanism(f"the data have more than {MOST_RECORDS} records: give length=")
     if clip is None:
         raise InvalidMechanism(f"the {query} needs clip=(lower, upper): without it one record has no limit")
+    for i, x in enumerate(numbers if states is not None else ()):
+        if x not in (states or ()):
+            raise InvalidMechanism(f"record {i} is {records[i]!r}; the states are {states!r}")
     total = sum((Fraction(min(max(x, clip[0]), clip[1])) for x in numbers), Fraction(0))
-    grid = _grid(query, clip, length)
+    grid = spacing(query, clip, length)[1]
     exact = (total / len(numbers) if query == "mean" else total) / grid
     # halves always go up: to the even neighbour, two values at an odd distance could end one step further apart
-    return float(math.floor(exact + Fraction(1, 2)) * grid)
+    shift = Fraction(1, 2) if draw is None else Fraction(draw(exact.denominator), exact.denominator)
+    return float(math.floor(exact + shift) * grid)
 
 
 def _list(data: Any) -> list[Any]:
