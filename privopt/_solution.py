@@ -48,6 +48,8 @@ ZERO = 1e-15
 def standing(objective: float, bound: float | None, scale: float) -> tuple[float | None, Status, Guarantee]:
     """Gap, status and guarantee of a judged objective under a checked bound, or under none.
 
+    A negative scale says that the objective is not proved: then no gap counts as optimal.
+
     Raises
     ------
     ValueError
@@ -63,7 +65,7 @@ def standing(objective: float, bound: float | None, scale: float) -> tuple[float
     if not bound >= objective:
         raise ValueError(f"a mechanism reaches {objective!r}, above the bound {bound!r}")
     gap = bound - objective
-    if gap < math.inf and gap <= max(ZERO, TOLERANCE * scale):
+    if scale >= 0 and gap <= max(ZERO, TOLERANCE * scale) and gap < math.inf:
         return gap, Status.OPTIMAL, Guarantee.OPTIMAL
     return gap, Status.GAP, Guarantee.BOUNDED
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privopt.mechanisms._fixed import means
 from privopt.mechanisms._rules import Setting, register_rule
 from privopt.problems._observation import Floats
 
@@ -26,7 +27,7 @@ class ConstantRule:
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels (M, n, m) for beliefs (M, n)."""
-        best = (beliefs @ setting.cost).argmin(axis=1)
+        best = means(beliefs, setting.cost).argmin(axis=1)
         table = np.eye(setting.cost.shape[1])[best]
         return np.repeat(table[:, None, :], beliefs.shape[1], axis=1)
 

@@ -1,13 +1,16 @@
-"""The certificate of a policy: exact ratios of all outputs in reach, or the margins by which it builds its kernels.
+"""The certificate of a policy: the margins by which it builds its kernels, and what they come to over all outputs in reach.
 
 A policy checks the integers that it draws from at its computed belief, to e^(w epsilon - h - c), where h bounds the
 Hilbert distance of that belief from the true one (:mod:`privopt.mechanisms._policy_beliefs`,
 :mod:`privopt.mechanisms._policy_kernel`). So every ratio at the true belief is within e^(w epsilon), whatever was
-released before. That argument covers all outputs; where these are few it is not needed, and every one of them is
-checked with the exact law instead. A policy that is not enforced has only the second way.
+released before and whatever kernel the rule proposed. Outputs are also followed in exact integers, all of them where
+they are few, and every ratio is compared with e^(w epsilon) again. A policy that is not enforced has only this second way.
 
 A policy goes on after the horizon, and data may end within a word. So an enforced one, which may release for real, must also
 be built for no more than the budget: the outputs within the horizon say nothing of the rest.
+
+Utility and leakage are enclosed by one walk over all beliefs (:mod:`privopt.problems._sequence_reading`), the same that
+reads them. Where it does not end, the utility is only simulated, and its enclosure is what the distortions allow.
 """
 
 from __future__ import annotations
@@ -16,10 +19,13 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privopt._certificate import Certificate
-from privopt._exact import log_enclosure
+from privopt._certificate import Certificate, Terms
+from privopt._problem import Enclosure
+from privopt._text import number
+from privopt.mechanisms._policy_part import FORMULAS
 from privopt.mechanisms.sequence_policy import SequencePolicy
-from privopt.problems._sequence_exact import Walked, walk
+from privopt.problems import _sequence_exact as exact
+from privopt.problems._sequence_reading import Walked, walk
 from privopt.problems._sequence_releases import releases
 
 if TYPE_CHECKING:
@@ -27,41 +33,80 @@ if TYPE_CHECKING:
 
 
 def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Certificate:
-    """Prove or refute that no release within the horizon leaks more than its budget."""
-    found = walk(problem, policy)
-    fault = _beyond(problem, policy) if found.complete else _fault(problem, policy)
-    ok = not found.broken and not fault
-    return Certificate(
+    """Prove or refute that no release leaks more than its budget."""
+    checked, known = exact.walk(problem, policy), walk(problem, policy)
+    fault = _fault(problem, policy) if policy.enforced or not checked.complete else ""
+    ok = not checked.broken and not fault
+    return problem.certificate(
+        policy,
+        policy.fingerprint,
         ok=ok,
         claim="leakage <= budget",
-        reason=_reason(found, fault),
-        budget=problem.budget,
-        leakage=_leakage(problem, found, ok=ok),
-        utility=_utility(problem, found),
-        worst=found.worst if found.complete else (),
-        where=found.where if found.complete and found.worst else "",
-        problem=problem.fingerprint,
-        mechanism=policy.fingerprint,
-        method="exact rationals against balls of e^budget"
-        if found.complete
-        else "integer kernels checked at the computed belief, with a proved distance from the true one",
-        assumption=f"the data follow {problem.chain!r} exactly as written (rows divided by their exact sums)",
+        reason=_reason(checked, fault),
+        leakage=_leakage(problem, known, ok=ok),
+        utility=_utility(problem, known),
+        worst=known.reading.worst if known.complete else (),
+        where=known.reading.where if known.complete else "",
+        method="integer kernels checked at the computed belief, with a proved distance from the true one"
+        if policy.enforced
+        else "exact rationals against balls of e^budget",
     )
 
 
-def _beyond(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
-    """Why a policy that may release for real would break the budget outside the horizon; empty if it would not."""
-    if policy.enforced and policy.epsilon > problem.epsilon:
-        return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
-    return ""
+def terms(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Terms:
+    """What the certificate of a policy is about."""
+    words = f"a word of {problem.batch} letters" if problem.batch > 1 else "a letter"
+    level, letters = problem.batch * problem.epsilon, ", ".join(map(repr, problem.chain.letters[:4]))
+    letters += ", ..." if len(problem.chain.letters) > 4 else ""
+    spent = problem.horizon * problem.epsilon
+    in_all = "together they may tell everything"
+    if spent < math.inf:
+        in_all = f"the {problem.horizon} letters of the horizon may tell {number(spent)} nats in all, a factor of {_factor(spent)}"
+    return Terms(
+        kind="privacy",
+        statement=(
+            f"no release of {words} makes any course of the data so far (letters {letters}) more than {_factor(level)} times as "
+            "likely or unlikely as it was before that release"
+            if level < math.inf
+            else f"a release of {words} may tell everything: the budget is infinite"
+        ),
+        assumption=(
+            f"the data follow {problem.chain!r} exactly as written (rows divided by their exact sums); a letter that this makes "
+            "impossible is refused by release"
+            + (", and keeps the same bounds in step" if policy.enforced else "")
+        ),
+        adversary="anyone who sees every release so far, and knows the chain, the policy and the beliefs that follow",
+        unit=f"letter: a release of w letters may tell w times {number(problem.epsilon)} nats",
+        uncovered=(
+            f"all releases together: budgets of single releases add up, so {in_all}",
+            "what is known of the data besides the chain and the releases, and data that follow another chain",
+            *_simulated(problem, policy),
+        ),
+    )
+
+
+def _factor(nats: float) -> str:
+    return number(math.exp(nats)) if nats < 700.0 else f"e^{number(nats)}"
+
+
+def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> tuple[str, ...]:
+    """The sentence for a utility that is not proved."""
+    if walk(problem, policy).complete:
+        return ()
+    why = "too many beliefs are within reach"
+    if policy.rule not in FORMULAS:
+        why += f", or the policy does not carry the kernels that {policy.rule!r} finds"
+    return (
+        f"the utility: {why}, so it is simulated, with a standard error, and a gap to a bound rests on the simulation",
+    )
 
 
 def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
     """Why the way in which a policy builds its kernels proves nothing here; empty if it does."""
     if not policy.enforced:
         return "the policy is not enforced, and has too many outputs to check each"
-    if beyond := _beyond(problem, policy):
-        return beyond
+    if policy.epsilon > problem.epsilon:
+        return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
     if problem.epsilon == math.inf:
         return ""
     for release in releases(problem):
@@ -74,31 +119,29 @@ def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
     return ""
 
 
-def _reason(found: Walked, fault: str) -> str:
-    if found.broken:
-        return f"{found.broken} ratios in {found.count} kernels break the bound"
+def _reason(checked: exact.Walked, fault: str) -> str:
+    if checked.broken:
+        return f"{checked.broken} ratios in {checked.count} kernels break the bound"
     if fault:
         return fault
-    if found.complete:
-        return f"every ratio of the {found.count} kernels in reach keeps the bound"
+    if checked.complete:
+        return f"every ratio of the {checked.count} kernels in reach keeps the bound"
     return (
         "every kernel is checked when it is built, at a belief whose distance from the true one is covered; "
-        f"{found.count} of them were checked again exactly"
+        f"{checked.count} of them were checked again exactly"
     )
 
 
-def _leakage(problem: SequenceInformationPrivacy, found: Walked, *, ok: bool) -> tuple[float, float]:
-    """Enclosure, a letter."""
-    lo, hi = log_enclosure(*found.largest)
-    if found.complete:
-        return max(0.0, lo / found.length * (1 - 1e-15)), max(0.0, hi / found.length * (1 + 1e-15))
-    return 0.0, problem.epsilon if ok else math.inf
+def _leakage(problem: SequenceInformationPrivacy, known: Walked, *, ok: bool) -> Enclosure:
+    """Enclosure, a letter: what is proved to be within the budget is at most that."""
+    most = problem.epsilon if ok else math.inf
+    lo, hi = known.leakage if known.complete else (0.0, math.inf)
+    return min(lo, most), min(hi, most)
 
 
-def _utility(problem: SequenceInformationPrivacy, found: Walked) -> tuple[float, float]:
-    """Enclosure: the exact value, or what the distortions allow."""
-    if not found.complete:
-        cost = problem.setting(1).cost
-        return -float(cost.max()), -float(cost.min())
-    value = -float(found.cost / problem.horizon)
-    return math.nextafter(value, -math.inf), math.nextafter(value, math.inf)
+def _utility(problem: SequenceInformationPrivacy, known: Walked) -> Enclosure:
+    """Enclosure: that of the walk, or what the distortions allow."""
+    if known.complete:
+        return known.utility
+    cost = problem.setting(1).cost
+    return -float(cost.max()), -float(cost.min())

@@ -1,4 +1,4 @@
-"""Every output of a horizon in exact integers: the true belief beside the computed one, and the ratios of each kernel."""
+"""Outputs of a horizon in exact integers: the true belief beside the computed one, and the ratios of each kernel."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ class Walked:
         Ratios that are beyond the budget, or not decided.
     largest : (numerator, denominator)
         The largest ratio or inverse ratio, of a release of ``length`` letters.
-    cost : Fraction
-        Expected sum of distortions; of no use unless complete.
     """
 
     complete: bool = True
@@ -57,7 +55,6 @@ class Walked:
     length: int = 1
     worst: tuple[Label, ...] = ()
     where: str = ""
-    cost: Fraction = Fraction(0)
 
     def note(self, ratio: Ratio, release: Release, names: tuple[Label, ...], budget: Fraction | None) -> None:
         """Compare a ratio with the budget of its release, None for inf, and keep it if it is the worst."""
@@ -85,7 +82,7 @@ def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
     """Check the kernels of all outputs within the horizon, or of a few where those are too many."""
     found = Walked()
     start = problem.chain.exact_initial
-    nodes: dict[Key, Fraction] = {(policy.start().belief, start.weights): Fraction(1)}
+    nodes: dict[Key, None] = {(policy.start().belief, start.weights): None}
     for at, release in enumerate(releases(problem)):
         cells = len(release.setting.inputs) * len(release.setting.outputs)
         single = len(release.paths.states) + problem.chain.k**2
@@ -97,7 +94,7 @@ def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
         if not found.complete:
             if at >= min(STEPS, 1 + MAX_WORK // (2 * PATHS * (cells + single))):
                 return found
-            nodes = dict(list(nodes.items())[:: -(-len(nodes) // PATHS)])
+            nodes = dict.fromkeys(list(nodes)[:: -(-len(nodes) // PATHS)])
         nodes = _checked(problem, policy, release, nodes, found)
     return found
 
@@ -106,10 +103,10 @@ def _checked(
     problem: SequenceInformationPrivacy,
     policy: SequencePolicy,
     release: Release,
-    nodes: dict[Key, Fraction],
+    nodes: dict[Key, None],
     found: Walked,
-) -> dict[Key, Fraction]:
-    """Ratios and costs at all nodes of a release; the nodes that follow."""
+) -> dict[Key, None]:
+    """Ratios at all nodes of a release; the nodes that follow."""
     part = policy.part(release.length)
     computed = np.array([key[0] for key in nodes])
     weights = part.weights(computed, release.begin)
@@ -117,17 +114,15 @@ def _checked(
     budget = Fraction(problem.epsilon) * release.length if finite else None
     exact = _Exact(problem.chain, release)
     going = release.begin + release.length < problem.horizon
-    following: dict[Key, Fraction] = {}
-    for at, ((_, joint), mass) in enumerate(nodes.items()):
+    following: dict[Key, None] = {}
+    for at, (_, joint) in enumerate(nodes):
         table = weights[at].tolist()
         inputs = exact.inputs(joint)
         found.count += 1
         _note_ratios(found, table, inputs, release, budget)
-        if found.complete:
-            found.cost += mass * exact.cost(inputs, table) * release.length
         if going:
             one = None if found.complete else _likely(inputs, table, found.count)
-            _follow(following, exact, part, (computed[at], joint, mass), table, one)
+            _follow(following, exact, part, (computed[at], joint), table, one)
     return following
 
 
@@ -157,20 +152,19 @@ def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:
 
 
 def _follow(
-    following: dict[Key, Fraction],
+    following: dict[Key, None],
     exact: _Exact,
     part: Part,
-    node: tuple[Floats, tuple[int, ...], Fraction],
+    node: tuple[Floats, tuple[int, ...]],
     table: list[list[int]],
     only: int | None,
 ) -> None:
     """Add what each output, or a single one, leads to; outputs that lead to the same beliefs are one."""
-    computed, joint, mass = node
-    total = sum(joint)
+    computed, joint = node
     weights = np.array(table, dtype=np.int64)
     for y in range(len(table[0])) if only is None else (only,):
         column = [row[y] for row in table]
-        moved, chance = exact.after(joint, column)
+        moved = exact.after(joint, column)
         if not any(moved):
             continue
         belief = part.filter.after(
@@ -178,8 +172,7 @@ def _follow(
         )
         common = math.gcd(*moved)
         key = (tuple(belief[0].tolist()), tuple(w // common for w in moved))
-        share = mass * Fraction(chance, total * exact.unit * sum(table[0]))
-        following[key] = following.get(key, Fraction(0)) + share
+        following[key] = None
 
 
 class _Exact:
@@ -193,9 +186,6 @@ class _Exact:
         self.chances = [
             math.prod(step[path[i]][path[i + 1]] for i, (step, _) in enumerate(steps)) for path in self.paths
         ]
-        self.unit = math.prod(unit for _, unit in steps)
-        costs = release.setting.cost.tolist()
-        self.costs = [[Fraction(c) for c in row] for row in costs]
 
     def inputs(self, joint: tuple[int, ...]) -> list[int]:
         """Law of what is read."""
@@ -204,24 +194,13 @@ class _Exact:
             found[word] += joint[path[0]] * chance
         return found
 
-    def cost(self, inputs: list[int], table: list[list[int]]) -> Fraction:
-        """Expected distortion of a letter."""
-        total = sum(inputs) * sum(table[0])
-        parts = (
-            p * sum((w * c for w, c in zip(row, costs, strict=True) if w), Fraction(0))
-            for p, row, costs in zip(inputs, table, self.costs, strict=True)
-            if p
-        )
-        return sum(parts, Fraction(0)) / total
-
-    def after(self, joint: tuple[int, ...], column: list[int]) -> tuple[list[int], int]:
-        """Law of the state that follows an output, and the weight of the output."""
+    def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
+        """Law of the state that follows an output."""
         last = [0] * self.chain.k
         for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
             last[path[-1]] += joint[path[0]] * chance * column[word]
         rows, _ = _whole(self.chain, self.release.begin + self.release.length - 1)
-        moved = [sum(p * row[s] for p, row in zip(last, rows, strict=True)) for s in range(self.chain.k)]
-        return moved, sum(last)
+        return [sum(p * row[s] for p, row in zip(last, rows, strict=True)) for s in range(self.chain.k)]
 
 
 def _whole(chain: MarkovChain, step: int) -> tuple[list[list[int]], int]:

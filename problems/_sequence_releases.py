@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt.mechanisms._fixed import gathered
 from privopt.mechanisms._policy_words import Paths, probabilities
 from privopt.mechanisms._rules import Setting
 from privopt.problems._observation import Floats
@@ -53,6 +54,14 @@ class Release:
         found = np.zeros((self.setting.chain.k, len(self.paths.words)))
         np.add.at(found, (self.paths.states[:, 0], self.paths.word), self.chances)
         return found
+
+    def joint(self, before: Floats, columns: Floats) -> Floats:
+        """Probabilities (M, k) of the state at the last letter, jointly with an output whose column is (M, words)."""
+        ways = self.paths
+        if ways.identity:
+            return before * columns
+        each = before[:, ways.states[:, 0]] * columns[:, ways.word] * self.chances
+        return gathered(each, ways.states[:, -1], before.shape[1])
 
     def last(self, belief: Floats) -> Floats:
         """Law of the state at the last letter from that at the first, shapes (states,)."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
 from privopt._numbers import encode_float
 from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
@@ -122,6 +122,18 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
             horizon=self.horizon,
         )
 
+    def terms(self, mechanism: SequencePolicy) -> Terms:
+        """What a certificate of this policy is about, in plain sentences."""
+        from privopt.problems._sequence_certificate import terms
+
+        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def is_worst(self, mechanism: SequencePolicy, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named pair leaks as much as any; None where its release is not followed, or rounding hides it."""
+        from privopt.problems._sequence_reading import is_worst
+
+        return is_worst(self, mechanism, worst, where)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - labels, and two files to it
+
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""
         return Setting(self.chain, length, length * self.epsilon, self.distortion)
@@ -134,8 +146,13 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         *,
         enforced: bool = True,
     ) -> SequencePolicy:
-        """The policy of this question with a named rule; epsilon a letter is the budget unless given."""
-        return SequencePolicy(
+        """The policy of this question with a named rule; epsilon a letter is the budget unless given.
+
+        Kernels that are no formula are written into it for every belief within the horizon, where these are few.
+        """
+        from privopt.problems._sequence_reading import settled
+
+        policy = SequencePolicy(
             self.chain,
             self.epsilon if epsilon is None else epsilon,
             self.batch,
@@ -144,6 +161,7 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
             enforced=enforced,
             prepared=prepared,
         )
+        return settled(self, policy)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def check(self, mechanism: Mechanism) -> SequencePolicy:
         """The mechanism, if it is a policy for this chain, batch and distortion; its budget may be another."""
@@ -200,7 +218,13 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         return self.answer(given.rule, min(given.epsilon, self.epsilon) * (1 - margin), given.prepared)
 
     def scale(self, solution: Numbers) -> float:
-        """The size of the expected distortion: gaps are relative to it."""
+        """The size of the expected distortion: gaps are relative to it. Negative if it is only simulated."""
+        from privopt._solution import Solution
+        from privopt.problems._sequence_reading import walk
+
+        simulated = isinstance(solution, Solution) and isinstance(solution.answer, SequencePolicy)
+        if simulated and not walk(self, solution.answer).complete:  # type: ignore[attr-defined, arg-type]  # pyright: ignore
+            return -1.0
         return abs(solution.objective or 0.0)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:

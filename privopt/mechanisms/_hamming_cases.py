@@ -8,11 +8,12 @@ is shared out in one of four ways, and the best of the four is the optimum.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privopt.mechanisms._fixed import exp, lacking, total
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,12 +37,12 @@ class Levels:
 
         Examples
         --------
-        >>> levels = Levels.of(math.log(2))
+        >>> levels = Levels.of(float(np.log(2)))
         >>> round(levels.low, 12), round(levels.room, 12), round(levels.theta, 12)
         (0.5, 0.5, 0.333333333333)
         """
-        low = math.exp(-epsilon)
-        return cls(low, -math.expm1(-epsilon), low / (1 + low))
+        low = exp(-epsilon)
+        return cls(low, lacking(epsilon), low / (1 + low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +119,11 @@ def cases(belief: Floats, epsilon: float) -> Cases:
     rho = np.minimum(rest / theta, 1.0) if theta > 0 else np.zeros(len(belief))
     rank = np.arange(belief.shape[1]) - bigs[:, None]
     top, last, after = belief[:, 0], pick(belief, bigs + groups - 1), pick(belief, bigs + groups)
-    worth = (small & (rank < groups[:, None]) & (belief >= low**2 * top[:, None])).sum(axis=1)
+    worth = (small & (rank < groups[:, None]) & (belief >= low * low * top[:, None])).sum(axis=1)
     dumped = np.maximum(worth, np.where(bigs == 0, 1, 0))
     room_before = rest + (groups - 1) * theta - (head - last)
     q = np.minimum(np.divide(rho * last, room_before, out=np.zeros_like(rho), where=room_before > 0), 1.0)
-    base = np.where(big, low * belief**2 + room * belief, 0.0).sum(axis=1)
+    base = total(np.where(big, low * (belief * belief) + room * belief, 0.0))
     up = 1 / (1 + low)
     in_use = np.where(dumped > 0, pick(sums, bigs + dumped - 1), 0.0)
     dump = base + up * in_use + low * top * (mass - dumped * theta)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privopt.mechanisms._fixed import total
 from privopt.mechanisms._hamming_cases import (
     DUMP,
     SHARE,
@@ -99,7 +100,7 @@ def rows(beliefs: Floats, epsilon: float) -> Rows:
     law = keep * belief + need
     extra = np.where((found.case == TAIL) | (found.case == SHARE), found.bigs + found.groups, -1)
     users = np.flatnonzero(extra >= 0)
-    law[users, extra[users]] += (side[users] * belief[users]).sum(axis=1)
+    law[users, extra[users]] += total(side[users] * belief[users])
     return Rows(found.levels, found, order, belief, keep, side, start, width, begin, end, law, extra)
 
 

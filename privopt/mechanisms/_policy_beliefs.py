@@ -20,12 +20,14 @@ grows by at most n (k + 1) 1e-30 a step, over all steps by less than n 2^41 1e-3
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import _policy_words as words
-from privopt.mechanisms._hamming_cases import Bools, Floats, Integers
+from privopt.mechanisms._fixed import gathered, means, total
+from privopt.mechanisms._hamming_cases import Bools, Floats
 from privopt.models import MarkovChain
 
 FLOOR = 1e-300
@@ -77,7 +79,7 @@ class Filter:
         joint = beliefs[:, ways.states[:, 0]] * words.probabilities(self.chain, ways.states, record)
         can = (beliefs[:, ways.states[:, 0]] > 0) & sure
         joint = np.where(can, np.maximum(joint, FLOOR), 0.0)
-        return _gather(joint, ways.word, len(ways.words))
+        return gathered(joint, ways.word, len(ways.words))
 
     def muted(self, beliefs: Floats, record: int) -> Bools:
         """Inputs that are impossible, or that a state of vanishing belief can cause; shape (M, n)."""
@@ -86,7 +88,7 @@ class Filter:
             return faint if ways.identity else self._impossible(beliefs, record)
         risky = (faint & (beliefs > 0))[:, ways.states[:, 0]]
         risky &= words.possible(self.chain, ways.states, record)
-        found: Bools = _gather(risky.astype(np.float64), ways.word, len(ways.words)) > 0
+        found: Bools = gathered(risky.astype(np.float64), ways.word, len(ways.words)) > 0
         return found | self._impossible(beliefs, record)
 
     def _impossible(self, beliefs: Floats, record: int) -> Bools:
@@ -101,22 +103,39 @@ class Filter:
             If a release has probability 0 at its belief.
         """
         joint = self._posterior(beliefs, columns, record)
-        total = joint.sum(axis=1, keepdims=True)
-        if not (total > 0).all():
+        mass = total(joint)
+        if not (mass > 0).all():
             raise InvalidMechanism(
-                f"user {int(np.argmin(total))}: this release has probability 0 at the belief given"
+                f"user {int(np.argmin(mass))}: this release has probability 0 at the belief given"
             )
-        joint /= total
+        joint /= mass[:, None]
         last = record + self.batch - 1
         if self.chain.max_length is not None and last + 1 >= self.chain.max_length:
             return joint
-        moved = joint @ self.chain.step(last)
-        moved /= moved.sum(axis=1, keepdims=True)
+        if (anew := self._anew(last)) is not None:
+            return np.repeat(anew[None, :], len(joint), axis=0)
+        moved = means(joint, self.chain.step(last))
+        moved /= total(moved)[:, None]
         low = (moved < FLOOR).any(axis=1)
         if low.any():
             can = (joint[low] > 0).astype(np.float64) @ words.reachable(self.chain, last) > 0
             moved[low] = np.where(can, np.maximum(moved[low], FLOOR), 0.0)
         return np.asarray(moved)
+
+    def _anew(self, record: int) -> Floats | None:
+        """The belief after a record that the next one does not depend on: the same whatever was released."""
+        when = 0 if self.chain.homogeneous else record
+        if when not in self._begun:
+            rows = self.chain.exact_step(when)
+            alike = all((row.weights, row.total) == (rows[0].weights, rows[0].total) for row in rows)
+            can = np.array([weight > 0 for weight in rows[0].weights])
+            law = np.where(can, np.maximum(self.chain.step(when)[0], FLOOR), 0.0)
+            self._begun[when] = law if alike else None
+        return self._begun[when]
+
+    @cached_property
+    def _begun(self) -> dict[int, Floats | None]:
+        return {}
 
     def _posterior(self, beliefs: Floats, columns: Floats, record: int) -> Floats:
         """Weights of the last states, 0 exactly where impossible."""
@@ -128,13 +147,4 @@ class Filter:
         can = (weight > 0) & words.possible(self.chain, ways.states, record)
         joint = weight * words.probabilities(self.chain, ways.states, record)
         joint = np.where(can, np.maximum(joint, FLOOR), 0.0)
-        return _gather(joint, ways.states[:, -1], self.chain.k)
-
-
-def _gather(values: Floats, place: Integers, count: int) -> Floats:
-    """Sums of the columns of a table (M, paths) by place, shape (M, count)."""
-    order = np.argsort(place, kind="stable")
-    there, begins = np.unique(place[order], return_index=True)
-    found = np.zeros((len(values), count))
-    found[:, there] = np.add.reduceat(values[:, order], begins, axis=1)
-    return found
+        return gathered(joint, ways.states[:, -1], self.chain.k)

@@ -72,10 +72,12 @@ def belief(given: ArrayLike, chain: MarkovChain) -> Floats:
 
 
 def prepared(given: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
-    """Beliefs over inputs with their kernels, checked against the setting."""
+    """Beliefs over inputs with their kernels, checked against the setting; words at the end of data may be shorter."""
     found = []
+    whole = setting
     for i, (law, kernel) in enumerate(given):
         p = np.array(law, dtype=np.float64)
+        setting = _setting_of(kernel, whole)
         if p.shape != (len(setting.inputs),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
             raise InvalidMechanism(
                 f"prepared[{i}]: the belief must be {len(setting.inputs)} probabilities that sum to 1, one an input"
@@ -89,6 +91,19 @@ def prepared(given: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Pr
             )
         found.append((tuple(p.tolist()), kernel))
     return tuple(found)
+
+
+def _setting_of(kernel: object, whole: Setting) -> Setting:
+    """The setting of words of the length that a kernel reads; that of a full release where it reads none of them."""
+    reads = kernel.inputs if isinstance(kernel, Channel) else whole.inputs
+    if reads == whole.inputs:
+        return whole
+    first = reads[0]
+    length = len(first) if isinstance(first, tuple) and first not in whole.letters else 1
+    if not 1 <= length < whole.batch:
+        return whole
+    each = whole.epsilon / whole.batch
+    return Setting(whole.chain, length, length * each, whole.distortion)
 
 
 def word_length(item: Label, batch: int) -> int:

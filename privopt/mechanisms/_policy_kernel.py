@@ -1,7 +1,7 @@
 """Kernels that keep the budget: proposals mixed with their own output law, rounded to integers, and checked.
 
 Let b be the computed belief over inputs and eps the budget of a release. What is sampled are integer weights w(x, y)
-with row sums 2**52. With Q(y) = sum_x b(x) w(x, y), every input of positive belief must have
+with row sums 2**52. With Q(y) = sum_x b(x) w(x, y), every input, possible or not, must have
 
     e^-(eps - h - c) Q(y) <= w(x, y) <= e^(eps - h - c) Q(y),
 
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privopt.mechanisms._fixed import exp, means, total
 from privopt.mechanisms._hamming_cases import Bools, Floats, Integers
 
 BITS = 52
@@ -112,22 +113,25 @@ def constant(best: Integers, shape: tuple[int, ...]) -> Integers:
 def cleaned(proposal: Floats) -> Floats:
     """Non-negative rows that sum to 1; a row without mass becomes uniform."""
     kernel: Floats = np.where(np.isfinite(proposal), proposal, 0.0).clip(0.0, 1e9)
-    sums = kernel.sum(axis=2, keepdims=True)
-    empty = sums[:, :, 0] <= 0
+    sums = total(kernel)
+    empty = sums <= 0
     if empty.any():
         kernel[empty] = 1.0
-        sums = kernel.sum(axis=2, keepdims=True)
-    kernel /= sums
+        sums = total(kernel)
+    kernel /= sums[:, :, None]
     return kernel
 
 
 def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level: float) -> Floats:
     """Kernels at a level: faint outputs dropped, muted rows replaced, the least mixture with the output law."""
     loud = np.where(muted, 0.0, beliefs)
-    loud /= loud.sum(axis=1, keepdims=True)
-    law = _law(loud, kernel)
-    if (law < margin.faint).any():
-        kernel, law = _without_faint(kernel, loud, law, margin.faint)
+    loud /= total(loud)[:, None]
+    law = means(loud, kernel)
+    top = kernel.max(axis=1)
+    quiet = ((law < margin.faint) & (top > 0)).any(axis=1)
+    if quiet.any():  # where they are, so that no kernel depends on which others are made with it
+        kernel = kernel.copy()
+        kernel[quiet], law[quiet] = _without_faint(kernel[quiet], loud[quiet], law[quiet], margin.faint)
     if muted.any():
         kernel = np.where(muted[:, :, None], law[:, None, :], kernel)
     if level == math.inf:
@@ -135,26 +139,22 @@ def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level:
     over = np.where(law > 0, law, 1.0)
     least = np.where(law > 0, kernel.min(axis=1) / over, 1.0).min(axis=1)
     most = np.where(law > 0, kernel.max(axis=1) / over, 1.0).max(axis=1)
-    low, up = math.exp(-level), math.exp(min(level, 700.0))
+    low, up = exp(-level), exp(min(level, 700.0))
     down = (low - least) / np.where(least < low, 1.0 - least, 1.0)
     above = (most - up) / np.where(most > up, most - 1.0, 1.0)
     weight = np.maximum(down, above).clip(0.0, 1.0)[:, None, None]
     return np.asarray(kernel + weight * (law[:, None, :] - kernel))
 
 
-def _law(beliefs: Floats, kernel: Floats) -> Floats:
-    return np.asarray((beliefs[:, None, :] @ kernel)[:, 0])
-
-
 def _without_faint(kernel: Floats, loud: Floats, law: Floats, faint: float) -> tuple[Floats, Floats]:
     """The kernels without outputs of less probability than ``faint``; the likeliest one always stays."""
     used = law >= np.minimum(faint, law.max(axis=1, keepdims=True))
     found = np.where(used[:, None, :], kernel, 0.0)
-    sums = found.sum(axis=2, keepdims=True)
+    sums = total(found)[:, :, None]
     shared = np.where(used, law, 0.0)
-    shared /= shared.sum(axis=1, keepdims=True)
+    shared /= total(shared)[:, None]
     found = np.where(sums > 0.5, found / np.where(sums > 0.5, sums, 1.0), shared[:, None, :])
-    return found, _law(loud, found)
+    return found, means(loud, found)
 
 
 def integers(kernel: Floats) -> Integers:
@@ -170,15 +170,20 @@ def integers(kernel: Floats) -> Integers:
     return flat.reshape(-1, n, m)
 
 
+def keeps(weights: Integers, beliefs: Floats, muted: Bools, level: float) -> Bools:
+    """Whether integer kernels may be drawn from as they are: ratios within e^±level, muted rows the output law; shape (M,)."""
+    real = weights.astype(np.float64)
+    law = means(np.where(muted, 0.0, beliefs), real) / total(np.where(muted, 0.0, beliefs))[:, None]
+    near = np.abs(real - law[:, None, :]) <= 2.0**-25 * law[:, None, :] + (weights.shape[2] + 2)
+    return np.asarray(passes(weights, beliefs, level) & (near | ~muted[:, :, None]).all(axis=(1, 2)))
+
+
 def passes(weights: Integers, beliefs: Floats, level: float) -> Bools:
-    """Whether every ratio of integers to their mean is within e^±level at a belief; shape (M,)."""
+    """Whether every ratio of integers to their mean is within e^±level at a belief, of impossible inputs too; shape (M,)."""
     if level == math.inf:
         return np.ones(len(weights), dtype=bool)
     real = weights.astype(np.float64)
-    law = _law(beliefs, real) / beliefs.sum(axis=1, keepdims=True)
-    some = beliefs > 0
-    if not some.all():
-        real = np.where(some[:, :, None], real, law[:, None, :])
-    high = real.max(axis=1) <= law * math.exp(min(level, 700.0))
-    low = real.min(axis=1) >= law * math.exp(-level)
+    law = means(beliefs, real) / total(beliefs)[:, None]
+    high = real.max(axis=1) <= law * exp(min(level, 700.0))
+    low = real.min(axis=1) >= law * exp(-level)
     return np.asarray((high & low).all(axis=1) & (weights >= 0).all(axis=(1, 2)))

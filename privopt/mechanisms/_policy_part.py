@@ -9,9 +9,10 @@ import numpy as np
 
 from privopt._labels import Label
 from privopt.errors import InvalidMechanism
-from privopt.mechanisms._hamming_cases import Floats, Integers
+from privopt.mechanisms._fixed import means, total
+from privopt.mechanisms._hamming_cases import Bools, Floats, Integers
 from privopt.mechanisms._policy_beliefs import Filter
-from privopt.mechanisms._policy_kernel import Margin, cleaned, enforce, integers
+from privopt.mechanisms._policy_kernel import TOTAL, Margin, cleaned, enforce, integers, keeps
 from privopt.mechanisms._rules import Setting, find_rule
 
 CELLS = 2**19
@@ -20,6 +21,17 @@ MEMORY = 2**22
 """Cells of kernels that are remembered: 32 MB."""
 CHEAP = "closed-form"
 """The rule that is faster than a memory."""
+FORMULAS = frozenset(
+    (
+        "closed-form",
+        "constant",
+        "published",
+        "randomised-response",
+        "randomised-response-double",
+        "temporal-randomised-response",
+    )
+)
+"""Rules of plain arithmetic in a fixed order: the same kernels on every machine. A programme has other optima elsewhere."""
 _SAME = 1e-12
 
 
@@ -35,6 +47,9 @@ class Part:
     limit : int
         Releases that the margin covers.
     prepared : tuple of (belief over inputs, kernel) arrays
+        Kernels that are whole numbers out of 2**52, and keep the budget, are drawn from as they are.
+    drift : float
+        Distance of the computed from the true belief that releases of other lengths may have left.
     """
 
     setting: Setting
@@ -42,6 +57,7 @@ class Part:
     enforced: bool
     limit: int
     prepared: tuple[tuple[Floats, Floats], ...] = ()
+    drift: float = 0.0
 
     @cached_property
     def filter(self) -> Filter:
@@ -52,7 +68,7 @@ class Part:
     def margin(self) -> Margin:
         """Levels of mixing and of the check."""
         n, m = self.shape
-        return Margin.of(self.setting.epsilon, self.filter.distance(self.limit), n, m)
+        return Margin.of(self.setting.epsilon, max(self.drift, self.filter.distance(self.limit)), n, m)
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -115,31 +131,70 @@ class Part:
         return {}
 
     def _some(self, beliefs: Floats, record: int) -> Integers:
-        inputs = self.filter.inputs(beliefs, record)
-        proposal = self._proposal(inputs)
+        inputs, muted = self.filter.inputs(beliefs, record), self.filter.muted(beliefs, record)
+        if not self.prepared:
+            return self._made(self._proposed(inputs), inputs, muted)
+        which = self._known(inputs)
+        found = np.empty((len(inputs), *self.shape), dtype=np.int64)
+        made = which < 0
+        if not made.all():
+            at = np.flatnonzero(~made)
+            ready, whole = self._tables
+            found[at] = (ready[which[at]] * float(TOTAL)).astype(np.int64)
+            kept = whole[which[at]]
+            if self.enforced:
+                kept &= keeps(found[at], inputs[at], muted[at], self.margin.check)
+            again = at[~kept]
+            if again.size:
+                found[again] = self._made(ready[which[again]], inputs[again], muted[again])
+        if made.any():
+            found[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made])
+        return found
+
+    def _made(self, proposal: Floats, inputs: Floats, muted: Bools) -> Integers:
         if not self.enforced:
             return integers(cleaned(proposal))
-        muted = self.filter.muted(beliefs, record)
-        best = (inputs @ self.setting.cost).argmin(axis=1)
+        best = means(inputs, self.setting.cost).argmin(axis=1)
         return enforce(proposal, inputs, muted, self.margin, best)
 
-    def _proposal(self, inputs: Floats) -> Floats:
-        """What was prepared for a belief, else what the rule proposes."""
-        found = np.empty((len(inputs), *self.shape))
-        pending = np.ones(len(inputs), dtype=bool)
-        for belief, kernel in self.prepared:
-            same = pending & (np.abs(inputs - belief) <= _SAME).all(axis=1)
-            found[same] = kernel
-            pending &= ~same
-        if pending.all():
-            return self._proposed(inputs)
-        if pending.any():
-            found[pending] = self._proposed(inputs[pending])
+    def carried(self, beliefs: Floats, record: int) -> Bools:
+        """For which beliefs (M, k) the kernel is the same on every machine: that of a formula, or a prepared one."""
+        if find_rule(self.rule).name in FORMULAS:
+            return np.ones(len(beliefs), dtype=bool)
+        return self._known(self.filter.inputs(beliefs, record)) >= 0
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, Bools]:
+        """Prepared kernels, and which of them are whole numbers out of 2**52."""
+        ready = np.array([kernel for _, kernel in self.prepared])
+        weights = ready * float(TOTAL)
+        whole = (weights == np.floor(weights)).all(axis=(1, 2))
+        whole &= (weights.astype(np.int64).sum(axis=2) == TOTAL).all(axis=1)
+        return ready, whole
+
+    @cached_property
+    def _places(self) -> tuple[Floats, dict[bytes, int]]:
+        """Prepared beliefs, and where each is."""
+        laws = np.array([belief for belief, _ in self.prepared])
+        return laws, {row.tobytes(): len(laws) - 1 - i for i, row in enumerate(laws[::-1])}
+
+    def _known(self, inputs: Floats) -> Integers:
+        """Which prepared kernel is for a belief, -1 where there is none."""
+        found = np.full(len(inputs), -1, dtype=np.int64)
+        if not self.prepared:
+            return found
+        laws, places = self._places
+        for at, row in enumerate(inputs):
+            known = places.get(row.tobytes(), -1)
+            if known < 0:
+                near = np.flatnonzero((np.abs(laws - row) <= _SAME).all(axis=1))
+                known = int(near[0]) if near.size else -1
+            found[at] = known
         return found
 
     def _proposed(self, inputs: Floats) -> Floats:
-        total = inputs / inputs.sum(axis=1, keepdims=True)
-        found = np.asarray(find_rule(self.rule).propose(self.setting, total), dtype=np.float64)
+        law = inputs / total(inputs)[:, None]
+        found = np.asarray(find_rule(self.rule).propose(self.setting, law), dtype=np.float64)
         if found.shape != (len(inputs), *self.shape):
             raise InvalidMechanism(
                 f"the rule {self.rule!r} proposed kernels of shape {found.shape} instead of {(len(inputs), *self.shape)}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from privopt._labels import Labels
 from privopt.errors import InvalidMechanism, UnsuitableSolver
+from privopt.mechanisms._fixed import means
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.mechanisms._hamming_rows import overlap, rows
 from privopt.mechanisms._policy_costs import Distortion, costs
@@ -204,7 +205,7 @@ class HammingRule:
         kernel[:, at, at] += mine.keep
         aside = np.flatnonzero(mine.extra >= 0)
         kernel[aside, :, mine.extra[aside]] += mine.side[aside]
-        law = (mine.belief[:, None, :] @ kernel)[:, 0]
+        law = means(mine.belief, kernel)
         impossible = mine.belief == 0
         if impossible.any():
             kernel = np.where(impossible[:, :, None], law[:, None, :], kernel)

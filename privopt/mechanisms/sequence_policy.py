@@ -64,7 +64,8 @@ class SequencePolicy(Mechanism):
     limit : int
         Releases of one sequence that the margin covers, at most 2**40.
     prepared : sequence of (belief over inputs, Channel)
-        Kernels to propose at these beliefs instead of asking the rule; checked like any other.
+        Kernels at these beliefs instead of asking the rule; checked like any other. Whole numbers out of 2**52 that pass
+        are drawn from as they are, so a policy that carries its kernels releases alike on every machine.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
 
@@ -151,10 +152,19 @@ class SequencePolicy(Mechanism):
         """Releases of words of this length: ``batch``, or less at the end of data."""
         if length not in self._parts:
             setting = Setting(self.chain, length, length * self.epsilon, self.distortion)
-            known = self.prepared if length == self.batch else ()
+            known = [(law, kernel) for law, kernel in self.prepared if kernel.inputs == setting.inputs]
             tables = tuple((np.array(belief), kernel.matrix) for belief, kernel in known)
-            self._parts[length] = Part(setting, self.rule, self.enforced, self.limit, tables)
+            drift = 0.0 if length == self.batch else self._drift
+            self._parts[length] = Part(setting, self.rule, self.enforced, self.limit, tables, drift)
         return self._parts[length]
+
+    @cached_property
+    def _drift(self) -> float:
+        """How far full releases may have moved the computed belief from the true one; nothing where there can be none."""
+        try:
+            return self.part(self.batch).filter.distance(self.limit)
+        except InvalidMechanism:  # more words than are listed: no full release can come before a shorter one
+            return 0.0
 
     def record(self, step: int) -> int:
         """The first record of a release.
@@ -374,7 +384,16 @@ class SequencePolicy(Mechanism):
         """A fresh copy that went through the constructor's checks again."""
         return self._copy(self.enforced, simulation_only)
 
-    def _copy(self, enforced: bool, simulation_only: bool) -> SequencePolicy:
+    def with_prepared(self, prepared: Sequence[tuple[ArrayLike, Channel]]) -> SequencePolicy:
+        """The same policy with other kernels made ready."""
+        return self._copy(self.enforced, self.simulation_only and self.enforced, tuple(prepared))
+
+    def _copy(
+        self,
+        enforced: bool,
+        simulation_only: bool,
+        prepared: Sequence[tuple[ArrayLike, Channel]] | None = None,
+    ) -> SequencePolicy:
         return SequencePolicy(
             self.chain,
             self.epsilon,
@@ -383,7 +402,7 @@ class SequencePolicy(Mechanism):
             self.rule,
             enforced=enforced,
             limit=self.limit,
-            prepared=self.prepared,
+            prepared=self.prepared if prepared is None else prepared,
             simulation_only=simulation_only,
         )
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from privopt.measures.sequence_leakage import sequence_leakage
+from privopt.mechanisms._fixed import exp, total
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.mechanisms._rules import Setting
 from privopt.models import MarkovChain
@@ -24,7 +25,7 @@ def response(n: int, epsilon: float) -> tuple[float, float]:
     >>> response(3, math.log(2))
     (0.5, 0.25)
     """
-    low = math.exp(-epsilon)
+    low = exp(-epsilon)
     true = 1.0 / (1.0 + (n - 1) * low)
     return true, low * true
 
@@ -37,8 +38,9 @@ def respond(setting: Setting, beliefs: Floats, epsilon: float) -> Floats:
     true, other = response(len(setting.letters), epsilon)
     words = setting.paths.words
     apart = (words[:, None, :] != words[None, :, :]).sum(axis=2)
-    kernel = true ** (words.shape[1] - apart) * np.power(other, apart)
-    kernel /= kernel.sum(axis=1, keepdims=True)
+    same, changed = (np.cumprod([1.0] + [p] * words.shape[1]) for p in (true, other))
+    kernel = same[words.shape[1] - apart] * changed[apart]
+    kernel /= total(kernel)[:, None]
     return np.broadcast_to(kernel, (len(beliefs), *kernel.shape))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms._fixed import exp
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.mechanisms._rules import Setting, register_rule
 from privopt.problems._sequence_releases import Release
@@ -30,7 +31,7 @@ class PublishedRule:
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels for beliefs (M, n), shape (M, n, n)."""
-        low, n = math.exp(-setting.epsilon), beliefs.shape[1]
+        low, n = exp(-setting.epsilon), beliefs.shape[1]
         own = 1.0 - (1.0 - beliefs) * low
         return np.where(np.eye(n, dtype=bool), own[:, :, None], low * beliefs[:, None, :])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms._fixed import exp
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.mechanisms._rules import Setting, register_rule
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
@@ -24,7 +24,7 @@ class TemporalRandomisedResponseRule:
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels for beliefs (M, n), shape (M, n, n)."""
-        possible, low = beliefs > 0, math.exp(-setting.epsilon)
+        possible, low = beliefs > 0, exp(-setting.epsilon)
         true = 1.0 / (1.0 + (possible.sum(axis=1) - 1) * low)
         own = np.eye(beliefs.shape[1], dtype=bool) & possible[:, :, None]
         kernel = np.where(own, 1.0, low) * possible[:, None, :]
