@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
 from privopt._numbers import encode_float
 from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -135,16 +135,32 @@ class TradeOff(Problem[Release]):
 
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
+    def terms(self, mechanism: Release) -> Terms:
+        """What a certificate says and what it does not: averages, with the worst single release beside them."""
+        from privopt.problems._trade_off_certificate import terms
+
+        return terms(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+
+    def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named value of S and release have the largest |log-lift|, exactly; ties count."""
+        from privopt.problems._trade_off_certificate import is_worst
+
+        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
+
     def anchor(self) -> Release:
         """A mechanism strictly inside the constraint: everything under a floor on utility, else nothing."""
         return self.everything() if self.is_floor else self.nothing()
 
     def everything(self) -> Release:
-        """The observation itself."""
-        labels = self.observation.observed
+        """The observation itself; symbols of probability 0 are released as the average, or the likeliest, symbol is."""
+        labels, support = self.observation.observed, self.observation.support
         if self.form == "merging":
-            return Merging([[label] for label in labels], labels)
-        return Channel(np.eye(len(labels)), labels, labels)
+            alone = np.full(len(labels), int(self.observation.p_w.argmax()))
+            alone[support] = support
+            return self.merging(alone)
+        matrix = np.tile(self.observation.p_w, (len(labels), 1))
+        matrix[support] = np.eye(len(labels))[support]
+        return Channel(matrix[:, support], labels, [labels[i] for i in support.tolist()])
 
     def nothing(self) -> Release:
         """One release for all."""

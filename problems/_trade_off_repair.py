@@ -44,9 +44,9 @@ def _raised(problem: TradeOff, release: Channel, margin: float) -> Channel:
     if have >= target:
         return release
     eta = 1.0 if problem.most <= have else min(1.0, (target - have) / (problem.most - have) * (1 + 1e-15))
-    n = len(release.inputs)
-    published = [("published", label) for label in release.inputs]
-    matrix = np.hstack([(1 - eta) * release.matrix, eta * np.eye(n)])
+    everything = problem.everything()
+    published = [("published", label) for label in everything.outputs]
+    matrix = np.hstack([(1 - eta) * release.matrix, eta * everything.matrix])
     kept = matrix.sum(axis=0) > 0
     labels = [label for label, keep in zip((*release.outputs, *published), kept, strict=True) if keep]
     return Channel(matrix[:, kept], release.inputs, labels, simulation_only=release.simulation_only)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from privopt._solver import Proposal
 from privopt.mechanisms import Channel
 from privopt.problems._observation import Floats, Release
 from privopt.problems._trade_off import WITHHELD
+from privopt.problems._trade_off_bound import analytic_bound
+from privopt.problems._trade_off_tree import exact_rank
 from privopt.problems.privacy_funnel import PrivacyFunnel
 
 SECONDS = 5.0
@@ -19,27 +23,48 @@ SLOWEST = 4.0
 """Symbols a second left beyond which the exact search is not begun: fractions take their time."""
 
 
-def independent_release(problem: PrivacyFunnel, seconds: float) -> Channel | None:
-    """The most useful channel found that is exactly independent of S, in fractions; None where it says nothing.
+@dataclass(frozen=True)
+class Independent:
+    """The most useful channel found that is exactly independent of S, in fractions (None: it says nothing), and a bound."""
 
-    This is local information privacy at epsilon = 0, which has exact solvers of its own.
-    """
+    channel: Channel | None
+    bound: float | None = None
+    dual: object = None
+
+    def proposal(self, problem: PrivacyFunnel) -> Proposal:
+        """The answer where nothing may be leaked."""
+        release = problem.nothing() if self.channel is None else self.channel
+        stats: dict[str, float | int | str] = {"stop": "nothing may be leaked: independent releases only"}
+        if self.bound is None:
+            return Proposal(release, analytic_bound(problem), {"kind": "analytic"}, stats=stats)
+        return Proposal(release, self.bound, {"kind": "independent", "dual": self.dual}, stats=stats)
+
+
+def independent_release(problem: PrivacyFunnel, seconds: float) -> Independent:
+    """What can be said of X and nothing of S: local information privacy at epsilon = 0, which has exact solvers."""
     observed = problem.observation
     support = observed.support
-    if (
-        np.linalg.matrix_rank(observed.s_given_w[:, support]) == len(support)
-        or len(support) > SLOWEST * seconds
-    ):
-        return None
+    if exact_rank(problem) == len(support) or len(support) > SLOWEST * seconds:
+        return Independent(None)
     from privopt._dispatch import solve
     from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
     strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
     # not certified here: the answer made of it is, by the question that was asked
     found = solve(strict, "perfect-privacy", time_limit=min(SECONDS, seconds), certify=False)
-    if not found.status.ok or not isinstance(found.mechanism, Channel) or len(found.mechanism.outputs) < 2:
-        return None
-    return Channel(fractions_of(found.mechanism), found.mechanism.inputs, found.mechanism.outputs)
+    if not found.status.ok:
+        return Independent(None)
+    channel = found.mechanism
+    if not isinstance(channel, Channel) or len(channel.outputs) < 2:
+        return Independent(None, found.bound, found.dual)
+    rows = fractions_of(channel)
+    weights, total = observed.weights, sum(observed.weights)
+    average = [
+        sum((w * p for w, p in zip(weights, column, strict=True)), Fraction(0)) / total
+        for column in zip(*rows, strict=True)
+    ]
+    rows = [row if w else average for w, row in zip(weights, rows, strict=True)]
+    return Independent(Channel(rows, channel.inputs, channel.outputs), found.bound, found.dual)
 
 
 def fractions_of(channel: Channel) -> list[list[Fraction]]:
@@ -65,7 +90,7 @@ def thinned(problem: PrivacyFunnel, channel: Channel, utility: float) -> Channel
 
 def chord(problem: PrivacyFunnel, channel: Channel, share: float) -> Channel:
     """X itself with a probability, else what the channel says, and which of the two it is."""
-    return problem.answer(np.hstack([share * np.eye(len(channel.inputs)), (1.0 - share) * channel.matrix]))
+    return problem.answer(np.hstack([share * problem.everything().matrix, (1.0 - share) * channel.matrix]))
 
 
 def posteriors(problem: PrivacyFunnel, channel: Release) -> Floats:

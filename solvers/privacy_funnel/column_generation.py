@@ -61,7 +61,10 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
         """Propose the best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
-        found = independent_release(problem, budget.remaining)
+        free = independent_release(problem, budget.remaining)
+        if problem.is_cap and problem.budget == 0:
+            return free.proposal(problem)
+        found = free.channel
         if found is not None and problem.is_floor and problem.budget <= problem.evaluate(found).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, found, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)

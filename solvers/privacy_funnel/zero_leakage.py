@@ -52,7 +52,10 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
         """Propose the independent release, thinned out or raised to the bound."""
         if (why := problem.check_infeasible({})) is not None:
             return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
-        found = independent_release(problem, budget.remaining)
+        free = independent_release(problem, budget.remaining)
+        if problem.is_cap and problem.budget == 0:
+            return free.proposal(problem)
+        found = free.channel
         reach = 0.0 if found is None else problem.evaluate(found).utility
         stats: dict[str, float | int | str] = {"theta0": reach}
         release = problem.nothing() if found is None else found
