@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from privopt.models import DatasetGraph
 
 Ints = NDArray[np.int64]
+DIGITS = 2.0**-51
+"""The last digits of a probability near 1, whose complement has its own."""
+SMALLEST = 1e-290
+"""Smaller numbers lose digits when they are multiplied."""
 MET = 1e-9
-"""A prescribed value counts as met up to this."""
+"""A prescribed value counts as met up to this share of what it and delta leave open, so that a 0 or 1 is met exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +39,26 @@ class Prescribed:
         rest = self.rows[:, 1] if self.rows.shape[1] > 1 else 1.0 - self.rows[:, 0]
         return self.rows[:, 0], rest
 
-    def miss(self, mechanism: Colouring) -> float:
-        """By how much the worst value is missed."""
-        given = mechanism.levels[mechanism.level[self.sites]]
-        return float(np.abs(given - self.rows).max(initial=0.0))
+    def room(self, one: Step) -> Floats:
+        """How far each probability may be from its value and still meets it, a row a site."""
+        return room_of(self.rows, one)
+
+    def miss(self, mechanism: Colouring, one: Step) -> float:
+        """By how much the worst value is missed; 0 where all are met."""
+        missed = np.abs(mechanism.levels[mechanism.level[self.sites]] - self.rows)
+        return float(np.where(missed <= self.room(one), 0.0, missed).max(initial=0.0))
+
+
+def room_of(rows: Floats, one: Step) -> Floats:
+    """How far probabilities may be from the values in rows and still meet them.
+
+    A step takes p to e^epsilon (p + e^-epsilon delta), so what is a share of p + e^-epsilon delta stays as small a share of
+    the value on the way. Rows that do not add to 1 exactly are met by what they are proportional to.
+    """
+    off = np.abs(1.0 - rows.sum(axis=1, keepdims=True))
+    least = np.minimum(rows, np.maximum(1.0 - rows, 0.0))
+    room = MET * (least + one.decay * one.delta) + 2 * (off + DIGITS) * rows
+    return np.where((rows == 0) & (room < SMALLEST), 0.0, room)
 
 
 def prescribed(boundary: Boundary, graph: DatasetGraph, one: Step) -> Prescribed | None:

@@ -3,63 +3,129 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._certificate import Certificate
+from privopt._balls import Balls
+from privopt._certificate import Certificate, Terms
 from privopt._exact import ball_floor, exp_at_least, log_enclosure
 from privopt._text import number
+from privopt.measures._colouring_pairs import find_edge
 from privopt.measures._colouring_reading import UNIT, exact_row, largest_ratio
 from privopt.measures._colouring_steps import LARGEST, TINY, Floats
 from privopt.mechanisms import Colouring
+from privopt.problems._graph_bound import mean
 from privopt.problems._graph_boundary import MET
-from privopt.problems._graph_judge import Adjacency, accuracy, worst_edge
+from privopt.problems._graph_judge import Adjacency
 
 if TYPE_CHECKING:
+    from privopt._problem import Enclosure
     from privopt.problems.boundary_colouring import BoundaryColouring
 
 Ints = NDArray[np.int64]
-LOGS = 64
-"""Worst pairs whose leakage is enclosed by balls; readings of the others are good to 1e-11."""
-BLUR = 1e-11
-SUMS = 1e-13
-"""Relative error of a sum of non-negative terms, taken pairwise."""
+FIRST = 64
+"""Pairs with the largest readings, whose leakage is enclosed first."""
+TIES = 1024
+"""Pairs that nearly tie with the worst and are compared exactly; half as many where a stated pair is refuted."""
+WIDER = (2.0**-48, 2.0**-44, 2.0**-40, 2.0**-36, 2.0**-30)
+"""By how much, times the number of colours, a leakage may exceed what is proved of the worst pairs, until few are left."""
 
 
 def certify(problem: BoundaryColouring, mechanism: Colouring) -> Certificate:
     """Prove sum_c max(0, P_u(c) - e^epsilon P_v(c)) <= delta on every edge, in both directions."""
     found = problem.adjacent(mechanism)
+    rows = _Rows(mechanism)
     doubtful = ambiguous(mechanism.levels, found.first, found.second, problem.epsilon, problem.delta)
-    ok, reason = _settle(problem, mechanism, found, doubtful)
+    ok, reason = _settle(problem, rows, found, doubtful)
     miss = problem.miss(mechanism)
-    if ok and miss > MET:
-        ok, reason = False, f"a prescribed value is missed by {number(miss)}, more than {MET:g}"
-    low, high = _leakage(problem, mechanism, found)
-    utility = accuracy(problem, mechanism)
-    worst, where = worst_edge(problem, mechanism, found)
-    return Certificate(
+    if ok and miss > 0:
+        ok, reason = False, f"a prescribed value is missed by {number(miss)}, more than {MET:g} of it"
+    leaks = _Leaks(problem, mechanism, found, rows)
+    low, high = leaks.enclosure
+    worst, where = leaks.named()
+    return problem.certificate(
+        mechanism,
+        mechanism.fingerprint,
         ok=ok,
         claim="leakage <= budget",
         reason=reason,
-        budget=problem.epsilon,
         leakage=(min(low, problem.epsilon), min(high, problem.epsilon)) if ok else (low, high),
-        utility=(utility * (1 - SUMS), min(1.0, utility * (1 + SUMS))),
+        utility=utility(problem, mechanism),
         worst=worst,
         where=where,
-        problem=problem.fingerprint,
-        mechanism=mechanism.fingerprint,
         method="directed rounding, and integers against balls where that does not decide",
-        assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
     )
+
+
+def terms(problem: BoundaryColouring) -> Terms:
+    """What a certificate of a colouring is about."""
+    apart = "k times epsilon" if problem.delta == 0 else "k times epsilon, and delta k-fold or more"
+    uncovered = [
+        "datasets that are not in the graph",
+        f"datasets that are not neighbours: k edges apart the budget is {apart}, and without a path nothing is promised",
+        "what is published beside the answer",
+    ]
+    if problem.boundary is not None and problem.k > 1:
+        uncovered.append(f"the values prescribed on the boundary, which are met to {MET:g} and not certified")
+    return Terms(
+        kind="privacy",
+        statement=_statement(problem),
+        assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
+        adversary="anyone who sees the answer, even one who knows everything but which of two neighbouring datasets was used",
+        unit="per release: one answer about one dataset",
+        uncovered=tuple(uncovered),
+    )
+
+
+def _statement(problem: BoundaryColouring) -> str:
+    """The claim with its numbers, rounded up."""
+    epsilon, delta = problem.epsilon, problem.delta
+    if epsilon == 0:
+        times = "likelier"
+    else:
+        times = f"more than {factor(epsilon)} times as likely"
+    found = f"no answer is {times} from one dataset than from a neighbouring one"
+    return found if delta == 0 else f"{found}, but for a probability of at most {upward(delta)} (delta)"
+
+
+def factor(epsilon: float) -> str:
+    """e^epsilon in a few digits, never less than it is."""
+    return f"e^{number(epsilon)}" if epsilon > 20 else upward(math.exp(epsilon) * (1 + 4 * UNIT))
+
+
+def upward(value: float, digits: int = 4) -> str:
+    """A positive number in a few digits, never less than it is.
+
+    Examples
+    --------
+    >>> upward(1.64872127), upward(0.25)
+    ('1.649', '0.25')
+    """
+    text = number(value, digits)
+    if float(text) >= value:
+        return text
+    return number(float(text) + 10.0 ** (math.floor(math.log10(value)) - digits + 1), digits)
+
+
+def utility(problem: BoundaryColouring, mechanism: Colouring) -> Enclosure:
+    """The exact utility, enclosed: the largest entry of a row is 1 minus the others, the rest are floats."""
+    levels, codes = mechanism.levels, problem.graph.codes
+    top = np.argmax(levels, axis=1)
+    others = Balls.exact(np.where(np.arange(levels.shape[1]) == top[:, None], 0.0, levels)).sum(axis=1)
+    largest = 1.0 - others
+    entry, is_top = levels[mechanism.level, codes], top[mechanism.level] == codes
+    low, high = mean(problem, largest[mechanism.level].where(is_top, entry))
+    return max(low, 0.0), min(high, 1.0)
 
 
 def ambiguous(levels: Floats, first: Ints, second: Ints, epsilon: float, delta: float) -> Ints:
     """The pairs that floats with directed rounding do not prove private.
 
-    The exact law of a row gives to its largest entry what the floats miss of 1, a few units of rounding of that entry,
+    The exact distribution of a row gives to its largest entry what the floats miss of 1, a few units of rounding of that entry,
     so every entry is a float times 1 +- (k + 2) u.
     """
     k = levels.shape[1]
@@ -85,12 +151,10 @@ def _exp_floor(epsilon: float) -> float:
     return ball_floor(arb(exponent).exp())
 
 
-def _settle(
-    problem: BoundaryColouring, mechanism: Colouring, found: Adjacency, doubtful: Ints
-) -> tuple[bool, str]:
+def _settle(problem: BoundaryColouring, rows: _Rows, found: Adjacency, doubtful: Ints) -> tuple[bool, str]:
     """Whether the doubtful pairs, the worst reading first, hold exactly, and why."""
     order = doubtful[np.argsort(-found.reading.epsilon[doubtful], kind="stable")]
-    delta, rows = Fraction(problem.delta), _Rows(mechanism)
+    delta = Fraction(problem.delta)
     for i in order.tolist():
         ratio = largest_ratio(rows[int(found.first[i])], rows[int(found.second[i])], delta)
         fine = ratio is not None and (
@@ -103,7 +167,7 @@ def _settle(
 
 
 class _Rows:
-    """Exact laws of levels, made when they are asked for."""
+    """Exact rows of levels, made when they are asked for."""
 
     def __init__(self, mechanism: Colouring) -> None:
         self._levels = mechanism.levels
@@ -115,26 +179,133 @@ class _Rows:
         return self._made[level]
 
 
-def _leakage(problem: BoundaryColouring, mechanism: Colouring, found: Adjacency) -> tuple[float, float]:
-    """An enclosure of the exact leakage: balls for the worst pairs, 1e-11 for the rest."""
-    readings = found.reading.epsilon
-    if readings.size == 0 or readings.max() == 0:
-        return 0.0, 0.0 if readings.size == 0 else _tiny(readings)
-    count = min(LOGS, len(readings))
-    top = np.argpartition(-readings, count - 1)[:count]
-    rest = np.delete(readings, top) if len(readings) > count else np.zeros(0)
-    low, high = 0.0, float(rest.max(initial=0.0)) * (1 + BLUR)
-    delta, rows = Fraction(problem.delta), _Rows(mechanism)
-    for i in top.tolist():
-        ratio = largest_ratio(rows[int(found.first[i])], rows[int(found.second[i])], delta)
-        if ratio is None:
+class _Leaks:
+    """The exact leakage of a colouring, and the pairs that have it or nearly so."""
+
+    def __init__(
+        self, problem: BoundaryColouring, mechanism: Colouring, found: Adjacency, rows: _Rows
+    ) -> None:
+        self.problem, self.mechanism, self.found, self.rows = problem, mechanism, found, rows
+        self.delta = Fraction(problem.delta)
+        self._ratios: dict[int, Fraction | None] = {}
+        self.low: float
+        self.high: float
+        readings = found.reading.epsilon
+        count = min(FIRST, len(readings))
+        first = np.argpartition(-readings, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
+        self.low, self.high = self._largest(first)
+        self.near = self._not_below(self.low)
+        self.high = self._upper()
+
+    @property
+    def enclosure(self) -> Enclosure:
+        """Floats around the leakage."""
+        return self.low, self.high
+
+    def ratio(self, i: int) -> Fraction | None:
+        """The smallest e^epsilon of a pair, None for infinity."""
+        if i not in self._ratios:
+            u, v = (self.rows[int(side[i])] for side in (self.found.first, self.found.second))
+            self._ratios[i] = largest_ratio(u, v, self.delta)
+        return self._ratios[i]
+
+    def _largest(self, pairs: Ints) -> Enclosure:
+        ratios = [self.ratio(i) for i in pairs.tolist()]
+        if any(x is None for x in ratios):
             return math.inf, math.inf
-        if ratio > 1:
-            ends = log_enclosure(ratio.numerator, ratio.denominator)
-            low, high = max(low, ends[0]), max(high, ends[1])
-    return low, high
+        largest = max((x for x in ratios if x is not None), default=Fraction(1))
+        return log_enclosure(largest.numerator, largest.denominator) if largest > 1 else (0.0, 0.0)
+
+    def _not_below(self, epsilon: float) -> Ints:
+        """Pairs that floats do not prove to leak at most epsilon."""
+        if epsilon == math.inf:
+            return np.flatnonzero(self.found.reading.epsilon == math.inf)
+        return ambiguous(
+            self.mechanism.levels, self.found.first, self.found.second, epsilon, self.problem.delta
+        )
+
+    def _upper(self) -> float:
+        """A bound on the leakage of all pairs: floats prove most, and what they leave is settled exactly."""
+        if self.low == math.inf:
+            return math.inf
+        k, most, left = self.mechanism.levels.shape[1], self.high, self.near
+        for wider in WIDER:
+            if len(left) <= TIES:
+                break
+            most = self.low + (k + 2) * wider * max(1.0, self.low)
+            left = self._not_below(most)
+        return max(self.high, most, self._largest(left)[1])
+
+    def worst(self) -> int | None:
+        """The first of the pairs that leak most, exactly unless very many nearly tie; None where nothing leaks."""
+        if self.high == 0 or not len(self.near):
+            return None
+        if self.low == math.inf or len(self.near) > TIES:
+            return int(np.argmax(self.found.reading.epsilon))
+        i = max(self.near.tolist(), key=lambda i: (*self.order(i), -i))
+        return i if self.order(i) > (False, Fraction(1)) else None
+
+    def order(self, i: int) -> tuple[bool, Fraction]:
+        """What pairs are compared by: whether a pair leaks without limit, and its ratio."""
+        ratio = self.ratio(i)
+        return ratio is None, ratio or Fraction(0)
+
+    def named(self) -> tuple[tuple[Hashable, ...], str]:
+        """Labels of the ends of the edge that leaks most, and direction and colour in words."""
+        i = self.worst()
+        if i is None:
+            return (), ""
+        graph, first, second = self.problem.graph, int(self.found.first[i]), int(self.found.second[i])
+        u, v = find_edge(graph.indptr, graph.indices, self.mechanism.level, first, second)
+        names = graph.vertices[u], graph.vertices[v]
+        return names, told(self.mechanism.colours[min(self.likelier(first, second))], *names)
+
+    def likelier(self, first: int, second: int) -> list[int]:
+        """The colours whose ratio between two rows is largest."""
+        cells = list(zip(self.rows[first], self.rows[second], strict=True))
+        never = [c for c, (a, b) in enumerate(cells) if a > 0 and b == 0]
+        if never:
+            return never
+        ratios = {c: a / b for c, (a, b) in enumerate(cells) if b > 0}
+        most = max(ratios.values())
+        return [c for c, ratio in ratios.items() if ratio == most]
 
 
-def _tiny(readings: Floats) -> float:
-    """What a reading of zero may hide when delta is positive: nothing is larger than a unit of rounding."""
-    return 0.0 if readings.size == 0 else 4 * UNIT
+def told(colour: object, u: object, v: object) -> str:
+    """Which answer tells two datasets apart."""
+    return f"answer {colour!r} is likelier at {u!r} than at {v!r}"
+
+
+def is_worst(
+    problem: BoundaryColouring, mechanism: Colouring, worst: tuple[Hashable, ...], where: str
+) -> bool | None:
+    """Whether a named edge leaks as much as any; ties count, and none is named where nothing leaks."""
+    found = problem.adjacent(mechanism)
+    leaks = _Leaks(problem, mechanism, found, _Rows(mechanism))
+    if not worst:
+        return None if leaks.worst() is not None and leaks.low == 0 else leaks.worst() is None
+    graph, level = problem.graph, mechanism.level
+    if len(worst) != 2:
+        return False
+    try:
+        u, v = (graph.position(label) for label in worst)
+    except ValueError:
+        return False
+    if v not in graph.indices[graph.indptr[u] : graph.indptr[u + 1]]:
+        return False
+    first, second = int(level[u]), int(level[v])
+    if first == second or where not in [
+        told(mechanism.colours[c], *worst) for c in leaks.likelier(first, second)
+    ]:
+        return False
+    place = np.flatnonzero((found.first == first) & (found.second == second))
+    order = leaks.order(int(place[0]))
+    if leaks.low == math.inf or order[0]:
+        return order[0]
+    if int(place[0]) not in leaks.near:
+        return False
+    if len(leaks.near) > TIES:
+        return None
+    if all(order >= leaks.order(i) for i in leaks.near.tolist()):
+        return True
+    return False if len(leaks.near) <= TIES // 2 else None

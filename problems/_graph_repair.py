@@ -11,7 +11,6 @@ from privopt.measures._colouring_pairs import level_pairs
 from privopt.measures._colouring_reading import exact_differences
 from privopt.measures._colouring_steps import GUARD, Floats, step
 from privopt.mechanisms import Colouring
-from privopt.problems._graph_boundary import MET
 
 if TYPE_CHECKING:
     from privopt.problems.boundary_colouring import BoundaryColouring
@@ -33,7 +32,7 @@ def anchor(problem: BoundaryColouring) -> Colouring:
             made = problem.two_colours(
                 *extend(graph, problem.graph.codes == 0, values.sites, values.pair, one)
             )
-            if problem.miss(made) <= MET:
+            if problem.miss(made) == 0:
                 break
         return made
     if values is not None and len(values.rows) and (values.rows == values.rows[0]).all():

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.measures._colouring_distance import hops
-from privopt.problems._graph_boundary import MET
+from privopt.measures._colouring_steps import LARGEST
+from privopt.problems._graph_bound import Budget, rounded_up
 
 if TYPE_CHECKING:
     from privopt.problems.boundary_colouring import BoundaryColouring
@@ -29,11 +30,15 @@ def check_witness(problem: BoundaryColouring, witness: object) -> str | None:
     far = int(hops(graph.indptr, graph.indices, np.array([source], dtype=np.int64))[target])
     if far < 0:
         return None
-    rows = values.rows
+    rows, room = values.rows, values.room(problem.step)
     have, given = float(rows[place[target], colour]), float(rows[place[source], colour])
+    if problem.epsilon > LARGEST and (given > 0 or problem.delta > 0):
+        return None
+    bounded = problem if problem.epsilon <= LARGEST else problem.with_budget(LARGEST)
     rest = float(np.delete(rows[place[source]], colour).sum())
-    most = float(problem.step.power(np.array([given]), np.array([rest]), np.array([far]))[0][0])
-    if have - most <= MET:
+    start, left = rounded_up(np.array([given]), np.array([rest]))
+    most = float(Budget.of(bounded).high.orbit(float(start[0]), float(left[0]), far)[0][-1])
+    if not have - most > room[place[target], colour]:
         return None
     names = graph.vertices[source], graph.vertices[target]
     shown = graph.palette[colour]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
 from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
 from privopt.measures._colouring_steps import GUARD, Step, step
@@ -188,7 +188,7 @@ class BoundaryColouring(Problem[Colouring]):
         worst, where = worst_edge(self, mechanism, found)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
         violation = max(0.0, leakage - self.epsilon)
         miss = self.miss(mechanism)
-        if miss > MET:
+        if miss > 0:
             violation = max(violation, miss)
             where = f"{where}; a prescribed value is missed by {miss:.3g}".removeprefix("; ")
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
@@ -206,14 +206,15 @@ class BoundaryColouring(Problem[Colouring]):
         return []
 
     def miss(self, mechanism: Colouring) -> float:
-        """By how much the boundary is missed: 0 where it is met, and where it is free."""
+        """By how much the boundary is missed: 0 where it is met to 1e-9, and where it is free."""
         if self.prescribed is not None:
-            return self.prescribed.miss(mechanism)
+            return self.prescribed.miss(mechanism, self.step)
         if self.boundary is None or self.k < 2:
             return 0.0
         sites = self.boundary_sites
         wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
-        return float(np.maximum(self.step.kink - wrong, 0.0).max(initial=0.0))
+        missed = float((self.step.kink - wrong).max(initial=0.0))
+        return missed if missed > MET else 0.0
 
     @cached_property
     def boundary_sites(self) -> NDArray[np.int64]:
@@ -249,16 +250,32 @@ class BoundaryColouring(Problem[Colouring]):
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """The upper bound on the objective that ``dual`` proves, or None; see ``_graph_bound``."""
-        from privopt.problems._graph_bound import check_dual
+        from privopt.problems._graph_bound import prove
 
-        proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else (proved, proved)
+        return prove(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """As for every problem, and at most 1: no answer is right more often than always."""
+        proved = super().check_bound(bound, dual, seconds)
+        return None if proved is None else min(proved, 1.0)
 
     def check_infeasible(self, witness: object) -> str | None:
         """Why no mechanism meets the prescribed values: two sites too close for theirs, read again."""
         from privopt.problems._graph_witness import check_witness
 
         return check_witness(self, witness)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def terms(self, mechanism: Colouring) -> Terms:
+        """What the certificate of a colouring is about."""
+        from privopt.problems._graph_certificate import terms
+
+        return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def is_worst(self, mechanism: Colouring, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named edge leaks as much as any, with the answer named; None among very many that nearly tie."""
+        from privopt.problems._graph_certificate import is_worst
+
+        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     @property
     def fingerprint(self) -> str:

@@ -56,7 +56,7 @@ class Step:
             grown = p + k * self.delta
             rest = np.maximum(r - k * self.delta, 0.0)
             return np.where(grown <= 0.5, grown, 1.0 - rest), np.where(grown <= 0.5, 1.0 - grown, rest)
-        steep = np.minimum(self._steep_steps(p), k)
+        steep = np.minimum(self.steep_steps(p), k)
         rise = np.expm1(np.minimum(steep * self.epsilon, LARGEST))
         grown = p + rise * p + self._share(rise)
         kept = np.where(steep > 0, np.maximum(1.0 - grown, 0.0), r)
@@ -72,7 +72,7 @@ class Step:
             return np.zeros_like(rise)
         return np.asarray(self.delta * (rise / math.expm1(min(self.epsilon, LARGEST))))
 
-    def _steep_steps(self, p: Floats) -> NDArray[np.int64]:
+    def steep_steps(self, p: Floats) -> NDArray[np.int64]:
         """How many steps start at or below the kink."""
         scale = (1.0 - self.decay * self.decay) * p + self.delta * self.decay * (1.0 + self.decay)
         with np.errstate(divide="ignore"):

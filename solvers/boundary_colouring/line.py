@@ -12,7 +12,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures._colouring_distance import hops
 from privopt.measures._colouring_steps import Floats, Step, step
-from privopt.problems._graph_boundary import MET, end_pairs
+from privopt.problems._graph_boundary import end_pairs, room_of
 from privopt.problems._graph_judge import accuracy
 from privopt.problems.boundary_colouring import BoundaryColouring
 
@@ -94,8 +94,8 @@ def _contradiction(problem: BoundaryColouring) -> dict[str, float | int] | None:
     first, second = end_pairs(problem.boundary, problem.step)
     p, low = np.array([first[0], second[1]]), np.array([first[1], second[0]])
     most = problem.step.up(p[::-1].copy(), low[::-1].copy())[0]
-    over = p - most
-    if over.max() <= MET:
+    over = p - most - room_of(np.stack([p, low], axis=1), problem.step)[:, 0]
+    if over.max() <= 0:
         return None
     u, v = edges[0].tolist()
     ends = (u, v) if problem.graph.codes[u] == 0 else (v, u)

@@ -13,7 +13,7 @@ from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures._colouring_distance import hops
 from privopt.measures._colouring_envelope import extend, runs, upper
 from privopt.measures._colouring_steps import GUARD, Pair, Step, step
-from privopt.problems._graph_boundary import MET, Prescribed
+from privopt.problems._graph_boundary import Prescribed
 from privopt.problems._graph_judge import accuracy
 from privopt.problems.boundary_colouring import BoundaryColouring
 
@@ -101,9 +101,10 @@ def _contradiction(
     found = upper(graph, values.sites, values.pair, problem.step, backend)
     most = np.asarray(found[0][values.sites])
     over = values.pair[0] - most
-    if over.max(initial=0.0) <= MET:
+    beyond = over - values.room(problem.step)[:, 0]
+    if beyond.max(initial=0.0) <= 0:
         return None
-    target = int(np.argmax(over))
+    target = int(np.argmax(beyond))
     source = _source(problem, values, target, float(most[target]))
     return {"source": source, "target": int(values.sites[target]), "colour": 0, "gap": float(over[target])}
 

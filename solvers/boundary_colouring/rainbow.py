@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._graph_bound import best_accuracy, mean, minimax_bound
+from privopt.problems._graph_bound import prove
 from privopt.problems.boundary_colouring import BoundaryColouring
 from privopt.solvers.boundary_colouring._prefixes import as_colouring, is_private, prefix_laws, responses
 
@@ -58,8 +58,10 @@ class Rainbow(Solver[BoundaryColouring]):
 
 
 def _bound(problem: BoundaryColouring) -> tuple[float | None, Any]:
+    dual: dict[str, Any] | None = None
     if problem.prescribed is not None:
-        return mean(problem, best_accuracy(problem)), {"kind": "envelope"}
-    if problem.objective == "worst_case":
-        return minimax_bound(problem), {"kind": "minimax"}
-    return None, None
+        dual = {"kind": "envelope"}
+    elif problem.objective == "worst_case":
+        dual = {"kind": "minimax"}
+    proved = prove(problem, dual)
+    return (None, None) if proved is None else (proved[1], dual)
