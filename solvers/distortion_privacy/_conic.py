@@ -8,6 +8,7 @@ from typing import ClassVar
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
+from privopt.solvers.distortion_privacy._exact_release import silent_release
 from privopt.solvers.distortion_privacy._levels import least_level
 from privopt.solvers.distortion_privacy._programmes import Backend, Programmes
 from privopt.solvers.distortion_privacy._space import Space, at_once
@@ -53,6 +54,8 @@ class Conic(Solver[DistortionPrivacy]):
         programmes = Programmes(space, self.backend)
         if problem.order is None:
             return self._ratios(programmes, budget)
+        if (silent := silent_release(space, budget)) is not None:
+            return silent
         matrix, laws = programmes.information()
         bound, dual = better(best_bound(space, laws), best_bound(space, tilted_posteriors(space, matrix)))
         return Proposal(space.release(matrix), bound, dual, stats=_stats(programmes))

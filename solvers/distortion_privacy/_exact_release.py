@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
+from privopt._solver import Budget, Proposal
 from privopt.mechanisms import Channel
 from privopt.problems._observation import Floats
-from privopt.solvers.distortion_privacy._space import NEGLIGIBLE, Space
+from privopt.solvers.distortion_privacy._linear import OutOfTime, least_distortion
+from privopt.solvers.distortion_privacy._space import ANALYTIC, NEGLIGIBLE, Space
 
 MOST_CELLS = 400
+
+
+def silent_release(space: Space, budget: Budget) -> Proposal | None:
+    """A release within the room that leaks nothing at all, if one is found: no measure can do better.
+
+    There is one besides the constants only where the posteriors of S given W are linearly dependent.
+    """
+    from flint import fmpz_mat
+
+    problem = space.problem
+    weights, n = problem.observation.leaking.exact.weights, len(problem.observation.observed)
+    table = fmpz_mat([list(weights[i : i + n]) for i in range(0, len(weights), n)])
+    if problem.max_leakage is not None or table.rank() == len(space.seen):
+        return None
+    try:
+        found = least_distortion(space, problem.ratios(0.0), replace(budget, deadline=_half(budget)))
+    except OutOfTime:
+        return None
+    if found.cost > space.room:
+        return None
+    release = independent_release(space, found.matrix)
+    if release is None or problem.costs.expected(release) > problem.floor:
+        return None
+    stats: dict[str, float | int | str] = {"iterations": found.iterations, "stop": "nothing needs to leak"}
+    return Proposal(release, 0.0, ANALYTIC, stats=stats)
+
+
+def _half(budget: Budget) -> float:
+    return time.monotonic() + budget.remaining / 2
 
 
 def independent_release(space: Space, matrix: Floats) -> Channel | None:

@@ -16,8 +16,14 @@ from privopt.solvers.distortion_privacy._space import ANALYTIC, Space
 
 Programme: TypeAlias = Callable[[LocalInformationPrivacy], Found]
 
-WIDTH = 1e-9
-"""Width of the bracket, relative to max(1, level), at which the search stops."""
+WIDTH = 1e-8
+"""Width of the bracket, relative to the level, at which the search stops."""
+
+FINEST = 1e-13
+"""Width at which it stops for any level: programmes in floats do not tell more."""
+
+BELOW = (1e-9, 1e-8, 1e-7, 3e-7, 6e-7, 1e-6, 1e-5)
+"""How far below the lower end a level is proved, relative to it, where rounding hides the proof there."""
 
 HIGHEST = 64.0
 """Levels above this are not searched: a lift of e^64 is as good as none."""
@@ -38,6 +44,7 @@ class _Search:
     above: float = 0.0
     proved: float = -1.0
     dual: dict[str, object] = field(default_factory=dict)
+    claims: list[dict[str, object]] = field(default_factory=list)
     matrix: Floats | None = None
     programmes: int = 0
     iterations: int = 0
@@ -52,17 +59,26 @@ class _Search:
             self.high, self.above, self.matrix = min(level, max(reached, self.low)), over, found.matrix
             return True
         self.low, self.below = max(level, self.low), over
-        dual = {"kind": "level", "level": level, "multipliers": found.multipliers.tolist()}
-        if level > self.proved and self.space.problem.check_bound(-math.inf, dual) is not None:
-            self.proved, self.dual = level, dual
+        self.claims.append({"kind": "level", "level": level, "multipliers": found.multipliers.tolist()})
         return False
 
     def prove(self) -> None:
-        """Where rounding hides the proof at the lower end, prove a level a little below."""
-        for width in (1e-9, 1e-8, 1e-7, 1e-6):
-            level = self.low - width * max(1.0, self.low)
+        """Prove the highest level; where rounding hides the proof at the lower end, one a little below."""
+        self._check()
+        for width in BELOW:
+            level = self.low * (1.0 - width)
             if self.proved < level:
                 self.at(level)
+                self._check()
+
+    def _check(self) -> None:
+        """Keep the highest level that is proved by its multipliers."""
+        for dual in sorted(self.claims, key=_level, reverse=True):
+            if _level(dual) <= self.proved:
+                break
+            if self.space.problem.check_bound(-math.inf, dual) is not None:
+                self.proved, self.dual = _level(dual), dual
+        self.claims.clear()
 
     def next(self) -> float:
         """Where the chord between the ends meets the room, kept off the ends; every third time the middle."""
@@ -88,7 +104,7 @@ def least_level(space: Space, solve: Programme, budget: Budget) -> Proposal:
         stats = _stats(search, "no finite level is enough")
         return Proposal(space.problem.reproduction(), stats=stats)
     stop = "the bracket is narrow"
-    while search.high - search.low > WIDTH * max(1.0, search.high):
+    while search.high - search.low > max(FINEST, WIDTH * search.high):
         if budget.remaining <= 0:
             stop = "out of time"
             break
@@ -98,6 +114,11 @@ def least_level(space: Space, solve: Programme, budget: Budget) -> Proposal:
     if not search.dual or space.problem.evaluate(release).leakage == math.inf:
         return Proposal(release, stats=_stats(search, stop))
     return Proposal(release, -search.proved, search.dual, stats=_stats(search, stop))
+
+
+def _level(dual: dict[str, object]) -> float:
+    level = dual["level"]
+    return level if isinstance(level, float) else math.nan
 
 
 def _stats(search: _Search, stop: str) -> dict[str, float | int | str]:

@@ -13,10 +13,17 @@ from privopt.problems._observation import Floats
 from privopt.problems.distortion_privacy import DistortionPrivacy
 from privopt.solvers.distortion_privacy._alternating import Run, alternate
 from privopt.solvers.distortion_privacy._bound import best_bound, better
+from privopt.solvers.distortion_privacy._exact_release import silent_release
 from privopt.solvers.distortion_privacy._space import Space, at_once
 
 TARGET = 2e-7
-"""Absolute gap at which it stops."""
+"""Gap at which it stops, relative to the leakage or the distortion."""
+
+LEAST_UNIT = 1e-8
+"""Distortions below this, in units of the largest entry, are not told apart."""
+
+FINEST = 2e-16
+"""No gap of leakage is driven further, in nats."""
 
 
 @register
@@ -58,9 +65,15 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
         space = Space(problem)
         if problem.max_leakage is not None:
             return _newton(space, problem.budget, budget)
-        run = alternate(space, space.room, _start(space), lambda information, price: TARGET, budget)
+        if (silent := silent_release(space, budget)) is not None:
+            return silent
+        run = alternate(space, space.room, _start(space), _near, budget)
         bound, dual = best_bound(space, run.laws)
         return Proposal(space.release(run.matrix), bound, dual, stats=run.stats())
+
+
+def _near(information: float, price: float) -> float:
+    return max(FINEST, TARGET * information)
 
 
 def _start(space: Space) -> Floats:
@@ -112,9 +125,9 @@ class _Bracket:
 
     @property
     def unit(self) -> float:
-        """What max(1, |utility|) is here; gaps are judged against it."""
-        scale, least = self.space.problem.magnitude, abs(float(self.space.problem.costs.least))
-        return min(1.0, max(scale, least * scale + self.high))
+        """What |utility| is here; gaps are judged against it."""
+        scale, least = self.space.problem.magnitude, float(self.space.problem.costs.least)
+        return min(1.0, max(LEAST_UNIT, abs(least * scale + self.high)))
 
     def add(self, run: Run, limit: float) -> None:
         """Take the run's channel, brought within the limit, and its proof, where they are better."""

@@ -10,7 +10,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
-from privopt.solvers.distortion_privacy._exact_release import independent_release
+from privopt.solvers.distortion_privacy._exact_release import independent_release, silent_release
 from privopt.solvers.distortion_privacy._levels import least_level
 from privopt.solvers.distortion_privacy._linear import OutOfTime, least_distortion, least_guess
 from privopt.solvers.distortion_privacy._space import Space, at_once
@@ -55,7 +55,7 @@ class DirectLp(Solver[DistortionPrivacy]):
         space = Space(problem)
         try:
             if problem.order is not None and problem.max_leakage != 0:
-                return _guess(space, budget)
+                return silent_release(space, budget) or _guess(space, budget)
             if problem.max_leakage is None:
                 return least_level(space, lambda ratios: least_distortion(space, ratios, budget), budget)
             return _ratios(space, budget)

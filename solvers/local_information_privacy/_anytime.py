@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from privopt._solver import Budget
+from privopt.measures.shannon import entropy
 from privopt.solvers.local_information_privacy._generation import Generation
 from privopt.solvers.local_information_privacy._pricing import LARGEST, Search
 
@@ -19,6 +20,10 @@ SLICE = 400
 
 PATIENCE = 4
 """Rounds of walks in a row that find nothing before exact pricing begins."""
+
+
+FINEST = 1e-11
+"""No proof in floats is driven further."""
 
 
 class Anytime:
@@ -33,10 +38,16 @@ class Anytime:
     def __init__(
         self, columns: Generation, budget: Budget, times: tuple[float, float], tolerance: float
     ) -> None:
-        self.columns, self.budget, self.tolerance = columns, budget, tolerance
+        self.columns, self.budget, self.share = columns, budget, tolerance
+        self.whole = float(entropy(columns.law, normalise=True)) if columns.pricing.matrix is None else _useful(columns)
         self.turn, self.end = times
         self.best: Search | None = None
         self.boxes = self.searches = 0
+
+    @property
+    def tolerance(self) -> float:
+        """Nats that the proof may leave open: a share of the utility reached, or of 1 if that is less."""
+        return max(FINEST, self.share * min(1.0, self.whole - self.columns.value))
 
     def finish(self) -> str:
         """Run to the end, and say why it stopped."""
@@ -99,6 +110,12 @@ class Anytime:
             "programmes": self.columns.lp.solved,
             "stop": stop,
         }
+
+
+def _useful(columns: Generation) -> float:
+    """The entropy of X where it is seen through W."""
+    matrix = columns.pricing.matrix
+    return 0.0 if matrix is None else float(entropy(matrix @ columns.law, normalise=True))
 
 
 def _why(search: Search) -> str:

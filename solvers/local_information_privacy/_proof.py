@@ -11,7 +11,10 @@ from privopt.solvers.local_information_privacy._pricing import Search
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 
 TOLERANCE = 1e-7
-"""How far the proof may stay above the best bound that the prices allow, in nats."""
+"""How far the proof may stay above the best bound that the prices allow, as a share of the utility, or of 1 nat if less."""
+
+FINEST = 1e-11
+"""No proof in floats is driven further, in nats."""
 
 
 def prove(
@@ -34,7 +37,8 @@ def prove(
     """
     if problem.matrix is not None or problem.cost is not None or problem.delta > 0:
         return None
-    search = Search(BoxLP(pricing_of(problem)), prices, TOLERANCE)
+    utility = min(1.0, priced_bound(problem, prices, 0.0))
+    search = Search(BoxLP(pricing_of(problem)), prices, max(FINEST, TOLERANCE * utility))
     search.run(budget)
     return written(problem, search)
 

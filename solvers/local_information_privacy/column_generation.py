@@ -35,7 +35,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
     Parameters
     ----------
     tolerance : float
-        Utility in nats that the bound may leave open.
+        What the bound may leave open, as a share of the utility, or of 1 nat if that is less.
     """
 
     solves: ClassVar = LocalInformationPrivacy
