@@ -204,7 +204,7 @@ class _Check:
         }
         stronger = s.status is Status.OPTIMAL and status is not Status.OPTIMAL
         allowed = self._old and gap <= LOOSEST * max(1.0, abs(s.objective or 0.0))
-        return pairs.get(s.status) is s.guarantee and (allowed or not stronger)
+        return s.status in pairs and pairs[s.status] is s.guarantee and (allowed or not stronger)
 
     def _bound(self) -> Iterator[str]:
         """A stated bound that its dual does not prove."""

@@ -229,7 +229,7 @@ def label(value: Any) -> Any:
             return float(value["float"])
         raise ValueError(f"{value!r} is no label")
     if not isinstance(value, (str, int, float)):
-        raise ValueError(f"{value!r} is no label")
+        raise TypeError(f"{value!r} is no label")
     return value
 
 
@@ -390,17 +390,19 @@ def mechanism_fingerprint(mechanism: Json) -> str:
     if mechanism["type"] == "noisy_query":
         numbers = {name: _encoded(number(mechanism[name])) for name in ("scale", "tau", "leakage")}
         clip = mechanism.get("clip")
-        known = {**numbers, "clip": None if clip is None else [float(v) for v in clip], "version": 1}
-        return canonical({**mechanism, **known, "simulation_only": simulated})
-    return canonical(
-        {**DEFAULTS.get(mechanism["type"], {}), **mechanism, "version": 1, "simulation_only": simulated}
-    )
+        known = {**numbers, "clip": None if clip is None else [float(v) + 0.0 for v in clip], "version": 1}
+        return canonical({**DEFAULTS["noisy_query"], **mechanism, **known, "simulation_only": simulated})
+    whole = {**DEFAULTS.get(mechanism["type"], {}), **mechanism, "version": 1, "simulation_only": simulated}
+    if "chain" in whole:
+        whole["chain"] = {**whole["chain"], "version": 1}
+    return canonical(whole)
 
 
 DEFAULTS: dict[str, Json] = {
     "sequence_policy": {
         "batch": 1, "distortion": "hamming", "rule": "closed-form", "enforced": True, "limit": 2**20, "prepared": [],
-    }
+    },
+    "noisy_query": {"clip": None, "length": None, "states": None},
 }  # fmt: skip
 
 
@@ -922,6 +924,7 @@ def binary_ends(p: arb, lower: float, upper: float) -> tuple[arb, arb]:
 
 def _bayesian(problem: Json, mechanism: Json) -> Truth:
     names = {"query": "query", "noise": "mechanism", "clip": "clip", "length": "length", "scope": "scope"}
+    mechanism = {**DEFAULTS["noisy_query"], **mechanism}
     if any(mechanism[ours] != problem[theirs] for ours, theirs in names.items()):
         raise ValueError("noise for another question")
     scale, tau, stated = (number(mechanism[name]) for name in ("scale", "tau", "leakage"))
