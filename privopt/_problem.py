@@ -127,6 +127,10 @@ class Problem(ABC, Generic[M]):
     def certify(self, mechanism: M) -> Certificate:
         """Prove, from the integer weights alone, that the budget holds; never calls ``evaluate``."""
 
+    def certify_record(self, mechanism: M, *, old: bool) -> Certificate:
+        """Prove the claim of a stored record; one of version 0.1.0 (``old``) may have claimed less, and its certificate says so."""
+        return self.certify(mechanism)
+
     @abstractmethod
     def anchor(self) -> M:
         """A mechanism strictly inside the constraint."""

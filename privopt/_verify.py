@@ -68,7 +68,8 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
         )
     try:
         mechanism = problem.check(solution.answer).validated(solution.answer.simulation_only)
-        fresh = problem.certify(mechanism)
+        kept = solution.certificate
+        fresh = problem.certify_record(mechanism, old=kept is not None and kept.kind == "")
     except PrivoptError as cause:
         return _refused(problem, f"the mechanism does not fit the problem: {cause}")
     if not fresh.ok:

@@ -31,12 +31,13 @@ def log_lifts(law: Floats) -> Floats:
 
 
 def excesses(problem: LocalInformationPrivacy, law: Floats) -> Floats:
-    """How far each cell uses its side: |log-lift| on bounded sides, 0 on the others; for LDP the spread of its column."""
+    """How far each cell uses its side: |log-lift| on bounded sides (on both if none is), 0 on others; for LDP the spread of its column."""
     lifts = log_lifts(law)
     if problem.notion == "ldp":
         return _spread(lifts, _counts(law))
-    above = np.maximum(lifts, 0.0) if problem.upper < math.inf else np.zeros_like(lifts)
-    below = np.maximum(-lifts, 0.0) if problem.lower < math.inf else np.zeros_like(lifts)
+    free = problem.lower == problem.upper  # with no bound at all the leakage is that of both sides
+    above = np.maximum(lifts, 0.0) if free or problem.upper < math.inf else np.zeros_like(lifts)
+    below = np.maximum(-lifts, 0.0) if free or problem.lower < math.inf else np.zeros_like(lifts)
     return np.maximum(above, below)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privopt.mechanisms import Channel
+from privopt.problems._exact_joint import leaking_joint
+from privopt.problems._lip_certificate import uncovered_symbols
 from privopt.problems._lip_reading import excesses, log_lifts
-from privopt.problems._observation import Floats, Release
+from privopt.problems._observation import Floats, Release, release_rows
 
 if TYPE_CHECKING:
     from privopt.problems.local_information_privacy import LocalInformationPrivacy
@@ -24,17 +27,32 @@ def repair(problem: LocalInformationPrivacy, release: Release, margin: float) ->
     """The release (1 - eta) W + eta P(y), with the least eta that keeps the bounds times (1 - margin).
 
     Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
-    a closed form. With delta > 0 it is found by bisection.
+    a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
     """
     law, _ = problem.observation.with_release(release)
     keep = _share(problem, law, margin) if problem.delta == 0 else _share_delta(problem, law, margin)
     if keep >= 1.0:
-        return release
+        return covered(problem, release)
     keep = max(0.0, math.nextafter(keep, 0.0))
     marginal = law.sum(axis=0)
     matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
     matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
-    return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    mixed = Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    return covered(problem, mixed)
+
+
+def covered(problem: LocalInformationPrivacy, release: Release) -> Release:
+    """The release itself, or with the exact distribution of the output in the rows of symbols of probability 0 that need it."""
+    joint = leaking_joint(problem.observation, release) if problem.observation.unseen else None
+    if joint is None or not (wrong := set(uncovered_symbols(problem, release, joint))):
+        return release
+    average = [Fraction(c, joint.total) for c in joint.columns]
+    observed = problem.observation.observed
+    rows = [
+        average if label in wrong else [row.fraction(y) for y in range(len(row.weights))]
+        for label, row in zip(observed, release_rows(release, range(len(observed))), strict=True)
+    ]
+    return Channel(rows, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
 
 def _inside(level: float, margin: float) -> float:

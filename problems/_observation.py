@@ -1,7 +1,8 @@
-"""What a channel question knows of its data: the law of (S, W), and how X is seen through W."""
+"""What a channel problem knows of its data: the distribution of (S, W), and how X is seen through W."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -9,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt._exact import IntegerRow
 from privopt._labels import Labels
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Channel, Mechanism, Merging
@@ -21,7 +23,7 @@ Floats: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Observation:
-    """The law of S and of the observation W that a channel reads, and that of X where X is not W.
+    """The distribution of S and of the observation W that a channel reads, and that of X where X is not W.
 
     ``useful`` is None where W is X itself.
     """
@@ -36,17 +38,17 @@ class Observation:
 
     @property
     def p_w(self) -> Floats:
-        """Law of W, shape (n_w,)."""
+        """Distribution of W, shape (n_w,)."""
         return self.leaking.p_x
 
     @property
     def p_s(self) -> Floats:
-        """Law of S, shape (n_s,)."""
+        """Distribution of S, shape (n_s,)."""
         return self.leaking.p_s
 
     @property
     def p_x(self) -> Floats:
-        """Law of X, shape (n_x,)."""
+        """Distribution of X, shape (n_x,)."""
         return self.p_w if self.useful is None else self.useful.p_s
 
     @cached_property
@@ -64,22 +66,27 @@ class Observation:
         """Positions of the observations of positive probability."""
         return np.flatnonzero(self.p_w > 0)
 
+    @cached_property
+    def unseen(self) -> tuple[int, ...]:
+        """Positions of the observations of probability 0."""
+        return tuple(w for w, weight in enumerate(self.weights) if weight == 0)
+
     @property
     def weights(self) -> list[int]:
-        """Integer weights of the law of W."""
+        """Integer weights of the distribution of W."""
         n = len(self.observed)
         return [sum(self.leaking.exact.weights[w::n]) for w in range(n)]
 
     def with_release(self, release: Release) -> tuple[Floats, Floats]:
-        """Laws of (S, Y) and of (X, Y), shapes (n_s, n_y) and (n_x, n_y)."""
+        """Distributions of (S, Y) and of (X, Y), shapes (n_s, n_y) and (n_x, n_y)."""
         return self.leaking_law(release), self.useful_law(release)
 
     def leaking_law(self, release: Release) -> Floats:
-        """Law of (S, Y), shape (n_s, n_y)."""
+        """Distribution of (S, Y), shape (n_s, n_y)."""
         return _released(self.leaking.table, release)
 
     def useful_law(self, release: Release) -> Floats:
-        """Law of (X, Y), shape (n_x, n_y)."""
+        """Distribution of (X, Y), shape (n_x, n_y)."""
         if self.useful is None:
             return np.asarray(self.p_w[:, None] * release.matrix)
         return _released(self.useful.table, release)
@@ -110,6 +117,16 @@ def observation(joint: Joint) -> Observation:
     if isinstance(joint, JointDistribution):
         return Observation(joint, None)
     raise InvalidProblem(f"joint must be a JointDistribution or an ObservedJoint, got {type(joint).__name__}")
+
+
+def release_rows(release: Release, which: Sequence[int]) -> list[IntegerRow]:
+    """The integer rows of some inputs."""
+    if isinstance(release, Channel):
+        rows = release.exact()
+        return [rows[w] for w in which]
+    blocks = len(release.blocks)
+    places = [int(release.assignment[w]) for w in which]
+    return [IntegerRow(tuple(int(y == place) for y in range(blocks)), 1) for place in places]
 
 
 def _released(table: Floats, release: Release) -> Floats:

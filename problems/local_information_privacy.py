@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
+from privopt._labels import Label
 from privopt._numbers import encode_float
 from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -167,10 +168,40 @@ class LocalInformationPrivacy(Problem[Release]):
         return evaluate(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def certify(self, mechanism: Release) -> Certificate:
-        """Prove the bounds from the integer weights: exact lifts against balls of e^budget."""
+        """Prove the bounds from the integer weights: exact lifts against balls of e^budget.
+
+        Rows of symbols of probability 0 must keep them as well: their ratios to the distribution of the output (for
+        "ldp" to every row of the secret's) lie within the bounds.
+        """
         from privopt.problems._lip_certificate import certify
 
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+
+    def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
+        """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered."""
+        from privopt.problems._lip_certificate import certify
+
+        return certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+
+    def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
+        """Symbols of probability 0 whose rows break the bounds; they must not be released."""
+        from privopt.problems._exact_joint import leaking_joint
+        from privopt.problems._lip_certificate import uncovered_symbols
+
+        release = self.check(mechanism)
+        return uncovered_symbols(self, release, leaking_joint(self.observation, release))  # pyright: ignore[reportArgumentType] - as above
+
+    def terms(self, mechanism: Release) -> Terms:
+        """What a certificate says beside its numbers."""
+        from privopt.problems._lip_certificate import terms
+
+        return terms(self)  # pyright: ignore[reportArgumentType] - as above
+
+    def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named value of the secret and release leak as much as any pair, in integers."""
+        from privopt.problems._lip_certificate import is_worst
+
+        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
 
     def safe(self) -> Channel:
         """One release for all: says nothing. With a distortion, the best constant column."""
