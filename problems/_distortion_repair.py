@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.mechanisms import Channel
+from privopt.problems._distortion_certificate import level_of
 from privopt.problems._distortion_costs import share
 from privopt.problems._distortion_reading import leakage_of
+from privopt.problems._lip_repair import covered
 from privopt.problems._lip_repair import repair as repair_ratios
 from privopt.problems._observation import Release
 
@@ -27,14 +29,13 @@ HALVINGS = 60
 
 
 def repair(problem: DistortionPrivacy, release: Release, margin: float) -> Release:
-    """A release near the given one that meets the bound with a relative margin."""
-    if problem.budget == math.inf:
-        return release
-    if problem.max_leakage is None:
-        return _closer(problem, release, margin)
-    if problem.order is None:
+    """A release near the given one that meets the bound with a relative margin, symbols of probability 0 included."""
+    if problem.max_leakage is not None and problem.order is None and problem.budget < math.inf:
         return repair_ratios(problem.ratios(problem.budget), release, margin)
-    return _quieter(problem, release, margin)
+    if problem.budget < math.inf:
+        mixed = _closer if problem.max_leakage is None else _quieter
+        release = mixed(problem, release, margin)
+    return covered(problem.ratios(level_of(problem, release)), release)
 
 
 def _closer(problem: DistortionPrivacy, release: Release, margin: float) -> Release:

@@ -53,7 +53,7 @@ def certify(problem: LocalInformationPrivacy, release: Release, *, cover: bool =
     names = (sensitive[worst[0]], release.outputs[worst[1]]) if worst else ()
     reason = _reason(problem, joint, found, ok=bool(kept))
     if kept and outside and cover:
-        reason = f"{_few(outside)} of probability 0 {_BREAKS}: repair releases it like the average symbol"
+        reason = f"{few(outside)} of probability 0 {BREAKS}: repair releases it like the average symbol"
     certificate = problem.certificate(
         release,
         release.fingerprint,
@@ -68,14 +68,19 @@ def certify(problem: LocalInformationPrivacy, release: Release, *, cover: bool =
     )
     if not outside or cover:
         return certificate
-    told = f"{_few(outside)}, which the distribution gives probability 0 and whose rows break the bounds: do not release them"
-    return replace(certificate, uncovered=(*certificate.uncovered, told))
+    return replace(certificate, uncovered=(*certificate.uncovered, not_covered(outside)))
 
 
-_BREAKS = "breaks the bounds around the distribution of the output"
+BREAKS = "breaks the bounds around the distribution of the output"
 
 
-def _few(labels: Sequence[Label]) -> str:
+def not_covered(labels: Sequence[Label]) -> str:
+    """What an old record does not promise."""
+    return f"{few(labels)}, which the distribution gives probability 0 and whose rows break the bounds: do not release them"
+
+
+def few(labels: Sequence[Label]) -> str:
+    """Some symbols by name."""
     shown = ", ".join(repr(label) for label in labels[:5])
     return f"the symbol{'s' if len(labels) > 1 else ''} {shown}{' and others' if len(labels) > 5 else ''}"
 
@@ -269,7 +274,7 @@ def _leakage(
     limit = Fraction(problem.delta) * joint.total
     lo, _ = _level({cell: e[0] for cell, e in ends.items()}, joint, limit)
     hi, cell_at = _level({cell: e[1] for cell, e in ends.items()}, joint, limit)
-    return (max(0.0, lo), max(0.0, hi)), cell_at
+    return (max(0.0, lo), max(0.0, hi)), cell_at if hi > 0 else None
 
 
 def _largest(ratios: dict[Cell, Ratio]) -> Cell:

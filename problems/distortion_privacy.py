@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
+from privopt._labels import Label
 from privopt._numbers import encode_float
 from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
@@ -187,6 +188,35 @@ class DistortionPrivacy(Problem[Release]):
         from privopt.problems._distortion_certificate import certify
 
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+
+    def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
+        """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered."""
+        from privopt.problems._distortion_certificate import certify
+
+        return certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+
+    def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
+        """Symbols of probability 0 whose rows leak more than the bound, or than all others; they must not be released.
+
+        For averages, which do not see such symbols: those whose rows are further from the distribution of the output
+        than that of any value of the secret.
+        """
+        from privopt.problems._distortion_certificate import level_of
+
+        release = self.check(mechanism)
+        return self.ratios(level_of(self, release)).uncovered_symbols(release)  # pyright: ignore[reportArgumentType] - as above
+
+    def terms(self, mechanism: Release) -> Terms:
+        """What a certificate says beside its numbers; of an average, also what a single release may tell."""
+        from privopt.problems._distortion_certificate import terms
+
+        return terms(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+
+    def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named value of the secret and release leak as much as any pair, in integers; averages name none."""
+        from privopt.problems._distortion_certificate import is_worst
+
+        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
 
     def anchor(self) -> Release:
         """The best constant, moved towards the best reproduction where its distortion is too large."""

@@ -161,7 +161,10 @@ def test_symbols_of_probability_zero_do_not_count() -> None:
     expected = po.LocalInformationPrivacy(small, 1.0).evaluate(po.Channel([[0.6, 0.4], [0.4, 0.6]]))
     found = po.LocalInformationPrivacy(joint, 1.0).evaluate(channel)
     assert (found.utility, found.leakage) == pytest.approx((expected.utility, expected.leakage), abs=1e-15)
-    assert po.LocalInformationPrivacy(joint, 1.0).certify(channel).ok
+    certificate = po.LocalInformationPrivacy(joint, 1.0).certify(channel)
+    assert not certificate.ok
+    assert "symbol 2 of probability 0" in certificate.reason
+    assert po.LocalInformationPrivacy(joint, upper=1.0).certify(channel).ok
 
 
 def test_worst_pair_is_named() -> None:
@@ -294,7 +297,9 @@ def test_leaf_bounds_are_below_the_cost_everywhere_in_their_box() -> None:
     low, high = pricing.first_box()
     for _ in range(50):
         prices, values = rng.normal(size=3), rng.exponential(size=len(pricing.rows))
-        bound = pricing.leaf_bound(prices, low, high, np.arange(len(values)), values)
+        full = np.concatenate([values, np.zeros(6)])[None]
+        box = low[None], high[None]
+        bound = float(pricing.leaf_bounds(prices, box, pricing.secants(*box), full)[0])
         for v in rng.dirichlet(np.ones(3), size=200):
             if (pricing.rows @ v <= 0).all():
                 assert (v <= high + 1e-12).all()
