@@ -116,12 +116,12 @@ def _case(name: str, problem: po.Problem[Any]) -> Case:
             records.append(replace(judged, solver="by hand", problem=problem.fingerprint))
     written = [json.loads(json.dumps(record.to_dict())) for record in records]
     fields = json.loads(json.dumps(problem.to_dict()))
-    return Case(name, fields, tuple(written), claims.objective(fields, written[0]["mechanism"]))
+    return Case(name, fields, tuple(written), claims.attained(fields, written[0]["mechanism"]))
 
 
 def stored(name: str, problem: Json, solution: Json) -> Case:
     """A case of a record that was stored by others."""
-    return Case(name, problem, (solution,), claims.objective(problem, solution["mechanism"]))
+    return Case(name, problem, (solution,), claims.attained(problem, solution["mechanism"]))
 
 
 # Leaves
