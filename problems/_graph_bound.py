@@ -133,43 +133,37 @@ def best_accuracy(problem: BoundaryColouring) -> Balls:
     """Largest accuracy of every vertex, given what the boundary prescribes or caps."""
     graph = problem.graph
     low, high = np.ones(graph.size), np.ones(graph.size)
-    for sites, members, (least, most) in _regions(problem):
+    for sites, members, values in _regions(problem):
         if problem.epsilon > LARGEST:
             # One step takes any positive probability to next to 1, so only the sites themselves are bounded.
             place = np.isin(sites, members)
-            high[sites[place]] = low[sites[place]] = np.minimum(most[0][place], 1.0)
+            high[sites[place]] = low[sites[place]] = np.minimum(values[0][place], 1.0)
             continue
         budget = Budget.of(problem)
-        for found, values, one in ((high, most, budget.high), (low, least, budget.low)):
+        for found, one in ((high, budget.high), (low, budget.low)):
             found[members] = _envelope(problem, sites, values, one)[members]
     high = np.minimum(np.nextafter(high, math.inf), 1.0)
     return Balls.between(np.minimum(np.nextafter(np.minimum(low, 1.0), 0.0), high), high)
 
 
-def _regions(problem: BoundaryColouring) -> Iterator[tuple[Ints, Ints, tuple[Pair, Pair]]]:
-    """For each colour: sites, vertices of that colour, and what the sites may have of it, at least and at most."""
+def _regions(problem: BoundaryColouring) -> Iterator[tuple[Ints, Ints, Pair]]:
+    """For each colour: sites, vertices of that colour, and the most that the sites may have of it."""
     codes = problem.graph.codes
     if problem.prescribed is None:
         sites = problem.boundary_sites
         if len(sites):
-            error, one = float(_bend(problem).lower) - MET, np.ones(len(sites))
-            least, most = (rounded_up(one - e, e * one) for e in (error, error - 2 * GUARD))
-            yield sites, np.arange(problem.graph.size), (least, most)
+            error = float(_bend(problem).lower) * (1 - MET - 2 * GUARD) - 16 * U
+            one = np.ones(len(sites))
+            yield sites, np.arange(problem.graph.size), rounded_up(one - error, error * one)
         return
     sites, rows = problem.prescribed.sites, problem.prescribed.rows
     k = problem.k
-    room = problem.prescribed.room(problem.step) * (1 + GUARD) + 8 * k * (k + 1) * U * rows
+    room = problem.prescribed.room(problem.step) * (1 + 8 * GUARD) + 8 * k * (k + 1) * U * rows
     for c in range(k):
         members = np.flatnonzero(codes == c)
         if members.size:
             rest, off = (np.delete(table, c, axis=1).sum(axis=1) for table in (rows, room))
-            ends = [
-                rounded_up(
-                    rows[:, c] + sign * room[:, c] * (1 + GUARD), rest * (1 - sign * k * U * 4) - sign * off
-                )
-                for sign in (-1, 1)
-            ]
-            yield sites, members, (ends[0], ends[1])
+            yield sites, members, rounded_up(rows[:, c] + room[:, c], rest * (1 - 4 * k * U) - off)
 
 
 def rounded_up(p: Floats, r: Floats) -> Pair:

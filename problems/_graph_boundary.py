@@ -77,8 +77,10 @@ def _by_vertex(values: Mapping[Any, Any], graph: DatasetGraph) -> Prescribed:
         raise InvalidProblem(f"a value is prescribed on an unknown vertex: {cause}") from cause
     hitting(graph, sites)
     table = np.array(list(values.values()), dtype=np.float64)
-    if table.ndim < 2:
-        k = max(len(graph.palette), 1)
+    k = max(len(graph.palette), 1)
+    if not len(sites):
+        table = np.zeros((0, k))
+    elif table.ndim < 2:
         table = np.stack([table, 1.0 - table], axis=1)[:, :k] if k > 1 else table.reshape(-1, 1)
     order = np.argsort(sites)
     return Prescribed(sites[order], table[order])

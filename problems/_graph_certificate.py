@@ -30,7 +30,9 @@ Ints = NDArray[np.int64]
 FIRST = 64
 """Pairs with the largest readings, whose leakage is enclosed first."""
 TIES = 1024
-"""Pairs that nearly tie with the worst and are compared exactly; half as many where a stated pair is refuted."""
+"""Pairs that nearly tie with the worst and are compared exactly."""
+READING = Fraction(1, 10**12)
+"""By how much, relatively, a pair that was taken for the worst may leak less: what a float reading is good for."""
 WIDER = (2.0**-48, 2.0**-44, 2.0**-40, 2.0**-36, 2.0**-30)
 """By how much, times the number of colours, a leakage may exceed what is proved of the worst pairs, until few are left."""
 
@@ -279,7 +281,10 @@ def told(colour: object, u: object, v: object) -> str:
 def is_worst(
     problem: BoundaryColouring, mechanism: Colouring, worst: tuple[Hashable, ...], where: str
 ) -> bool | None:
-    """Whether a named edge leaks as much as any; ties count, and none is named where nothing leaks."""
+    """Whether a named edge leaks as much as any; None where it does but for the last digits.
+
+    Ties count, and no edge is named where nothing leaks.
+    """
     found = problem.adjacent(mechanism)
     leaks = _Leaks(problem, mechanism, found, _Rows(mechanism))
     if not worst:
@@ -302,10 +307,8 @@ def is_worst(
     order = leaks.order(int(place[0]))
     if leaks.low == math.inf or order[0]:
         return order[0]
-    if int(place[0]) not in leaks.near:
-        return False
-    if len(leaks.near) > TIES:
-        return None
-    if all(order >= leaks.order(i) for i in leaks.near.tolist()):
+    if len(leaks.near) <= TIES and all(order >= leaks.order(i) for i in leaks.near.tolist()):
         return True
-    return False if len(leaks.near) <= TIES // 2 else None
+    least = Fraction(leaks.low) * (1 - READING)
+    reached = log_enclosure(order[1].numerator, order[1].denominator)[1] if order[1] > 1 else 0.0
+    return None if reached >= least else False

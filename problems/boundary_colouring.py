@@ -214,7 +214,7 @@ class BoundaryColouring(Problem[Colouring]):
         sites = self.boundary_sites
         wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
         missed = float((self.step.kink - wrong).max(initial=0.0))
-        return missed if missed > MET else 0.0
+        return missed if missed > MET * self.step.kink else 0.0
 
     @cached_property
     def boundary_sites(self) -> NDArray[np.int64]:
@@ -272,7 +272,7 @@ class BoundaryColouring(Problem[Colouring]):
         return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def is_worst(self, mechanism: Colouring, worst: tuple[Hashable, ...], where: str) -> bool | None:
-        """Whether the named edge leaks as much as any, with the answer named; None among very many that nearly tie."""
+        """Whether the named edge leaks as much as any, with the answer named; None where only last digits differ."""
         from privopt.problems._graph_certificate import is_worst
 
         return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it

@@ -17,6 +17,9 @@ MAX_VERTICES = 200
 MAX_EPSILON = 12.0
 """Beyond it, e^epsilon is too large beside 1 for a general solver."""
 
+ROOM = 1e-9
+"""How far the boundary stays below the cap, unless that is a half: HiGHS meets it up to 1e-10."""
+
 
 @register
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Oracle(Solver[BoundaryColouring]):
             found = programme.solved(worst_case=True)
             if found is None:
                 return Proposal()
-            programme.cap(float(programme.accuracy(found).min()))
+            programme.cap(max(0.5, float(programme.accuracy(found).min()) - ROOM))
         table = programme.solved(worst_case=worst)
         if table is None:
             return Proposal(stats={"programme": "infeasible or not solved"})
