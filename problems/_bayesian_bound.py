@@ -1,57 +1,84 @@
 """Upper bounds on the utility of noise, proved from a level of differential privacy that is too high.
 
-The dual is ``{"kind": "level", "tau": t}``. The family is one noise of any scale. If the leakage that is read at level t
-is exact - the supremum over the mechanisms of that level, or the leakage of the noisy count itself - and above epsilon,
-then it is above epsilon at every higher level: the classes are nested, and noise of a smaller scale becomes noise of a
-larger one by adding more (Laplace: a mixture of no noise and Laplace noise). So an allowed mechanism has a level below t,
-a scale above the one of t, and at least its error.
+The dual is ``{"kind": "level", "tau": t}``. The family is one noise of any scale. Let L(t) be the leakage of noise of
+level t. It never falls: for all mechanisms of a level, because the classes are nested; for the noisy count itself,
+because noise of a larger scale is noise of a smaller one with more added (the characteristic function of Laplace noise of
+scale b' is that of scale b times (b / b')^2 + (1 - (b / b')^2) / (1 + b'^2 s^2), a mixture of nothing and Laplace noise;
+for the discrete noise of ratios a < a' the weight of nothing is a (1 - a')^2 / (a' (1 - a)^2)). So if L(t) > epsilon, an allowed mechanism has a level
+below t, a scale above the one of t, and at least its error. The leakage of all mechanisms of a level even grows with slope 1
+or in proportion, so that L(t) >= epsilon suffices; that of the noisy count may stay the same, even at 0.
 
-If the reading is not exact, only t >= epsilon proves something: some mechanism of level tau leaks tau, whoever has a record with
-two possible values.
+L(t) is proved from below: in balls by enumeration, by the recursion for two states with every step rounded down, by a rational
+factor of one adversary of Gaussian records, or by a mechanism that reads one record. The error of a scale is enclosed in balls.
+
+``{"kind": "error"}`` proves 0: no error is expected to be negative.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from privopt._exact import ball_floor
+from privopt._problem import Enclosure
+from privopt.measures._bayesian_proof import prove_leak
+from privopt.mechanisms._noise_accuracy import enclosed_error
 from privopt.problems import _bayesian_levels as levels
 
 if TYPE_CHECKING:
     from privopt.problems.bayesian_privacy import BayesianPrivacy
 
-SLACK = 1e-12
-"""Allowance, relative, for the rounding of a scale and of its error."""
+_BITS = 160
 
 
-def check_dual(problem: BayesianPrivacy, dual: object) -> float | None:
-    """The upper bound on utility that a dual proves, or None."""
-    if not isinstance(dual, dict) or dual.get("kind") != "level":
+def prove_dual(problem: BayesianPrivacy, dual: object) -> Enclosure | None:
+    """Floats around the upper bound on utility that a dual proves, or None."""
+    if not isinstance(dual, dict):
         return None
+    if dual.get("kind") == "error":
+        return 0.0, 0.0
     tau = dual.get("tau")
-    if isinstance(tau, bool) or not isinstance(tau, (int, float)) or not 0 < tau < math.inf:
+    if dual.get("kind") != "level" or isinstance(tau, bool) or not isinstance(tau, (int, float)):
         return None
-    return level_bound(problem, float(tau))
+    return prove_level(problem, float(tau)) if 0 < tau < math.inf else None
 
 
-def level_bound(problem: BayesianPrivacy, tau: float) -> float | None:
-    """The upper bound on utility that a level proves, or None where it is not proved to be too high.
+def prove_level(problem: BayesianPrivacy, tau: float) -> Enclosure | None:
+    """Floats around the upper bound on utility of a level, or None where it is not proved to be too high.
 
     Examples
     --------
     >>> from privopt.models import GaussianModel
     >>> from privopt.problems.bayesian_privacy import BayesianPrivacy
     >>> pair = BayesianPrivacy(GaussianModel([[1, 0.5], [0.5, 1]]), "sum", 1.5, clip=(0, 1))
-    >>> level_bound(pair, 1.0), round(level_bound(pair, 1.001), 6)
-    (None, -0.999001)
+    >>> prove_level(pair, 0.999), prove_level(pair, 1.0)
+    (None, (-1.0, -1.0))
     """
-    found = levels.reading(problem, tau)
-    too_high = found.exact and found.value > problem.epsilon * (1 + SLACK)
-    if not too_high and not (tau >= problem.epsilon and levels.has_secret(problem)):
+    if not _too_high(problem, tau):
         return None
     if problem.mechanism == "randomised_response":
-        scale = 1.0 / (1.0 + math.exp(tau))
-    else:
-        scale = problem.sensitivity / tau
-    bound = problem.utility_of(scale)
-    return bound * (1 - SLACK)
+        return _reports(problem, tau)
+    lo, hi = enclosed_error(problem.mechanism, Fraction(problem.sensitivity) / Fraction(tau), problem.length)
+    return (-hi, -lo) if math.isfinite(hi) else None
+
+
+def _too_high(problem: BayesianPrivacy, tau: float) -> bool:
+    """Whether noise of every level above leaks more than epsilon."""
+    if levels.enumerable(problem):
+        return levels.enclosed(problem, tau)[0] > problem.epsilon
+    return prove_leak(levels.setting(problem), tau) >= problem.epsilon
+
+
+def _reports(problem: BayesianPrivacy, tau: float) -> Enclosure | None:
+    """The error of the largest probability of the truth, as a float, whose level is at most tau."""
+    from flint import arb, ctx
+
+    saved = ctx.prec
+    try:
+        ctx.prec = _BITS
+        truth = min(ball_floor(1 / (1 + (-arb(tau)).exp())), math.nextafter(1.0, 0.0))
+    finally:
+        ctx.prec = saved
+    lo, hi = enclosed_error(problem.mechanism, 1.0 - truth, problem.length)
+    return (-hi, -lo) if truth > 0.5 and math.isfinite(hi) else None

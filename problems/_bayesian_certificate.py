@@ -1,21 +1,21 @@
-"""The certificate of noise on a query: a proved bound on the leakage, and the level of the noise.
+"""The certificate of noise on a query: a proved bound on the leakage, the level of the noise, and its error.
 
-The level: tau is at least sensitivity / scale in rationals (ln((1 - q) / q) in balls), which is OpenDP's own privacy
-map; where OpenDP is installed that map is read too. The release is as exact as OpenDP's noise.
+The level: tau is at least sensitivity / scale in rationals (ln((1 - q) / q) in balls), which the mechanism checks when it is
+made. OpenDP's own privacy map is read at every release, and refuses one above tau.
 The bound: rational factors for Gaussian records and groups; for chains the recursion with every step enlarged by more
-than its rounding, or the number of records.
+than its rounding, or the number of records; for short counts every adversary in balls.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from privopt._certificate import Certificate
-from privopt.mechanisms import NoisyQuery
-from privopt.mechanisms._statistics import up
+from privopt._certificate import Certificate, Terms
+from privopt._labels import Labels
+from privopt.measures._bayesian_proof import prove_leakage
+from privopt.mechanisms import NoisyQuery, Query
+from privopt.mechanisms._noise_accuracy import EXACT_REPORTS, enclosed_error
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems import _bayesian_levels as levels
 
@@ -23,105 +23,122 @@ if TYPE_CHECKING:
     from privopt.problems.bayesian_privacy import BayesianPrivacy
 
 CLAIM = "leakage <= budget"
-CHEAP = 10
-"""Records of a block up to which the least factor is proved even where their number is enough."""
-
-ROUNDING = 1e-9
-"""Relative width of the enclosure of an expected error that is not a scale."""
 
 
 def certify(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Certificate:
     """Prove that noise of the stated level keeps epsilon."""
-    proved, method = proved_leakage(problem, mechanism.tau)
-    fault = _fault(problem, mechanism, proved)
-    utility = problem.utility_of(mechanism.scale)
-    room = 0.0 if problem.mechanism == "laplace" or math.isinf(utility) else ROUNDING * abs(utility)
-    return Certificate(
-        ok=not fault,
+    low, high, method = proved_leakage(problem, mechanism.tau)
+    ok = high <= problem.epsilon
+    least, most = enclosed_error(mechanism.noise, mechanism.scale, mechanism.length)
+    who = "the noisy count" if levels.enumerable(problem) else "every mechanism"
+    reason = (
+        f"{who} of level {mechanism.tau!r} leaks at most {high!r}"
+        if ok
+        else f"the proved bound on the leakage is {high!r} > epsilon = {problem.epsilon!r}"
+    )
+    return problem.certificate(
+        mechanism,
+        mechanism.fingerprint,
+        ok=ok,
         claim=CLAIM,
-        reason=fault or f"every mechanism of level {mechanism.tau!r} leaks at most {proved!r}",
-        budget=problem.epsilon,
-        leakage=(0.0, proved),
-        utility=(utility - room, utility + room),
-        problem=problem.fingerprint,
-        mechanism=mechanism.fingerprint,
-        method=f"{method}; noise of scale {mechanism.scale!r} has level {mechanism.tau!r} by OpenDP's map",
-        assumption=_law(problem),
+        reason=reason,
+        method=f"{method}; noise of scale {mechanism.scale!r} has at most the level {mechanism.tau!r}",
+        leakage=(low, high),
+        utility=(-most, -least),
     )
 
 
-def _fault(problem: BayesianPrivacy, mechanism: NoisyQuery, proved: float) -> str:
-    """Why the claim is not proved; empty if it is."""
-    if not proved <= problem.epsilon:
-        return f"the proved bound on the leakage is {proved!r} > epsilon = {problem.epsilon!r}"
-    if not mechanism.constant and find_spec("opendp") is not None:
-        from privopt.mechanisms._noise_draw import opendp_level
-
-        vector = problem.query == "histogram"
-        spent = opendp_level(mechanism.noise, mechanism.scale, mechanism.sensitivity, vector)
-        if spent > mechanism.tau:
-            return f"OpenDP's map gives the noise the level {spent!r}, above the stated {mechanism.tau!r}"
-    return ""
-
-
-def _law(problem: BayesianPrivacy) -> str:
-    inside = problem.scope == "targets_in_interval" and isinstance(problem.model, GaussianModel)
-    scope = (
-        "values of a target inside the clipping interval are compared"
-        if inside
-        else "any values are compared"
-    )
-    order = problem.model.order if isinstance(problem.model, MarkovChain) else 1
-    words = "" if order == 1 else f"; a record is a word of {order} letters"
-    return f"the records follow {problem.model!r} exactly as written, groups are independent{words}; {scope}"
-
-
-def proved_leakage(problem: BayesianPrivacy, tau: float) -> tuple[float, str]:
-    """A proved upper bound on the leakage of every mechanism of a level, rounded up, and how it was proved.
+def proved_leakage(problem: BayesianPrivacy, tau: float) -> tuple[float, float, str]:
+    """Floats around the leakage of noise of a level, and how they were proved; only a short count has a lower one above 0.
 
     Examples
     --------
     >>> from privopt.problems.bayesian_privacy import BayesianPrivacy
     >>> question = BayesianPrivacy(GaussianModel([[1, 0.5], [0.5, 1]]), "sum", 1.0, clip=(0, 1))
     >>> proved_leakage(question, 0.5)
-    (0.75, 'gaussian-column in rationals')
+    (0.0, 0.75, 'gaussian-column in rationals')
     """
-    if tau == 0:
-        return 0.0, "the answer does not read the data"
-    model = levels.judged_model(problem)
+    if levels.enumerable(problem) and 0 < tau < math.inf:
+        return *levels.enclosed(problem, tau), "every adversary in balls"
+    proved, method = prove_leakage(levels.setting(problem), tau, problem.epsilon)
+    return 0.0, proved, method
+
+
+def terms(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Terms:
+    """What a certificate of noise is about, in plain sentences."""
+    factor = math.exp(problem.epsilon) if problem.epsilon < 700 else math.inf
+    what = "the same constant" if mechanism.constant else f"the {mechanism.name}"
+    others = "any values of the other records that go with both"
+    return Terms(
+        kind="privacy",
+        statement=(
+            f"no release of {what} makes one of two values of a record more than {factor:.4g} times as likely or unlikely, "
+            f"compared with the other, as before, whatever is known of other records; {_compared(problem)}"
+        ),
+        assumption=_assumption(problem),
+        adversary=(
+            f"anyone who knows the assumed distribution and any set of other records, none or all of them ({others})"
+        ),
+        unit=f"release of the {mechanism.name}, about one record",
+        uncovered=_uncovered(problem, mechanism),
+    )
+
+
+def _compared(problem: BayesianPrivacy) -> str:
+    """The scope, in words: a Gaussian result never goes without it."""
+    model = problem.model
+    if isinstance(model, MarkovChain):
+        return "all values that are possible are compared"
+    if problem.scope == "all_reals" or not isinstance(model, GaussianModel):
+        return "any two values are compared (scope all_reals)"
+    if isinstance(problem.query, Query):
+        return "any two values are compared, as the bound is that of the size of a group"
+    return f"two values inside the clipping interval {problem.clip} are compared (scope targets_in_interval)"
+
+
+def _assumption(problem: BayesianPrivacy) -> str:
+    model = problem.model
     if isinstance(model, GroupModel):
-        size = model.size if problem.length is None else min(model.size, problem.length)
-        return up(size * Fraction(tau)), "general in rationals"
-    if isinstance(model, GaussianModel):
-        return _gaussian(problem, model, tau)
-    return _chain(problem, tau)
+        return f"at most {model.size} records depend on each other, in any way; groups are independent"
+    order = model.order if isinstance(model, MarkovChain) else 1
+    words = "" if order == 1 else f"; a record is a word of {order} letters"
+    groups = "; groups are independent copies" if isinstance(model, GaussianModel) else ""
+    return f"the records follow {model!r} exactly as written{groups}{words}; {_compared(problem)}"
 
 
-def _gaussian(problem: BayesianPrivacy, model: GaussianModel, tau: float) -> tuple[float, str]:
-    """The proved factor of the worst block; the size of the largest one for all reals, or where it suffices."""
-    from privopt.measures._bayesian_gaussian_proof import prove_factor
+def _uncovered(problem: BayesianPrivacy, mechanism: NoisyQuery) -> tuple[str, ...]:
+    model, found = problem.model, []
+    found.append("other releases of the same data, which a BudgetLedger adds up")
+    if isinstance(model, GaussianModel) and problem.scope == "targets_in_interval":
+        found.append(f"values of a record outside the clipping interval {problem.clip}, and what the share of clipped records tells")
+    if isinstance(model, GroupModel):
+        found.append(f"groups of more than {model.size} records that depend on each other")
+    else:
+        found.append("records that follow another distribution than the assumed one, as where it is only estimated")
+    if isinstance(model, MarkovChain):
+        gone = impossible(model, problem.length)
+        found.append(
+            "sequences to which the chain gives probability zero"
+            + (f"; records in the states {gone!r} are refused at release" if gone else "")
+        )
+    if isinstance(problem.query, Query):
+        found.append(f"a sensitivity of the query above {problem.query.sensitivity!r}, which is the caller's word")
+    if mechanism.noise == "randomised_response" and (problem.length or 1) > EXACT_REPORTS:
+        found.append("the exact error: its bound by the standard deviation is the utility")
+    return tuple(found)
 
-    if problem.scope == "all_reals":
-        return up(max(map(len, model.blocks)) * Fraction(tau)), "general in rationals"
-    general = up(max(map(len, model.blocks)) * Fraction(tau))
-    if general <= problem.epsilon and max(map(len, model.blocks)) > CHEAP:
-        return general, "general in rationals"
-    factor, method = prove_factor(model)
-    how = "balls" if method == "gaussian-h-matrix" else "rationals"
-    return up(factor * Fraction(tau)), f"{method} in {how}"
 
-
-def _chain(problem: BayesianPrivacy, tau: float) -> tuple[float, str]:
-    """The least of what is proved for a chain; a short count is enumerated where that is needed."""
-    from privopt.measures._bayesian_markov_proof import prove_markov_recursion
-
-    chain, n = problem.model, problem.length
-    assert isinstance(chain, MarkovChain)
-    found = [(prove_markov_recursion(chain, tau, n), "markov-recursion, every step rounded up")]
-    if n is not None:
-        found.append((up(n * Fraction(tau)), "general in rationals"))
-    if levels.enumerable(problem) and min(found)[0] > problem.epsilon:
-        from privopt.problems._bayesian_enumeration import prove_enumerated
-
-        found.append((prove_enumerated(*levels.counted_chain(problem), tau), "every adversary in balls"))
-    return min(found)
+def impossible(chain: MarkovChain, length: int | None) -> Labels:
+    """The states that no record of a chain can have."""
+    support = {i for i, weight in enumerate(chain.exact_initial.weights) if weight}
+    seen, t = set(support), 0
+    past: set[frozenset[int]] = set()
+    while t + 1 < (length or math.inf) and (chain.max_length is None or t + 1 < chain.max_length):
+        if chain.homogeneous and (len(seen) == chain.k or frozenset(support) in past):
+            break
+        past.add(frozenset(support))
+        rows = chain.exact_step(t)
+        support = {j for i in support for j, weight in enumerate(rows[i].weights) if weight}
+        seen |= support
+        t += 1
+    return tuple(state for i, state in enumerate(chain.states) if i not in seen)

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from privopt._labels import Labels
 from privopt._numbers import decode_float
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms import Query
@@ -60,6 +61,15 @@ def query(given: object, records: Records) -> Asked:
         raise InvalidProblem('a GroupModel has no states: ask for ("count", value), a sum or a mean')
     if isinstance(records, MarkovChain) and counts:
         as_problem(lambda: statistics.counted(found, records.states))
+    return found
+
+
+def possible(asked: Asked, records: MarkovChain, gone: Labels) -> Asked:
+    """The query, which must not count a state that no record can have; the state at position 1 is named if some are left out."""
+    counted = as_problem(lambda: statistics.counted(asked, records.states)) if gone and asked == "count" else None
+    found = asked if counted is None else ("count", counted)
+    if isinstance(found, tuple) and found[1] in gone:
+        raise InvalidProblem(f"no record can be in the state {found[1]!r}: there is nothing to count")
     return found
 
 

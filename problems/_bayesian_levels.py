@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from privopt._labels import Label
 from privopt.errors import InvalidProblem
+from privopt.measures._bayesian_proof import Setting, dependent
 from privopt.measures._bound import Bound
 from privopt.mechanisms import Query
-from privopt.mechanisms._statistics import counted
+from privopt.mechanisms._statistics import counted, spacing
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems._bayesian_checks import Records
 
@@ -34,9 +34,30 @@ def judged_model(problem: BayesianPrivacy) -> Records:
     return model
 
 
+def setting(problem: BayesianPrivacy) -> Setting:
+    """What proofs need to know of the records and of how the query reads them."""
+    model = judged_model(problem)
+    if not isinstance(model, GaussianModel):
+        return Setting(model, problem.length, problem.scope)
+    apart, grid = spacing(problem.query, problem.clip, problem.length)
+    return Setting(model, problem.length, problem.scope, apart, grid)
+
+
 def bound(problem: BayesianPrivacy, tau: float, method: str = "best") -> Bound:
-    """The bound of a method for any mechanism of level tau."""
-    return _bound(judged_model(problem), tau, problem.length, method, problem.scope)
+    """The bound of a method for any mechanism of level tau.
+
+    For Gaussian records it is a factor times the level of noise for the distance of two values, which is less than
+    the one for their distance rounded up to the grid.
+    """
+    found = _bound(judged_model(problem), tau, problem.length, method, problem.scope)
+    if not isinstance(problem.model, GaussianModel) or problem.query not in ("sum", "mean"):
+        return found
+    known = setting(problem)
+    if problem.scope == "all_reals" or found.method == "general":
+        return replace(found, value=min(found.value, dependent(known) * tau))
+    step = float(known.grid / known.sensitivity) * tau
+    value = found.value * float(known.apart / known.sensitivity) + step * step / 8
+    return replace(found, value=min(value, dependent(known) * tau))
 
 
 @lru_cache(maxsize=4096)
@@ -47,10 +68,10 @@ def _bound(model: Records, tau: float, length: int | None, method: str, scope: s
 
 
 def reading(problem: BayesianPrivacy, tau: float) -> Bound:
-    """The leakage that the problem reads at level tau: the least proved one.
+    """The leakage of noise of level tau, in floats.
 
-    For few sequences it is the leakage of the noisy query itself, by enumeration; else the best bound for all
-    mechanisms of that level.
+    For a count of few sequences it is that of the noisy count itself, by enumeration; else that of the worst mechanism
+    of the level, or the best bound on it.
     """
     best = bound(problem, tau)
     if not enumerable(problem) or tau == 0:
@@ -74,19 +95,18 @@ def enumerable(problem: BayesianPrivacy) -> bool:
     )
 
 
-def has_secret(problem: BayesianPrivacy) -> bool:
-    """Whether some record can have two values: then some mechanism of level tau leaks tau."""
-    model = problem.model
-    if not isinstance(model, MarkovChain):
-        return True
-    return any(np.count_nonzero(model.marginal(t)) > 1 for t in range(min(problem.length or 2, 2)))
-
-
 def enumerated(problem: BayesianPrivacy, tau: float) -> Bound:
     """The leakage of noise of level tau on the count itself, over all adversaries."""
     from privopt.problems._bayesian_enumeration import enumerated
 
     return enumerated(*counted_chain(problem), tau)
+
+
+def enclosed(problem: BayesianPrivacy, tau: float) -> tuple[float, float]:
+    """Floats around that leakage, proved."""
+    from privopt.problems._bayesian_enumeration import enclose_enumerated
+
+    return enclose_enumerated(*counted_chain(problem), tau)
 
 
 def counted_chain(problem: BayesianPrivacy) -> tuple[MarkovChain, Label, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
 from privopt._labels import Labels
 from privopt._numbers import decode_float
 from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
@@ -26,6 +26,9 @@ FIELDS = ("query", "noise", "clip", "length", "states", "scope")
 SMALL = 0.01
 """Relative excess of a proved leakage that is taken to be the rounding of the proof."""
 
+ROOM = 2.0**-40
+"""Share of epsilon that is left free, so that what another processor reads or proves changes nothing."""
+
 STATED = 1e-9
 """A mechanism may state less than the leakage that is read by this much, relatively: the rounding of bounds."""
 
@@ -35,12 +38,13 @@ class BayesianPrivacy(Problem[NoisyQuery]):
     """The least noise on a query, if no release changes the odds between two values of a record by more than epsilon.
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
-    differential privacy level that is proved for noise of the mechanism's level tau: the best bound over all mechanisms of that
-    level, or, for the count of a short chain, the leakage of the noisy count itself by enumeration. The objective is
-    the utility, -E|error|, the same for all data (of one cell of a histogram); values outside ``clip`` count as clipped.
+    differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound on it; for the
+    count of a short chain (at most 256 sequences), it is that of the noisy count itself, by enumeration. The objective is
+    the utility, -E|error| of the noise, the same for all data (of one cell of a histogram); values outside ``clip`` count
+    as clipped. Of randomised response on more than 512 records it is the standard deviation, a bound on that.
 
     The family that is searched is one noise of any scale. A larger scale never leaks more. An answer that does not
-    read the data counts as noise of infinite scale.
+    read the data counts as noise of infinite scale. States that no record can have are refused at release.
 
     Source: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data: A Study of
     Bayesian Differential Privacy".
@@ -114,6 +118,9 @@ class BayesianPrivacy(Problem[NoisyQuery]):
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        checks.as_problem(lambda: self.sensitivity)
+        if isinstance(records, MarkovChain):
+            object.__setattr__(self, "query", checks.possible(asked, records, self._impossible))
 
     @property
     def budget(self) -> float:
@@ -129,9 +136,19 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     @property
     def states(self) -> Labels | None:
-        """The states that records can have, where the query counts them."""
+        """The states that records can have, where the query counts them or others are to be refused."""
+        if not isinstance(self.model, MarkovChain) or checks.is_function(self.query):
+            return None
         counts = self.query in ("count", "histogram") or isinstance(self.query, tuple)
-        return self.model.states if counts and isinstance(self.model, MarkovChain) else None
+        found = tuple(state for state in self.model.states if state not in self._impossible)
+        return found if counts or self._impossible else None
+
+    @cached_property
+    def _impossible(self) -> Labels:
+        """The states of a chain that no record can have."""
+        from privopt.problems._bayesian_certificate import impossible
+
+        return impossible(self.model, self.length) if isinstance(self.model, MarkovChain) else ()
 
     @property
     def sensitivity(self) -> float:
@@ -193,6 +210,12 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
+    def terms(self, mechanism: NoisyQuery) -> Terms:
+        """What a certificate of this mechanism is about, in plain sentences."""
+        from privopt.problems._bayesian_certificate import terms
+
+        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
     def safe(self) -> NoisyQuery:
         """An answer that does not read the data: leaks nothing."""
         return self._noisy(math.inf)
@@ -216,25 +239,40 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     def _excess(self, mechanism: NoisyQuery) -> float:
         """Four times the relative excess of the proved leakage over epsilon; 0 where it is not small."""
+        excess = self._proved(mechanism.tau) / self.epsilon - 1.0
+        return 4.0 * excess if 0 < excess < SMALL else 0.0
+
+    def _proved(self, tau: float) -> float:
+        """A proved upper bound on the leakage of a level."""
         from privopt.problems._bayesian_certificate import proved_leakage
 
-        proved, _ = proved_leakage(self, mechanism.tau)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        excess = proved / self.epsilon - 1.0
-        return 4.0 * excess if 0 < excess < SMALL else 0.0
+        return proved_leakage(self, tau)[1]  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def within(self, tau: float) -> float:
+        """A level at most the given one whose proved leakage leaves room below epsilon.
+
+        Where the proof misses that by more than its own roundings, the level is given back a little smaller only.
+        """
+        limit = self.epsilon * (1.0 - ROOM)
+        for _ in range(4):
+            excess = self._proved(tau) / limit - 1.0
+            if not 0 < excess < SMALL:
+                break
+            tau *= 1.0 - 2.0 * excess
+        return tau
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected error: gaps are relative to it."""
         return abs(solution.objective or 0.0)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """The upper bound on utility that a level proves, or None.
+        """What a level that leaks too much proves of the utility, or None.
 
         See :mod:`privopt.problems._bayesian_bound`.
         """
-        from privopt.problems._bayesian_bound import check_dual
+        from privopt.problems._bayesian_bound import prove_dual
 
-        proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else (proved, proved)
+        return prove_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.

@@ -46,7 +46,7 @@ class PairSums:
         one, other = columns[:, :, first], columns[:, :, second]
         with np.errstate(divide="ignore", invalid="ignore"):
             # 0 / 0 changes nothing wherever it stands.
-            order = np.argsort(other / one, axis=1)
+            order = np.argsort(other / one, axis=1, kind="stable")
         one, other = np.take_along_axis(one, order, axis=1), np.take_along_axis(other, order, axis=1)
         return cls(first, second, _sums(one), _sums(other), _sums(one[:, ::-1]), _sums(other[:, ::-1]))
 

@@ -62,7 +62,7 @@ def brute_force_factor(covariance: Floats) -> tuple[float, bool]:
     """
     found = _largest(covariance, signed=False)
     if found is not None:
-        return found, True
+        return found.value, True
     if len(covariance) > _EXACT_RECORDS:
         return math.inf, False
     from privopt.measures._bayesian_gaussian_proof import prove_brute_force
@@ -98,16 +98,36 @@ def signed_sum_factor(covariance: Floats) -> float:
     1.4
     """
     found = _largest(covariance, signed=True)
-    return math.inf if found is None else found
+    return math.inf if found is None else found.value
 
 
-def _largest(covariance: Floats, *, signed: bool) -> float | None:
+def worst_adversary(covariance: Floats) -> tuple[int, ...] | None:
+    """The records that the worst adversary knows, the target among them, as floats tell; None where they do not.
+
+    Examples
+    --------
+    >>> worst_adversary(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
+    (0,)
+    """
+    found = _largest(covariance, signed=False) if len(covariance) <= MOST_RECORDS else None
+    return None if found is None else found.known
+
+
+@dataclass(frozen=True)
+class _Worst:
+    """The largest factor, and the set of known records and target at which it is found."""
+
+    value: float
+    known: tuple[int, ...]
+
+
+def _largest(covariance: Floats, *, signed: bool) -> _Worst | None:
     """The maximum over all adversaries; None where a conditional variance is nearly zero."""
     m = len(covariance)
     if m > MOST_RECORDS:
         raise InvalidProblem(f"{m} records have 2**{m} sets of known ones: enumerate at most {MOST_RECORDS}")
     deviations = np.sqrt(np.diag(covariance))
-    largest = 1.0
+    largest = _Worst(1.0, tuple(range(m)))
     head = max(0, m - _AT_ONCE)
     start = _Batch(np.array(correlation_of(covariance))[None], np.zeros((1, m), dtype=np.bool_))
     for batch in _expanded(start, 0, head):
@@ -120,7 +140,10 @@ def _largest(covariance: Floats, *, signed: bool) -> float | None:
         coefficients = whole.matrices if signed else np.abs(whole.matrices)
         sums = (weights @ coefficients)[:, 0, :] / deviations
         factors = np.abs(1.0 + sums) if signed else 1.0 + sums
-        largest = max(largest, float(np.max(factors, where=whole.known, initial=1.0)))
+        top = float(np.max(factors, where=whole.known, initial=1.0))
+        if top > largest.value:
+            at = int(np.where(whole.known, factors, 0.0).max(axis=1).argmax())
+            largest = _Worst(top, tuple(np.flatnonzero(whole.known[at]).tolist()))
         if not math.isfinite(float(sums.sum())):
             return None
     return largest

@@ -30,8 +30,12 @@ def nothing_known(covariance: Floats) -> float:
     diagonal = np.diag(covariance)
     off = np.abs(covariance)
     np.fill_diagonal(off, 0.0)
-    # dividing first loses nothing to overflow, and the diagonal adds no rounding error
-    return 1.0 + float((off / diagonal).sum(axis=0).max())
+    # dividing first loses nothing to overflow; row after row, so that every processor gives the same bits
+    totals = np.zeros(len(off))
+    with np.errstate(over="ignore"):
+        for row in off / diagonal:
+            totals += row
+    return 1.0 + float(totals.max())
 
 
 def column_factor(covariance: Floats) -> tuple[float, bool]:

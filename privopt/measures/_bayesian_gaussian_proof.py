@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.measures._bayesian_gaussian_balls import prove_h_matrix
+from privopt.measures._bayesian_gaussian_brute import worst_adversary
 from privopt.measures._bayesian_gaussian_column import nothing_known
-from privopt.measures._bayesian_gaussian_enumeration import prove_enumeration
+from privopt.measures._bayesian_gaussian_enumeration import MOST_PROVED, prove_enumeration
 from privopt.models import GaussianModel
 from privopt.models._checks import Floats
 
@@ -36,10 +37,14 @@ def prove_column(covariance: Floats) -> Fraction | None:
     """
     if nothing_known(covariance) > _SURELY_ABOVE:
         return None
-    largest = max(
-        _exact_sum(np.abs(column)) / Fraction(float(column[i])) - 1 for i, column in enumerate(covariance.T)
-    )
-    return 1 + largest if largest <= 1 else None
+    largest = max(_column(covariance, i) for i in range(len(covariance)))
+    return largest if largest <= 2 else None
+
+
+def _column(covariance: Floats, i: int) -> Fraction:
+    """The factor of record i against an adversary who knows no record, exactly."""
+    column = covariance[:, i]
+    return _exact_sum(np.abs(column)) / Fraction(float(column[i]))
 
 
 def _exact_sum(values: Floats) -> Fraction:
@@ -98,6 +103,49 @@ def _largest_column(matrix: fmpq_mat) -> Fraction:
     rows, columns = range(matrix.nrows()), range(matrix.ncols())
     found = max(sum((abs(matrix[i, j]) for i in rows), fmpq(0)) for j in columns)
     return Fraction(int(found.p), int(found.q))
+
+
+@lru_cache(maxsize=64)
+def prove_least_factor(model: GaussianModel) -> Fraction:
+    """A factor that some adversary of a model reaches, in rationals: a lower bound on the factor against all.
+
+    The better of an adversary who knows nothing and the one that enumeration in floats finds worst; with up to ten records of
+    a singular covariance all are enumerated.
+
+    Examples
+    --------
+    >>> prove_least_factor(GaussianModel([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]))
+    Fraction(2, 1)
+    """
+    return max(_least_of_block(model.covariance[np.ix_(block, block)]) for block in model.blocks)
+
+
+def _least_of_block(covariance: Floats) -> Fraction:
+    m = len(covariance)
+    with np.errstate(over="ignore"):
+        sums = (np.abs(covariance) / np.diag(covariance)).sum(axis=0)
+    least = _column(covariance, int(sums.argmax()))
+    if m > MOST_PROVED or prove_column(covariance) is not None:
+        return least
+    known = worst_adversary(covariance)
+    if known is None:
+        exact = prove_brute_force(covariance)
+        return least if exact is None else exact
+    return max(least, _factor_of(covariance, known))
+
+
+def _factor_of(covariance: Floats, known: tuple[int, ...]) -> Fraction:
+    """The largest factor of the adversaries who know all but one of some records, exactly; 1 if it is not defined."""
+    from flint import fmpq, fmpq_mat
+
+    unknown = [j for j in range(len(covariance)) if j not in known]
+    if not unknown:
+        return Fraction(1)
+    exact = [[fmpq(*x.as_integer_ratio()) for x in row] for row in covariance[:, list(known)].tolist()]
+    inside = fmpq_mat([exact[i] for i in known])
+    if inside.det() == 0:
+        return Fraction(1)
+    return 1 + _largest_column(fmpq_mat([exact[i] for i in unknown]) * inside.inv())
 
 
 @lru_cache(maxsize=64)

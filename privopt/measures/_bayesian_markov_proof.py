@@ -1,43 +1,45 @@
-"""A proved upper bound on the Bayesian leakage of every differentially private mechanism on a chain.
+"""Proved bounds on the Bayesian leakage of every differentially private mechanism on a chain, from above and below.
 
-The recursion runs with every step enlarged by more than its rounding errors, from e^tau rounded up. Where it settles,
-one inequality Step(G) <= G, verified in the same manner, bounds all later depths: the step is monotone in G. A kernel
-there has the weights h of what is known; if the largest entry of h is at most kappa times the smallest one (averages
-keep that), then with F' = h F a ratio is at most kappa times that of the plain kernel for changes kappa C.
+The recursion runs with every step enlarged by more than its rounding errors, from e^tau rounded up, on the exact
+transition probabilities, each rounded once. All sums have one order and nothing is left to a library for matrices, so
+that every processor proves the same float. Where the recursion settles, one inequality Step(G) <= G, verified in the
+same manner, bounds all later depths: the step is monotone in G. A kernel there has the weights h of what is known; if the
+largest entry of h is at most kappa times the smallest one (averages keep that), then with F' = h F a ratio is at most kappa times that of
+the plain kernel for changes kappa C.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._exact import ball_ceiling
-from privopt.errors import InvalidModel
-from privopt.measures._bayesian_kernels import Floats
-from privopt.measures._bayesian_recursion import Recursion, StepName, changes, chosen_step, rounding
+from privopt._exact import IntegerRow, ball_ceiling, ball_floor
+from privopt.errors import InvalidModel, InvalidProblem
+from privopt.measures._bayesian_kernels import Weights
+from privopt.measures._bayesian_recursion import MOST, Recursion, StepName, changes, chosen_step, rounding
 from privopt.measures._bayesian_side import Front, walk
-from privopt.measures._bayesian_steps import (
-    MOST_STEPS,
-    checked_length,
-    checked_level,
-    largest_product,
-    left_steps,
-    right_steps,
-)
+from privopt.measures._bayesian_steps import MOST_STEPS, checked_length, checked_level, largest_product
 from privopt.models import MarkovChain
-from privopt.models._chain_laws import exact_backward, stationary_law
+from privopt.models._chain_laws import stationary_law
 
 if TYPE_CHECKING:
     from flint import arb
 
 _SETTLED = 1e-13
+_SLACKS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _BITS = 128
+_LEAST = 1e-8
+"""Below this level the rays of more than two states may be told apart wrongly by rounding: the coarse step serves."""
 
 
+@lru_cache(maxsize=256)
 def prove_markov_recursion(
     chain: MarkovChain, tau: float, length: int | None = None, *, step: StepName = "best"
 ) -> float:
@@ -71,104 +73,200 @@ def prove_markov_recursion(
     True
     """
     tau, count = checked_level(tau), checked_length(chain, length)
-    chosen = chosen_step(step, chain.k)
+    chosen = chosen_step("coarse" if step == "best" and chain.k > 2 and tau < _LEAST else step, chain.k)
     if tau == 0 or chain.k == 1:
         return 0.0
-    general = math.inf if count is None else _ceiling(1, tau, count)
-    growth = _growth(tau)
-    if growth == math.inf:
+    general = math.inf if count is None else _end(1, tau, count, ball_ceiling)
+    if tau >= 700:
         return general
-    rule = Recursion(growth, chosen, proved=True)
+    rule = Recursion(_growth(tau, ball_ceiling), chosen, outward=1)
     product = largest_product(*_sides(chain, count, rule), count)
     if product == 0:
         return 0.0
     if product == math.inf:
         return general
     # One rounding: the product of the two sides.
-    return min(_ceiling(Fraction(product) * (1 + Fraction(1, 2**50)), tau, 1), general)
+    return min(_end(Fraction(product) * (1 + Fraction(1, 2**50)), tau, 1, ball_ceiling), general)
+
+
+@lru_cache(maxsize=256)
+def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None) -> float:
+    """A float that is proved to be at most the leakage of some tau-private mechanism on a chain of two states.
+
+    For two states the recursion is exact at every depth: a binary F is largest at an end of its interval, and both
+    sides attain it by randomised response. So every product of tables at depths that were computed is attained, and
+    each step is made less by its rounding. On the right side, and on the left one of a stationary chain, deeper
+    tables are no less: they start from 1 and the step is monotone.
+
+    Returns
+    -------
+    float
+        In nats; 0 where no record has two possible values.
+
+    Raises
+    ------
+    InvalidProblem
+        If the chain does not have two states, or tau or the length is out of range.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
+    >>> 0 <= 1.4791192265968 - prove_markov_leak(chain, 0.5) < 1e-11
+    True
+    """
+    tau, count = checked_level(tau), checked_length(chain, length)
+    if chain.k != 2:
+        raise InvalidProblem(f"the recursion is exact for two states only, not for {chain.k}")
+    if tau == 0:
+        return 0.0
+    growth = _growth(tau, ball_floor) if tau < 576 else MOST
+    rule = Recursion(growth, chosen_step("best", 2), outward=-1)
+    left, right = _walked(_left(chain), count, rule), _walked(_right(chain, count), count, rule)
+    if count is not None and not (chain.homogeneous and chain.stationary):
+        # later tables of the left side are not known to be as large
+        targets = range(min(len(left.tables), count))
+        product = max(largest_product(_one(left, t), _one(right, count - 1 - t), 1) for t in targets)
+    else:
+        left.settled = right.settled = True
+        product = largest_product(left, right, count)
+    if product == 0:
+        return 0.0
+    return _end(Fraction(product) * (1 - Fraction(1, 2**50)), tau, 1, ball_floor)
+
+
+def _one(front: Front, depth: int) -> Front:
+    """A side with the table of one depth."""
+    return Front(front.weights, front.values, front.lasting, [front.after(depth)], front.best, True)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The steps of a side, one for all records or one each, and the weights of its first record."""
+
+    steps: tuple[Weights, ...]
+    first: Weights
+    same: bool
+
+    def walk(self, length: int | None, rule: Recursion, tolerance: float) -> Front:
+        """The adversaries of the side, followed until nothing changes or the records end."""
+        count = MOST_STEPS if length is None else length - 1
+        steps = repeat(self.steps[0], count) if self.same else iter(self.steps[:count])
+        return walk(steps, self.first, rule, self.same, tolerance)
+
+
+def _right(chain: MarkovChain, length: int | None) -> _Side:
+    ones = Weights.of(np.ones((1, chain.k)))
+    if chain.homogeneous:
+        return _Side((Weights.nearest(_rows(chain, 0)),), ones, True)
+    last = (chain.max_length if length is None else length) or 1
+    return _Side(tuple(Weights.nearest(_rows(chain, t)) for t in range(last - 2, -1, -1)), ones, False)
+
+
+def _left(chain: MarkovChain) -> _Side:
+    """Towards the first record, by the steps themselves."""
+    initial = chain.exact_initial
+    first = Weights.nearest([[initial.fraction(i) for i in range(chain.k)]])
+    if chain.homogeneous and chain.stationary and first.supported.all():
+        return _Side((Weights.nearest(_reversed(chain, initial)),), Weights.of(np.ones((1, chain.k))), True)
+    if chain.homogeneous:
+        return _Side((Weights.nearest(_rows(chain, 0)).T,), first, True)
+    count = (chain.max_length or 1) - 1
+    return _Side(tuple(Weights.nearest(_rows(chain, t)).T for t in range(count)), first, False)
+
+
+def _rows(chain: MarkovChain, t: int) -> list[list[Fraction]]:
+    return [[row.fraction(i) for i in range(chain.k)] for row in chain.exact_step(t)]
+
+
+def _reversed(chain: MarkovChain, law: IntegerRow) -> list[list[Fraction]]:
+    """The time-reversed chain of a stationary law that is positive everywhere, exactly."""
+    rows = _rows(chain, 0)
+    return [
+        [law.fraction(u) * rows[u][x] / law.fraction(x) for u in range(chain.k)] for x in range(chain.k)
+    ]
+
+
+def _walked(side: _Side, length: int | None, rule: Recursion) -> Front:
+    return side.walk(length, rule, _SETTLED)
 
 
 def _sides(chain: MarkovChain, length: int | None, rule: Recursion) -> tuple[Front, Front]:
-    ones = np.ones(chain.k)
+    right = _right(chain, length)
     if not chain.homogeneous:
-        first = np.asarray(chain.initial)
-        return walk(left_steps(chain, length), first, rule, False), walk(
-            right_steps(chain, length), ones, rule, False
-        )
-    right = _proved_side(chain.step(0), ones, length, rule)
+        return _whole(_left(chain), length, rule), _whole(right, length, rule)
+    front = _proved_side(right, length, rule)
     try:
-        back, first = _backward(chain)
+        back = _backward(chain)
     except InvalidModel:  # no stationary law that is positive everywhere: nothing bounds all later depths
-        return _whole(chain.transition.T, np.asarray(chain.initial), length, rule), right
-    return _proved_side(back, first, length, rule), right
+        return _whole(_left(chain), length, rule), front
+    return _proved_side(back, length, rule), front
 
 
-def _backward(chain: MarkovChain) -> tuple[Floats, Floats]:
+def _backward(chain: MarkovChain) -> _Side:
     """The time-reversed stationary chain, and the first law divided by the stationary one."""
-    rows = chain.exact_step(0)
-    law = stationary_law(rows, chain.states)
-    initial = chain.exact_initial
-    shares = [float(initial.fraction(i) / law.fraction(i)) for i in range(chain.k)]
-    return np.array(exact_backward(law, rows)), np.array(shares)
+    law, initial = stationary_law(chain.exact_step(0), chain.states), chain.exact_initial
+    shares = [initial.fraction(i) / law.fraction(i) for i in range(chain.k)]
+    return _Side((Weights.nearest(_reversed(chain, law)),), Weights.nearest([shares]), True)
 
 
-def _proved_side(step: Floats, first: Floats, length: int | None, rule: Recursion) -> Front:
+def _proved_side(side: _Side, length: int | None, rule: Recursion) -> Front:
     """A side whose last table bounds every later depth too, where that can be proved."""
-    count = MOST_STEPS if length is None else length - 1
-    front = walk(repeat(step, count), first, rule, True, _SETTLED)
-    if not front.settled or _bound_later(front, step, rule):
+    front = _walked(side, length, rule)
+    if not front.settled or _bound_later(front, side.steps[0], rule):
         return front
     front.settled = False
-    return front if length is None else _whole(step, first, length, rule)
+    return front if length is None else _whole(side, length, rule)
 
 
-def _whole(step: Floats, first: Floats, length: int | None, rule: Recursion) -> Front:
+def _whole(side: _Side, length: int | None, rule: Recursion) -> Front:
     """A side followed to its end, however long."""
-    count = MOST_STEPS if length is None else length - 1
-    front = walk(repeat(step, count), first, rule, True, -1.0)
+    front = side.walk(length, rule, -1.0)
     front.settled = False
     return front
 
 
-def _bound_later(front: Front, step: Floats, rule: Recursion) -> bool:
+def _bound_later(front: Front, step: Weights, rule: Recursion) -> bool:
     """Replace the last table by a bound on it and on all later ones; False where none is proved."""
-    depth, s = len(front.tables), len(step)
+    depth, s = len(front.tables), len(step.mantissa)
     spread = front.weights.spread() * (1.0 + rounding(depth, s))
     if not spread < 2.0 or not front.lasting.any():
         return False
     everywhere = np.ones((1, s), dtype=np.bool_)
     settled = front.values.max(axis=0)
-    for slack in 10.0 ** np.arange(-11, -5):
+    kernel, _ = Weights.of(np.ones((1, s))).step(step)
+    for slack in _SLACKS:
         guess = settled * (1.0 + slack)
         np.fill_diagonal(guess, 1.0)
         change = changes(guess[None], everywhere, rule.growth * spread)
-        after = rule.step(step[None], change)[0] * (spread * (1.0 + 2.0 * rounding(depth, s)))
+        if change.max() > MOST:
+            return False
+        after = rule.step(kernel, change)[0] * (spread * (1.0 + 2.0 * rounding(depth, s)))
         if (after <= guess)[~np.eye(s, dtype=np.bool_)].all():
             front.tables[-1] = np.maximum(front.tables[-1], guess)
             return True
     return False
 
 
-def _growth(tau: float) -> float:
-    """e**tau rounded up, inf where that is beyond the floats."""
+def _growth(tau: float, end: Callable[[arb], float]) -> float:
+    """e**tau rounded to one side."""
     from flint import arb, ctx
 
     saved = ctx.prec
     try:
         ctx.prec = _BITS
-        return ball_ceiling(arb(tau).exp()) if tau < 700 else math.inf
+        return end(arb(tau).exp())
     finally:
         ctx.prec = saved
 
 
-def _ceiling(ratio: Fraction | int, tau: float, count: int) -> float:
-    """The float above ln(ratio) + count tau."""
+def _end(ratio: Fraction | int, tau: float, count: int, end: Callable[[arb], float]) -> float:
+    """An end of ln(ratio) + count tau."""
     from flint import arb, ctx, fmpq
 
     saved = ctx.prec
     try:
         ctx.prec = _BITS
-        value: arb = arb(fmpq(*ratio.as_integer_ratio())).log() + count * arb(tau)
-        return ball_ceiling(value)
+        value: arb = arb(fmpq(*Fraction(ratio).as_integer_ratio())).log() + count * arb(tau)
+        return end(value)
     finally:
         ctx.prec = saved

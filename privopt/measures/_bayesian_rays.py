@@ -54,7 +54,7 @@ def ray_step(kernel: Floats, change: Floats) -> Floats:
 
 def _largest(kernel: Floats, change: Floats) -> Floats:
     rays = _rays(change)
-    means = rays @ kernel.transpose(0, 2, 1)  # (m, trees, x)
+    means = _means(rays, kernel)
     if kernel.shape[1] > 2:
         outside = (rays[:, :, :, None] > change[:, None] * rays[:, :, None, :] * (1 + _TOLERANCE)).any((2, 3))
         # Outside the cone a ray must not win: it is replaced by the constant function.
@@ -62,6 +62,15 @@ def _largest(kernel: Floats, change: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios: Floats = (means[:, :, :, None] / means[:, :, None, :]).max(axis=1)
     return ratios
+
+
+def _means(rays: Floats, kernel: Floats) -> Floats:
+    """B[x].F for every ray, shape (m, trees, x), added from the first state to the last: the same on every processor."""
+    columns = kernel.transpose(0, 2, 1)
+    means: Floats = rays[:, :, 0, None] * columns[:, None, 0, :]
+    for u in range(1, kernel.shape[1]):
+        means += rays[:, :, u, None] * columns[:, None, u, :]
+    return means
 
 
 def _rays(change: Floats) -> Floats:

@@ -16,20 +16,23 @@ from privopt.measures._bayesian_rays import MOST_STATES, ray_step
 
 StepName: TypeAlias = Literal["best", "lp", "coarse"]
 
-_MOST = 1e250  # a ratio above this many is given up, and counts as inf
+MOST = 1e250
+"""A ratio above this many is given up, and counts as inf."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recursion:
     """Bounds G(x, x') on E[f | x] / E[f | x'] for f whose logarithm changes by at most tau per changed record.
 
-    ``growth`` is e**tau. With ``proved``, each step is enlarged by more than its rounding errors: everything is a
-    sum, product or quotient of positive floats, so that each operation errs by at most a factor 1 + 2^-53.
+    ``growth`` is e**tau. With ``outward`` 1 each step is enlarged by more than its rounding errors, with -1 it is
+    made less by them: everything is a sum, product or quotient of positive floats, so that each operation errs by
+    at most a factor 1 + 2^-53. What underflows does not count: F differs by at most a factor 1e250, and a lost
+    probability is below 2^-1073.
     """
 
     growth: float
     step: Callable[[Floats, Floats], Floats]
-    proved: bool = False
+    outward: int = 0
 
     def start(self, count: int, states: int) -> Floats:
         """Without unknown records there is nothing to leak."""
@@ -38,11 +41,15 @@ class Recursion:
     def advance(self, kernel: Floats, values: Floats, supported: NDArray[np.bool_], depth: int) -> Floats:
         """G of the next depth from the kernel and G of this one."""
         change = changes(values, supported, self.growth)
-        if change.max() > _MOST:
-            return np.full_like(values, np.inf)
+        if change.max() > MOST:
+            if self.outward >= 0:
+                return np.full_like(values, np.inf)
+            change = np.minimum(change, MOST)
         possible = kernel.max(axis=2) > 0
         ratios = np.where(possible[:, :, None] & possible[:, None, :], self.step(kernel, change), 1.0)
-        return ratios * (1.0 + rounding(depth, kernel.shape[1])) if self.proved else ratios
+        if self.outward == 0:
+            return ratios
+        return np.maximum(ratios * (1.0 + self.outward * rounding(depth, kernel.shape[1])), 1.0)
 
     def ratios(self, values: Floats) -> Floats:
         """G itself."""
@@ -64,12 +71,12 @@ def changes(values: Floats, supported: NDArray[np.bool_], growth: float) -> Floa
 
 
 def rounding(depth: int, s: int) -> float:
-    """Twice a bound on the relative rounding error of one step.
+    """A bound on the relative rounding error of one step.
 
     The weights after d steps err by d (s + 1) roundings, a kernel by twice that and s + 8, a ray by 2 s, a mean by
-    s + 1, and a ratio by twice all this.
+    s + 1 more, a ratio by twice all this; the change and the enlargement add a few.
     """
-    return (8.0 * (depth + 1) * (s + 1) + 16.0 * s + 64.0) * 2.0**-53
+    return (4.0 * (depth + 1) * (s + 1) + 8.0 * s + 40.0) * 2.0**-53
 
 
 def chosen_step(name: StepName, s: int) -> Callable[[Floats, Floats], Floats]:

@@ -53,14 +53,16 @@ class Front:
         return self.tables[min(depth, len(self.tables) - 1)]
 
 
-def walk(steps: Iterator[Floats], first: Floats, rule: Rule, same: bool, tolerance: float = SETTLED) -> Front:
+def walk(
+    steps: Iterator[Weights], first: Weights, rule: Rule, same: bool, tolerance: float = SETTLED
+) -> Front:
     """Follow the adversaries of a side until its records end or nothing changes.
 
     Parameters
     ----------
-    steps : iterator of array (s, s)
+    steps : iterator of weights (s, s)
         For each record in turn, how likely the one before is u when the new one is x, up to a factor.
-    first : array (s,)
+    first : weights (1, s)
         Weights of the first record of the side without knowledge: its law on the left, ones on the right.
     rule : Rule
     same : bool
@@ -68,8 +70,8 @@ def walk(steps: Iterator[Floats], first: Floats, rule: Rule, same: bool, toleran
     tolerance : float
         Relative change below which nothing is taken to change.
     """
-    s = len(first)
-    weights, values = Weights.of(first[None]), rule.start(1, s)
+    s = first.mantissa.shape[1]
+    weights, values = first, rule.start(1, s)
     none = np.zeros((s, s))
     front = Front(weights, values, np.zeros(1, dtype=np.bool_), [], none)
     front.tables.append(_table(front, rule))
@@ -90,12 +92,12 @@ def walk(steps: Iterator[Floats], first: Floats, rule: Rule, same: bool, toleran
     return front
 
 
-def _admit(front: Front, step: Floats, possible: NDArray[np.bool_], rule: Rule, lasting: bool) -> None:
+def _admit(front: Front, step: Weights, possible: NDArray[np.bool_], rule: Rule, lasting: bool) -> None:
     """Add the adversaries who know the neighbour of the new record."""
-    fresh = Weights.of(step[:, possible].T)
+    fresh = Weights(step.mantissa[:, possible], step.exponent[:, possible]).T
     front.weights = front.weights.joined(fresh)
     count = len(fresh.mantissa)
-    front.values = np.concatenate([front.values, rule.start(count, len(step))])
+    front.values = np.concatenate([front.values, rule.start(count, len(step.mantissa))])
     front.lasting = np.concatenate([front.lasting, np.full(count, lasting)])
 
 

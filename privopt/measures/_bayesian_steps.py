@@ -11,7 +11,7 @@ from typing import SupportsIndex
 import numpy as np
 
 from privopt.errors import InvalidProblem
-from privopt.measures._bayesian_kernels import Floats
+from privopt.measures._bayesian_kernels import Floats, Weights
 from privopt.measures._bayesian_side import Front, Rule, walk
 from privopt.models import MarkovChain
 
@@ -50,27 +50,29 @@ def checked_level(tau: float, name: str = "tau") -> float:
 
 def both_sides(chain: MarkovChain, length: int | None, rule: Rule) -> tuple[Front, Front]:
     """The left and the right side, followed until they end or settle."""
-    ones = np.ones(chain.k)
+    ones = Weights.of(np.ones((1, chain.k)))
     right = walk(right_steps(chain, length), ones, rule, chain.homogeneous)
     first = np.asarray(chain.initial)
     if not (chain.homogeneous and chain.stationary and first.all()) or length == 1:
-        return walk(left_steps(chain, length), first, rule, chain.homogeneous), right
+        return walk(left_steps(chain, length), Weights.of(first[None]), rule, chain.homogeneous), right
     back = chain.reversed(1)
     if np.array_equal(back, chain.transition):
         return right, right
-    return walk(repeat(back, _count(length)), ones, rule, True), right
+    return walk(repeat(Weights.of(back), _count(length)), ones, rule, True), right
 
 
-def right_steps(chain: MarkovChain, length: int | None) -> Iterator[Floats]:
+def right_steps(chain: MarkovChain, length: int | None) -> Iterator[Weights]:
     """Steps from each record to the one after it, from the last one back."""
     if chain.homogeneous:
-        return repeat(chain.step(0), _count(length))
-    return (chain.step(t) for t in range(_count(length) - 1, -1, -1))
+        return repeat(Weights.of(chain.step(0)), _count(length))
+    return (Weights.of(chain.step(t)) for t in range(_count(length) - 1, -1, -1))
 
 
-def left_steps(chain: MarkovChain, length: int | None) -> Iterator[Floats]:
+def left_steps(chain: MarkovChain, length: int | None) -> Iterator[Weights]:
     """Entry (x, u): the step from u to x, from the first record on."""
-    return (chain.step(t).T for t in range(_count(length)))
+    if chain.homogeneous:
+        return repeat(Weights.of(chain.step(0).T), _count(length))
+    return (Weights.of(chain.step(t).T) for t in range(_count(length)))
 
 
 def _count(length: int | None) -> int:

@@ -11,22 +11,26 @@ from privopt.errors import InvalidProblem
 _MOST_ROUNDS = 200
 
 
-def calibrate(bound: Callable[[float], float], epsilon: float, *, tol: float = 1e-12) -> float:
+def calibrate(
+    bound: Callable[[float], float], epsilon: float, *, tol: float = 1e-12, most: float | None = None
+) -> float:
     """The largest tau with bound(tau) <= epsilon, rounded down.
 
     Parameters
     ----------
     bound : callable
-        Bayesian leakage in nats as a function of the level tau: increasing, at least tau, 0 at 0.
+        Bayesian leakage in nats as a function of the level tau: never falling, 0 at 0.
     epsilon : float
         Level of Bayesian privacy in nats, > 0.
     tol : float
         Relative precision of tau.
+    most : float, optional
+        The largest level that is considered; epsilon by default, as most bounds are at least tau.
 
     Returns
     -------
     float
-        A level in (0, epsilon] at which ``bound`` was evaluated and found to be at most epsilon.
+        A level in (0, most] at which ``bound`` was evaluated and found to be at most epsilon.
 
     Raises
     ------
@@ -42,17 +46,23 @@ def calibrate(bound: Callable[[float], float], epsilon: float, *, tol: float = 1
     if not 0 < epsilon < math.inf:
         raise InvalidProblem(f"epsilon must be positive and finite, got {epsilon}")
     once = cache(bound)
-    if once(epsilon) <= epsilon:
-        return epsilon
-    low = _feasible(once, epsilon)
-    root = _root(once, low, epsilon, tol)
+    top = epsilon if most is None else most
+    low = min(epsilon, top)
+    if once(low) > epsilon:
+        low = _feasible(once, low, epsilon)
+        top = min(8 * low, top)
+    while once(high := min(8 * low, top)) <= epsilon:
+        if high == top:
+            return top
+        low = high
+    root = _root(once, low, high, epsilon, tol)
     return _rounded_down(once, low, root, epsilon, tol)
 
 
-def _feasible(bound: Callable[[float], float], epsilon: float) -> float:
+def _feasible(bound: Callable[[float], float], high: float, epsilon: float) -> float:
     """Some level that meets epsilon, by division."""
-    low = epsilon
-    while low > 1e-12 * epsilon:
+    low = high
+    while low > 1e-12 * high:
         low /= 8
         if bound(low) <= epsilon:
             return low
@@ -62,16 +72,15 @@ def _feasible(bound: Callable[[float], float], epsilon: float) -> float:
     )
 
 
-def _root(bound: Callable[[float], float], low: float, epsilon: float, tol: float) -> float:
+def _root(bound: Callable[[float], float], low: float, high: float, epsilon: float, tol: float) -> float:
     """A level near the largest one; an infinite bound stands for a very large one."""
     from scipy.optimize import brentq
 
     def excess(tau: float) -> float:
         return min(bound(tau), 1e6 * epsilon) - epsilon
 
-    high = min(8 * low, epsilon)
-    if excess(low) == 0 or excess(high) <= 0:
-        return high if excess(high) <= 0 else low
+    if excess(low) == 0:
+        return low
     return float(brentq(excess, low, high, xtol=tol * low, rtol=max(tol, 1e-15), maxiter=_MOST_ROUNDS))
 
 

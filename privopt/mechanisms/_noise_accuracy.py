@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt._exact import ball_ceiling, ball_floor
 from privopt.mechanisms._noise_level import keep
 
+if TYPE_CHECKING:
+    from flint import arb
+
 EXACT_REPORTS = 512
-"""Records up to which the law of randomised reports is written out."""
+"""Records up to which the distribution of randomised reports is written out."""
+
+_BITS = 128
 
 
 def expected_error(noise: str, scale: float, length: int | None) -> float:
@@ -32,6 +41,58 @@ def expected_error(noise: str, scale: float, length: int | None) -> float:
     if n > EXACT_REPORTS:
         return math.sqrt(n * truth * (1 - truth)) / gain
     return max(_deviation(n, k, truth) for k in range(n // 2 + 1)) / gain
+
+
+@lru_cache(maxsize=1024)
+def enclosed_error(noise: str, scale: Fraction | float, length: int | None) -> tuple[float, float]:
+    """Floats around what :func:`expected_error` reads, proved in balls; for lies the scale is the float that is stored.
+
+    Examples
+    --------
+    >>> enclosed_error("laplace", Fraction(1, 4), None)
+    (0.25, 0.25)
+    >>> lo, hi = enclosed_error("discrete_laplace", 2.0, None)
+    >>> lo <= expected_error("discrete_laplace", 2.0, None) <= hi, hi - lo < 1e-15
+    (True, True)
+    """
+    from flint import arb, ctx, fmpq
+
+    if scale == math.inf:
+        return math.inf, math.inf
+    saved = ctx.prec
+    try:
+        ctx.prec = _BITS
+        if noise == "randomised_response":
+            found = _reports_error(Fraction(keep(float(scale))), length or 1)
+        else:
+            exact = arb(fmpq(*Fraction(scale).as_integer_ratio()))
+            found = exact if noise == "laplace" else 1 / (1 / exact).sinh()
+        low, high = ball_floor(found), ball_ceiling(found)
+    finally:
+        ctx.prec = saved
+    return (max(low, 0.0), high) if math.isfinite(high) else (0.0, math.inf)
+
+
+def _reports_error(truth: Fraction, n: int) -> arb:
+    from flint import arb, fmpq
+
+    p = arb(fmpq(truth.numerator, truth.denominator))
+    q = 1 - p
+    if n > EXACT_REPORTS:
+        return (n * p * q).sqrt() / (p - q)
+    largest = arb(0)
+    for k in range(n // 2 + 1):
+        largest = largest.max(_exact_deviation(n, k, p, q))
+    return largest / (p - q)
+
+
+def _exact_deviation(n: int, count: int, p: arb, q: arb) -> arb:
+    """E|reports - their mean| for a true count, from the generating polynomial of the reports."""
+    from flint import arb, arb_poly
+
+    reports = arb_poly([q, p]) ** count * arb_poly([p, q]) ** (n - count)
+    mean = count * p + (n - count) * q
+    return sum((weight * abs(i - mean) for i, weight in enumerate(reports.coeffs())), arb(0))
 
 
 def _deviation(n: int, count: int, truth: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +29,8 @@ class NoisyQuery(Mechanism):
     """The value of a query plus noise whose law does not depend on the data.
 
     Data are released with OpenDP's noise, which is safe against attacks on the digits of floats; its own privacy map
-    is read at every release and must not exceed ``tau``. With ``rng`` the noise is NumPy's: a simulation.
+    is read at every release and must not exceed ``tau``. Sums and means are first rounded at random to a grid of
+    floats. With ``rng`` the noise is NumPy's: a simulation, which rounds to the nearest.
 
     Source: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data: A Study of
     Bayesian Differential Privacy".
@@ -54,7 +56,7 @@ class NoisyQuery(Mechanism):
     length : int, optional
         Number of records; needed by the mean, and by randomised response.
     states : sequence of labels, optional
-        The states that a record can have; needed by the histogram.
+        The states that a record can have, others are refused; needed by the histogram.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
 
@@ -224,7 +226,8 @@ class NoisyQuery(Mechanism):
             )
         if self.noise == "randomised_response" and not self.constant:
             return draw.mark(self._reported(data, rng), rng is not None)
-        found = statistics.value(self.query, data, self.clip, self.length, self.states)
+        chance = secrets.randbelow if rng is None else None
+        found = statistics.value(self.query, data, self.clip, self.length, self.states, chance)
         value = found.tolist() if isinstance(found, np.ndarray) else found
         if self.constant:
             value = [0] * len(value) if isinstance(value, list) else 0.0

@@ -9,11 +9,11 @@ from privopt._solver import Guarantee, Proposal
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems import _bayesian_levels as levels
-from privopt.problems._bayesian_bound import level_bound
+from privopt.problems._bayesian_bound import prove_level
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 
-STEP = 2.0**-30
-"""The level that is proved to be too high lies above the calibrated one by this, relatively."""
+STEPS = (2.0**-30, 2.0**-25, 2.0**-21)
+"""The level that is proved to be too high lies above the calibrated one by the least of these that will do, relatively."""
 
 SAME = 1e-9
 """Bounds that differ by less, relatively, are taken to be the same."""
@@ -29,22 +29,29 @@ def level_of(problem: BayesianPrivacy, method: str) -> float:
     return largest_level(lambda tau: value(problem, tau, method), problem.epsilon)
 
 
-def largest_level(leakage: Callable[[float], float], epsilon: float) -> float:
-    """The largest level found, at most epsilon, at which an increasing leakage is at most epsilon; 0 if there is none."""
+def largest_level(
+    leakage: Callable[[float], float], epsilon: float, most: float | None = None
+) -> float:
+    """The largest level found, at most epsilon or ``most``, at which an increasing leakage is at most epsilon; 0 if there is none."""
     from privopt.measures.bayesian_calibration import calibrate
 
-    return 0.0 if leakage(epsilon * 2.0**-60) > epsilon else calibrate(leakage, epsilon)
+    return 0.0 if leakage(epsilon * 2.0**-60) > epsilon else calibrate(leakage, epsilon, most=most)
 
 
-def proposal(problem: BayesianPrivacy, tau: float, stats: dict[str, float | int | str]) -> Proposal:
-    """Noise of a level, with the bound that a level just above proves, or else epsilon itself."""
-    mechanism = problem.answer(tau)
+def proposal(
+    problem: BayesianPrivacy, tau: float, stats: dict[str, float | int | str], *, printed: bool = False
+) -> Proposal:
+    """Noise of a level, with the bound that a level just above proves, or else epsilon itself.
+
+    Unless the level is ``printed`` in a publication, it leaves room for the roundings of the proof.
+    """
+    mechanism = problem.answer(tau if printed else problem.within(tau))
     told = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
-    for t in (tau * (1 + STEP), problem.epsilon):
-        bound = level_bound(problem, t) if t > 0 else None
+    for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
+        bound = prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
-            return Proposal(mechanism, bound, {"kind": "level", "tau": t}, stats=told)
-    return Proposal(mechanism, stats=told)
+            return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=told)
+    return Proposal(mechanism, 0.0, {"kind": "error"}, stats=told)
 
 
 def standing(problem: BayesianPrivacy, method: str) -> Guarantee:

@@ -12,6 +12,10 @@ from privopt.problems.bayesian_privacy import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
 
+MOST_LEVEL = 2.0**60
+"""A count that does not depend on any one record leaks nothing at any level; its error then counts as none."""
+
+
 @register
 @dataclass(frozen=True)
 class ExactSmall(Solver[BayesianPrivacy]):
@@ -45,5 +49,5 @@ class ExactSmall(Solver[BayesianPrivacy]):
         def leakage(tau: float) -> float:
             return levels.reading(problem, tau).value
 
-        tau = calibrated.largest_level(leakage, problem.epsilon)
+        tau = calibrated.largest_level(leakage, problem.epsilon, MOST_LEVEL)
         return calibrated.proposal(problem, tau, {"method": self.name})

@@ -56,4 +56,4 @@ class GaussianPublished(Solver[BayesianPrivacy]):
         factor = min(published_factor(model.size, model.max_correlation), float(model.size))
         inside = "yes" if problem.scope == "targets_in_interval" else "no"
         stats = {"method": self.name, "inside_domain": inside}
-        return calibrated.proposal(problem, problem.epsilon / factor * (1 - 1e-12), dict(stats))
+        return calibrated.proposal(problem, problem.epsilon / factor * (1 - 1e-12), dict(stats), printed=True)
