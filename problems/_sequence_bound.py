@@ -17,37 +17,47 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt._balls import ETA, U, Balls
+from privopt._problem import Enclosure
+from privopt.problems._belief_bound import price_row
 from privopt.problems._observation import Floats
-from privopt.problems._sequence_revealed import MAX_CELLS, least_costs
-from privopt.problems._sequence_steps import Step, slack_of, steps
+from privopt.problems._sequence_revealed import MAX_CELLS, costs_of
+from privopt.problems._sequence_steps import Step, relative, steps
 
 if TYPE_CHECKING:
     from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
 
 MAX_WORDS = 4096
 """Words of a release whose bound is checked."""
+MAX_PRICES = 2**22
+"""Prices of a dual that are read."""
 
 
-def check_dual(problem: SequenceInformationPrivacy, dual: object, seconds: float = math.inf) -> float | None:
-    """The upper bound on utility that a dual proves, or None."""
+def check_dual(
+    problem: SequenceInformationPrivacy, dual: object, seconds: float = math.inf
+) -> Enclosure | None:
+    """Floats around the upper bound on utility that a dual proves, or None."""
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
-    prices, revealed = _prices(dual.get("lam")), _prices(dual.get("revealed"))
-    if prices is None or (revealed is not None and len({len(row) for row in revealed}) > 1):
+    prices, shown = _prices(dual.get("lam")), dual.get("revealed")
+    if prices is None:
         return None
-    found = sequence_bound(problem, prices, None if revealed is None else np.array(revealed), seconds)
-    return found if found is not None and math.isfinite(found) else None
+    if shown is None:
+        return sequence_enclosure(problem, prices, None, seconds)
+    revealed = _prices(shown)
+    if revealed is None or len({len(row) for row in revealed}) > 1:
+        return None
+    return sequence_enclosure(problem, prices, np.array(revealed), seconds)
 
 
 def _prices(given: object) -> list[Floats] | None:
     """Rows of finite prices."""
-    if not isinstance(given, list) or not given:
+    if not isinstance(given, list) or not given or not all(isinstance(row, list) for row in given):
         return None
-    try:
-        rows = [np.array(row, dtype=np.float64) for row in given]
-    except (TypeError, ValueError, OverflowError):
+    if sum(map(len, given)) > MAX_PRICES:
         return None
-    return rows if all(row.ndim == 1 and np.isfinite(row).all() for row in rows) else None
+    rows = [price_row(row, MAX_WORDS) for row in given]
+    return None if any(row is None for row in rows) else [row for row in rows if row is not None]
 
 
 def sequence_bound(
@@ -58,13 +68,24 @@ def sequence_bound(
 ) -> float | None:
     """The upper bound on utility of prices, a row a release, and of those with the state before revealed, a row a state.
 
-    None where words are too many or time runs out.
+    None where words are too many, time runs out, or nothing finite is proved.
     """
+    found = sequence_enclosure(problem, prices, revealed, seconds)
+    return None if found is None else found[1]
+
+
+def sequence_enclosure(
+    problem: SequenceInformationPrivacy,
+    prices: list[Floats],
+    revealed: Floats | None = None,
+    seconds: float = math.inf,
+) -> Enclosure | None:
+    """Floats around the same."""
     deadline = time.monotonic() + seconds
     if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
         return None
-    total: list[float] = []
-    known: tuple[object, float] = (None, 0.0)
+    total: list[Enclosure] = []
+    known: tuple[object, Enclosure | None] = (None, None)
     shown = _Revealed(problem, revealed)
     for at, step in enumerate(steps(problem)):
         if time.monotonic() > deadline:
@@ -72,11 +93,21 @@ def sequence_bound(
         lam = prices[min(at, len(prices) - 1)]
         if lam.shape != step.law.shape:
             lam = np.zeros(step.law.shape)
-        key = (step.law.tobytes(), step.level, lam.tobytes())
+        key = (step.law.tobytes(), step.spread, step.reached.ends, lam.tobytes())
         if key != known[0]:
-            known = (key, step.bound(lam))
-        total.append(step.release.length * min(known[1], shown.bound(step)))
-    return math.fsum(total) / problem.horizon
+            known = (key, step.proved(lam))
+        ends = [each for each in (known[1], shown.bound(step)) if each is not None]
+        if not ends:
+            return None
+        total.append(
+            (step.release.length * min(lo for lo, _ in ends), step.release.length * min(hi for _, hi in ends))
+        )
+    low, high = (math.fsum(each) / problem.horizon for each in zip(*total, strict=True))
+    room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / problem.horizon + ETA
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    exact = all(hi == 0 for _, hi in total)
+    return low - room, 0.0 if exact else high + room
 
 
 @dataclass(eq=False)
@@ -85,19 +116,24 @@ class _Revealed:
 
     problem: SequenceInformationPrivacy
     prices: Floats | None
-    _costs: Floats | None = None
+    _costs: Balls | None = None
     _length: int = 0
 
-    def bound(self, step: Step) -> float:
-        """Upper bound on minus the expected distortion of a release, a letter; inf where there is none."""
+    def bound(self, step: Step) -> Enclosure | None:
+        """Floats around an upper bound on minus the expected distortion of a release, a letter; None where there is none."""
         if self.prices is None or step.before is None:
-            return math.inf
-        cost = step.release.setting.cost
+            return None
+        release, cost = step.release, step.release.setting.cost
+        last, moves, spread = step.before
         k, n = self.prices.shape
-        if (k, n) != (len(step.before[0]), len(cost)) or k * cost.size > MAX_CELLS:
-            return math.inf
-        if self._costs is None or self._length != step.release.length or not self.problem.chain.homogeneous:
-            self._costs = least_costs(step.revealed, cost, step.release.setting.epsilon, self.prices)
-            self._length = step.release.length
-        slack = 2 * slack_of(step.release) * float(np.abs(cost).max())
-        return float(-(step.before[0] @ self._costs) + slack)
+        if (k, n) != (len(last), len(cost)) or k * cost.size > MAX_CELLS:
+            return None
+        if self._costs is None or self._length != release.length or not self.problem.chain.homogeneous:
+            given = Balls(release.given, release.given * (3 * release.length * U) + ETA * (release.given > 0))
+            rows = Balls(moves, moves * U + ETA * (moves > 0)) @ given
+            epsilon = self.problem.epsilon
+            budget = None if epsilon == math.inf else Balls.exact(epsilon) * release.length
+            self._costs = costs_of(rows, cost, budget, self.prices)
+            self._length = release.length
+        lo, hi = (-(relative(last, spread) @ self._costs)).ends
+        return (lo, hi) if math.isfinite(lo) and math.isfinite(hi) else None

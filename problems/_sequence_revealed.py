@@ -9,16 +9,17 @@ the law P of that state. So the release costs at least sum P(i) R(r_i).
 With L = e^-w epsilon and theta = 1 / (e^w epsilon + 1), such kernels are L T + (1 - L) K with K <= T / theta. So for any
 prices nu of the rows of K
 
-    R(r) >= sum nu(x) + min over y of [L r . D(., y) + sum over x of min(0, (1 - L) r(x) D(x, y) - nu(x)) / theta].
+    R(r) >= sum nu(x) + min over y of [L r . D(., y) + sum over x of min(0, (1 - L) r(x) D(x, y) - nu(x)) / theta],
 
-Rounding: each of the n terms errs by a few units of 2^-53 of the prices and the distortions, divided by theta.
+and R(r) >= sum r(x) min over y of D(x, y). Both are computed in balls, and the better one counts.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Levels
+from privopt._balls import Balls
+from privopt.problems._belief_bound import CELLS, BallLevels
 from privopt.problems._observation import Floats
 
 MAX_CELLS = 2**24
@@ -27,17 +28,19 @@ MIN_THETA = 2.0**-60
 """Below, a budget of some 42 nats forbids nothing that rounding would show: each word is charged its least distortion."""
 
 
-def least_costs(rows: Floats, cost: Floats, budget: float, prices: Floats) -> Floats:
-    """Lower bounds on R of each row, shape (k,), its allowance for rounding included.
+def least_costs(rows: Floats | Balls, cost: Floats, budget: float, prices: Floats) -> Floats:
+    """Lower bounds on R of each row, shape (k,).
 
     Parameters
     ----------
-    rows, prices : array (k, n)
-        Laws r, and numbers nu; any prices prove a bound.
+    rows : array or balls (k, n)
+        Laws r.
     cost : array (n, m)
         Distortions.
     budget : float
         Nats of the release.
+    prices : array (k, n)
+        Numbers nu; any prices prove a bound.
 
     Examples
     --------
@@ -46,13 +49,29 @@ def least_costs(rows: Floats, cost: Floats, budget: float, prices: Floats) -> Fl
     >>> bool((least_costs(np.array([coin, sure]), 1 - np.eye(2), 1.0, nu) <= [0.5 / np.e, 0]).all())
     True
     """
-    levels = Levels.of(budget)
-    if levels.theta < MIN_THETA:
-        return np.asarray(rows @ cost.min(axis=1))
-    found = np.empty(len(rows))
-    for i, (row, nu) in enumerate(zip(rows, prices, strict=True)):
-        below = np.minimum(levels.room * row[:, None] * cost - nu[:, None], 0.0).sum(axis=0) / levels.theta
-        least = float((levels.low * (row @ cost) + below).min())
-        size = (float(np.abs(cost).max()) + float(np.abs(nu).sum())) * (1.0 + 1.0 / levels.theta)
-        found[i] = float(nu.sum()) + least - (cost.shape[0] + 16) * 2.0**-49 * size
-    return found
+    laws = rows if isinstance(rows, Balls) else Balls.exact(rows)
+    return costs_of(laws, cost, Balls.exact(budget) if budget < np.inf else None, prices).lower
+
+
+def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) -> Balls:
+    """The same as balls; None is an infinite budget."""
+    free = rows @ cost.min(axis=1)
+    levels = None if budget is None else BallLevels.of(budget)
+    if levels is None or not float(levels.theta.mid) >= MIN_THETA:
+        return free
+    found = [_cost(rows[i], cost, levels, nu) for i, nu in enumerate(prices)]
+    ends = np.array([ball.ends for ball in found])
+    return free.maximum(Balls.between(np.where(np.isfinite(ends[:, 0]), ends[:, 0], -1e300), ends[:, 1]))
+
+
+def _cost(row: Balls, cost: Floats, levels: BallLevels, nu: Floats) -> Balls:
+    width = max(1, CELLS // len(nu))
+    low = high = np.inf
+    heavy = (levels.room * row).reshape(-1, 1)
+    for begin in range(0, cost.shape[1], width):
+        part = cost[:, begin : begin + width]
+        gap = Balls.exact(nu[:, None]) - heavy * part
+        over = Balls.exact(gap.upper.clip(0.0)).sum(axis=0) / levels.theta
+        each = levels.low * (row @ part) - over
+        low, high = min(low, float(each.lower.min())), min(high, float(each.upper.min()))
+    return Balls.exact(nu).sum() + Balls.between(low, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt._certificate import Certificate
-from privopt._exact import Number
+from privopt._certificate import ONE_RELEASE, Certificate, Terms
+from privopt._exact import IntegerRow, Number, law
 from privopt._labels import Label, Labels, decode_labels, encode_labels
 from privopt._numbers import decode_float, encode_float
 from privopt._problem import Enclosure, Evaluation, Example, Numbers, Problem
+from privopt._text import number
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution
@@ -118,6 +119,11 @@ class BeliefRelease(Problem[Channel]):
         """The belief divided by its exact sum, each probability rounded once; shape (n,)."""
         return JointDistribution.normalised([self.belief]).p_x
 
+    @cached_property
+    def exact_belief(self) -> IntegerRow:
+        """The belief divided by its exact sum."""
+        return law(self.belief)
+
     @property
     def support(self) -> NDArray[np.int64]:
         """Positions of the letters of positive probability."""
@@ -161,13 +167,47 @@ class BeliefRelease(Problem[Channel]):
         return self.ratios.evaluate(self.check(mechanism))
 
     def certify(self, mechanism: Channel) -> Certificate:
-        """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon."""
+        """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon.
+
+        Rows of letters of belief 0 must keep the bounds around the law of the releases too: somebody may have such a letter.
+        """
+        terms = self.terms(mechanism)
         return replace(
             self.ratios.certify(self.check(mechanism)),
             claim="leakage <= budget",
             problem=self.fingerprint,
-            assumption=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum)",
+            kind=terms.kind,
+            statement=terms.statement,
+            assumption=terms.assumption,
+            adversary=terms.adversary,
+            unit=terms.unit,
+            uncovered=(ONE_RELEASE, *terms.uncovered),
         )
+
+    def terms(self, mechanism: Channel) -> Terms:
+        """What a certificate of this channel is about, in plain sentences."""
+        named = ", ".join(map(repr, self.letters[:4])) + (", ..." if len(self.letters) > 4 else "")
+        nats = self.epsilon
+        factor = number(math.exp(nats)) if nats < 700 else f"e^{number(nats)}"
+        rare = tuple(repr(self.letters[x]) for x in np.flatnonzero(self.p == 0)[:8])
+        covered = f"; letters of belief 0 ({', '.join(rare)}) keep the same bounds" if rare else ""
+        return Terms(
+            kind="privacy",
+            statement=f"no release makes a value of the letter ({named}) more than {factor} times as likely or unlikely as it was"
+            if nats < math.inf
+            else "a release may tell the letter: the budget is infinite",
+            assumption=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum){covered}",
+            adversary="anyone who sees the release, and knows the belief, which is all that earlier releases told, and the channel",
+            unit="release of one letter",
+            uncovered=(
+                "other letters of the sequence but through this one, and earlier or later releases: their budgets add up",
+                "what is known of the letter besides the belief, and letters that follow another belief",
+            ),
+        )
+
+    def is_worst(self, mechanism: Channel, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named letter and release leak as much as any."""
+        return self.ratios.is_worst(self.check(mechanism), worst, where)
 
     def constant(self) -> Channel:
         """The one release for all letters that costs least: leaks nothing."""
@@ -194,8 +234,7 @@ class BeliefRelease(Problem[Channel]):
         """
         from privopt.problems._belief_bound import check_dual
 
-        proved = check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else (proved, proved)
+        return check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

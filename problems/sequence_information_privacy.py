@@ -231,8 +231,7 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         """The upper bound on utility that ``dual`` proves, or None."""
         from privopt.problems._sequence_bound import check_dual
 
-        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else (proved, proved)
+        return check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

@@ -92,11 +92,16 @@ def test_repair_mixes_by_the_published_weight() -> None:
 
 def test_impossible_letters_bind_nothing() -> None:
     problem = po.BeliefRelease([0.6, 0.4, 0.0], 0.5)
-    rows = [*(po.solve(po.BeliefRelease([0.6, 0.4], 0.5)).mechanism.matrix), [0.0, 1.0]]
+    known = po.solve(po.BeliefRelease([0.6, 0.4], 0.5)).mechanism.matrix
+    rows = [*known, np.array([0.6, 0.4]) @ known]
     release = problem.answer([[*row, 0.0] for row in rows])
     wild = problem.answer([[*rows[0], 0.0], [*rows[1], 0.0], [0.0, 0.0, 1.0]])
     assert problem.certify(release).ok
-    assert problem.certify(wild).ok
+    refused = problem.certify(wild)
+    assert not refused.ok
+    assert "probability 0" in refused.reason
+    repaired = problem.repair(wild, 2.0**-36)
+    assert problem.certify(repaired).ok
     assert problem.evaluate(wild).leakage == problem.evaluate(release).leakage
 
 

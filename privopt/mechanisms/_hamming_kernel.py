@@ -101,6 +101,18 @@ class HammingKernel:
 
         Q is summed from the rows as written, so that rounding does not enter the ratios.
         """
+        mine = self.rows
+        kernel, law = self._kernel()
+        found = mine.levels.room * kernel + mine.levels.low * law
+        return np.asarray(found[np.ix_(self.place, self.place)])
+
+    def sent(self) -> Floats:
+        """The kernel K alone, without the part that ignores the letter, shape (n, n)."""
+        kernel, _ = self._kernel()
+        return np.asarray(kernel[np.ix_(self.place, self.place)])
+
+    def _kernel(self) -> tuple[Floats, Floats]:
+        """K and its output law, letters by decreasing belief."""
         mine, n = self.rows, len(self.place)
         shares = overlap(mine.start[0][:, None], mine.width[0][:, None], mine.begin, mine.end)
         kernel = (1.0 - mine.keep[0] - mine.side[0]).clip(0.0)[:, None] * shares
@@ -109,8 +121,7 @@ class HammingKernel:
             kernel[:, mine.extra[0]] += mine.side[0]
         law = mine.belief[0] @ kernel
         kernel[mine.belief[0] == 0] = law
-        found = mine.levels.room * kernel + mine.levels.low * law
-        return np.asarray(found[np.ix_(self.place, self.place)])
+        return kernel, np.asarray(law)
 
 
 def _search(ends: Floats, at: float) -> int:

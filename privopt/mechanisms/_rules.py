@@ -21,8 +21,8 @@ from privopt.mechanisms._policy_words import Paths, paths
 from privopt.models import MarkovChain
 
 MAX_CELLS = 2**25
-LARGEST = 34.0
-"""Beyond, e^-epsilon would be lost in rounding."""
+LARGEST = 40.0
+"""Beyond, e^-epsilon is less than what floats keep of 1."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def find_rule(name: str) -> Rule:
 
 
 def capped(epsilon: float) -> float:
-    """The level of the closed form: finite budgets up to 34, for rounding."""
+    """The level of the closed form: finite budgets up to 40, for rounding."""
     return epsilon if epsilon == math.inf else min(epsilon, LARGEST)
 
 

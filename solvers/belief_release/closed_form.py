@@ -13,8 +13,17 @@ from privopt.mechanisms._hamming_cases import Levels
 from privopt.mechanisms._hamming_kernel import HammingKernel
 from privopt.problems.belief_release import BeliefRelease
 from privopt.solvers.belief_release._hamming_prices import prices
-from privopt.solvers.belief_release._level import level, priced, unbound
+from privopt.solvers.belief_release._level import (
+    MOST,
+    exact_pays,
+    in_rationals,
+    level,
+    priced,
+    unbound,
+)
 from privopt.solvers.belief_release._metric import every_letter_is_heavy, is_metric, possible_costs
+
+MARGIN = 2.0**-36
 
 
 @register
@@ -56,8 +65,12 @@ class ClosedForm(Solver[BeliefRelease]):
             return known
         if problem.distortion != "hamming":
             return _metric(problem)
-        kernel = HammingKernel(problem.p, level(problem))
         lam = prices(HammingKernel(problem.p, problem.budget))
+        if exact_pays(problem):  # groups of a little more than theta stay so when e^-epsilon is rounded up
+            kernel = HammingKernel(problem.p, min(problem.budget, MOST) * (1 - MARGIN))
+            stats: dict[str, float | int | str] = {"iterations": 0, "case": kernel.case}
+            return priced(problem, in_rationals(problem, kernel.sent()), lam, stats)
+        kernel = HammingKernel(problem.p, level(problem))
         return priced(problem, kernel.matrix(), lam, {"iterations": 0, "case": kernel.case})
 
 
