@@ -113,7 +113,7 @@ def total(values: Floats) -> tuple[Floats, Floats]:
 def empty(low: Floats, high: Floats) -> NDArray[np.bool_]:
     """Whether boxes (m, n) are proved to hold no point of sum 1."""
     (least, under), (most, over) = total(low), total(high)
-    return np.asarray((least - under > 1.0) | (most + over < 1.0))
+    return np.asarray((least - under > 1.0) | (most + over < 1.0) | (low > high).any(axis=-1))
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -29,6 +29,21 @@ WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
 
 
+LEAST = 1e-300
+"""Symbols that are rarer than this, but not impossible, are refused: floats cannot tell them apart from impossible ones."""
+
+
+def refuse_rare(observed: Observation) -> None:
+    """Refuse symbols whose probability is positive and no normal float."""
+    total = sum(observed.weights)
+    for label, weight in zip(observed.observed, observed.weights, strict=True):
+        if weight and weight / total < LEAST:
+            raise InvalidProblem(
+                f"the symbol {label!r} has probability {weight / total:.3g}, below {LEAST:g} but not 0: drop it, or give it "
+                "probability 0"
+            )
+
+
 @dataclass(frozen=True, init=False)
 class TradeOff(Problem[Release]):
     """A question about I(S;Y) and I(X;Y) of a release Y of X; see its two kinds.
@@ -61,6 +76,7 @@ class TradeOff(Problem[Release]):
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        refuse_rare(self.observation)
         if self.budget == math.inf and named[0] not in ("max_leakage", "max_rate"):
             raise InvalidProblem(f"{named[0]} must be finite")
 

@@ -11,8 +11,8 @@ A tree is a list in preorder. ``{"k": k, "t": t}`` splits coordinate k of C v at
 splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 only, where a minimum has at most
 rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
 concave. Once that many are positive the others are 0. A leaf is ``{"q": law}``, with multipliers
-``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. Where C = 1 the parts
-of a split at t are tightened by what the sum 1 leaves.
+``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
+of a split at t are tightened by what the sum 1 leaves, as C v is a law too; outside the box t leaves one part empty.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ import numpy as np
 
 from privopt._balls import ETA, Balls, U
 from privopt.problems._entropy_boxes import (
+    empty,
     knapsacks,
     log_balls,
     minorants,
@@ -96,7 +97,7 @@ class Cost:
         linear = across + self.convex * (logs @ self.tangents) - prices
         fixed = constant - (multipliers[:, :k] * high).sum(axis=1) + (multipliers[:, k:] * low).sum(axis=1)
         inner = knapsacks(linear, low, high) if self.coordinates is None else linear.min(axis=1)
-        return np.asarray(fixed + inner)
+        return np.where(empty(low, high), math.inf, fixed + inner)
 
     def proved_leaf_bounds(
         self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
@@ -114,8 +115,8 @@ class Cost:
         if self.coordinates is None:
             least, most = proved_knapsacks(linear, low, high)
         else:
-            inner = linear.min(axis=1)
-            least, most = inner.lower, inner.upper
+            inner, none = linear.min(axis=1), empty(low, high)
+            least, most = np.where(none, math.inf, inner.lower), np.where(none, math.inf, inner.upper)
         finite = np.isfinite(least) & np.isfinite(most)
         ends = [fixed + np.where(finite, end, 0.0) for end in (least, most)]
         return np.where(finite, ends[0].lower, least), np.where(finite, ends[1].upper, most)
@@ -143,7 +144,7 @@ class Box:
     def halves(self, k: int, t: float) -> tuple[Box, Box]:
         """The parts with (C v)_k at most and at least t."""
         high, low = self.high.copy(), self.low.copy()
-        high[k] = low[k] = t
+        high[k], low[k] = min(t, high[k]), max(t, low[k])
         return Box(self.low, high, self.positive), Box(low, self.high, self.positive)
 
     def tightened(self) -> Box:
@@ -234,11 +235,9 @@ def _leaves(tree: list[object], cost: Cost, deadline: float) -> Iterator[tuple[B
             first, second = box.without_or_with(k, cost.rank)
         elif "k" in node:
             k, t = _whole(node["k"]), _numbers([node["t"]])[0]
-            if not (0 <= k < cost.dimension and box.low[k] <= t <= box.high[k]):
+            if not 0 <= k < cost.dimension:
                 raise _NotAProof
-            first, second = box.halves(k, t)
-            if cost.coordinates is None:
-                first, second = first.tightened(), second.tightened()
+            first, second = (part.tightened() for part in box.halves(k, t))
         else:
             yield box, node
             continue

@@ -28,8 +28,11 @@ def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
     observed = problem.observation
     used = weights > UNUSED
     joint = weights[used, None] * columns[used]
-    matrix = np.tile(joint.sum(axis=1) / joint.sum(), (len(observed.p_w), 1))
-    matrix[observed.support] = (joint / joint.sum(axis=0)).T
+    average = joint.sum(axis=1) / joint.sum()
+    matrix = np.tile(average, (len(observed.p_w), 1))
+    mass = joint.sum(axis=0)
+    met = mass > 0  # a rare symbol may be in none of the posteriors that are used
+    matrix[observed.support[met]] = (joint[:, met] / mass[met]).T
     return problem.answer(matrix)
 
 

@@ -15,7 +15,7 @@ from privopt.solvers.common.columns.pool import Pool, Prices
 from privopt.solvers.common.columns.programme import Programme
 from privopt.solvers.common.columns.search import LARGEST, Search
 
-LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.95
+LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.9
 """Shares of the time up to which local pricing runs, where the proof is hoped for and where not, and exact pricing."""
 
 QUIET = 6

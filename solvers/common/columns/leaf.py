@@ -16,15 +16,12 @@ DIGITS, FINE = 6, 8
 
 def shortened(values: Floats, digits: int) -> Floats:
     """Non-negative numbers rounded to a few significant digits."""
-    scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.maximum(values, 1e-300))))
-    scale = np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
+    scale = 10.0 ** np.minimum(digits - 1 - np.floor(np.log10(np.maximum(values, 1e-300))), 300)
+    scale = np.where(scale > 0, scale, 1.0)
     return np.asarray(np.where(values > 1e-30, np.round(values * scale) / scale, 0.0))
 
 
-def tangent_laws(cost: Cost, points: Floats) -> Floats:
+def tangent_laws(cost: Cost, points: Floats, digits: int) -> Floats:
     """The laws D v at which tangents are taken, positive and short to write."""
     laws = np.maximum(points, 0.0) @ cost.tangents.T
-    return shortened(
-        np.maximum(laws / laws.sum(axis=1, keepdims=True), LEAST),
-        DIGITS if cost.coordinates is None else FINE,
-    )
+    return shortened(np.maximum(laws / laws.sum(axis=1, keepdims=True), LEAST), digits)

@@ -17,6 +17,9 @@ from privopt.problems._entropy_boxes import phi
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
 
+RARE = 1e-9
+"""Linear programmes in floats do not notice probabilities below this; releases and bounds are for the law as it is."""
+
 
 @dataclass(frozen=True, eq=False)
 class Programme:
@@ -26,9 +29,10 @@ class Programme:
 
     @cached_property
     def law(self) -> Floats:
-        """Law of the observations of positive probability, shape (n,)."""
+        """Law of the observations of positive probability, shape (n,), with rare ones as likely as is still noticed."""
         observed = self.problem.observation
-        return np.asarray(observed.p_w[observed.support])
+        law = np.maximum(observed.p_w[observed.support], RARE)
+        return np.asarray(law / law.sum())
 
     @cached_property
     def secret(self) -> Floats:

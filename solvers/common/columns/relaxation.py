@@ -15,7 +15,7 @@ NEAR = 0.995
 """Share of the way to the boundary that a step may go."""
 
 CENTRE = 1e-11
-"""The least product of slack and multiplier aimed at: below it rounding takes over."""
+"""The least product of slack and multiplier aimed at, unless more is asked: far below it rounding takes over."""
 
 RIDGE = 1e-12
 COARSE = 1e-9
@@ -35,6 +35,8 @@ class Relaxation:
     G : array (m, n)
         Such that G v <= h keeps v >= 0.
     h : array (b, m)
+    centre : float
+        The least product of slack and multiplier aimed at.
     """
 
     g: Floats
@@ -42,6 +44,7 @@ class Relaxation:
     D: Floats
     G: Floats
     h: Floats
+    centre: float = CENTRE
 
     def solve(self, start: Floats, steps: int = STEPS) -> tuple[Floats, Floats]:
         """Points (b, n) and multipliers (b, m) of the rows, near the optimum; the latter grow if there is no point.
@@ -75,7 +78,7 @@ class Relaxation:
         q = np.maximum(_through(self.D, v), TINY)
         gradient = self.g + self.d * _back(self.D, np.log(q) + 1.0)
         missed = v @ self.G.T + slack - self.h
-        target = np.maximum(sigma * (slack * z).mean(axis=1, keepdims=True), CENTRE)
+        target = np.maximum(sigma * (slack * z).mean(axis=1, keepdims=True), self.centre)
         ratio = z / slack
         n = v.shape[1]
         hessian = (ratio @ pairs).reshape(-1, n, n) + self.d * _curvature(self.D, 1.0 / q)

@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.problems._entropy_boxes import secant_slopes
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off_tree import Cost
-from privopt.solvers.common.columns.leaf import FINE, shortened, tangent_laws
-from privopt.solvers.common.columns.relaxation import STEPS, Relaxation
+from privopt.solvers.common.columns.leaf import DIGITS, FINE, shortened, tangent_laws
+from privopt.solvers.common.columns.relaxation import CENTRE, STEPS, Relaxation
 
 PADDING = 1e-9
 """Boxes are widened by this for the interior-point method; the bounds are those of the boxes as they are."""
+
+USUAL = 1e-8
+"""Tolerance down to which the usual digits and widths do; below it all are refined in proportion."""
+
+FINEST = 1e-4
+"""The most that they are refined."""
+
+EXTRA = 8
+"""Newton steps more for a fine tolerance."""
 
 THIN = 1e-8
 """Sides of boxes of C v shorter than this are treated as if they were unbounded."""
 
 
+def refined(tolerance: float) -> float:
+    """By how much digits and widths are refined for a tolerance."""
+    return min(1.0, max(FINEST, tolerance / USUAL))
+
+
 def relax(
-    cost: Cost, prices: Floats, low: Floats, high: Floats, steps: int = STEPS
+    cost: Cost, prices: Floats, low: Floats, high: Floats, steps: int = STEPS, tolerance: float = USUAL
 ) -> tuple[Floats, Floats, Floats]:
     """Points (b, n), laws (b, n_q) and multipliers (b, 2 k) of the convex relaxations over boxes (b, k).
 
     The concave part is replaced by its secants, the rest kept.
     """
     if cost.coordinates is not None:
-        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps)
+        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps, refined(tolerance))
     points = np.zeros(low.shape)
     tilt = cost.concave * secant_slopes(low, high) - prices
     sizes = (high > 0).sum(axis=1)
@@ -37,7 +53,7 @@ def relax(
         points[rows, index] = _relax_box(
             tilt[rows, index], cost, index, (low[rows, index], high[rows, index])
         )
-    return points, tangent_laws(cost, points), np.zeros((len(low), 2 * cost.dimension))
+    return points, tangent_laws(cost, points, DIGITS), np.zeros((len(low), 2 * cost.dimension))
 
 
 def _relax_box(tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Floats, Floats]) -> Floats:
@@ -57,7 +73,7 @@ def _relax_box(tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Flo
 
 
 def _relax_rows(
-    cost: Cost, coordinates: Floats, prices: Floats, box: tuple[Floats, Floats], steps: int
+    cost: Cost, coordinates: Floats, prices: Floats, box: tuple[Floats, Floats], steps: int, fine: float
 ) -> tuple[Floats, Floats, Floats]:
     """Over the whole simplex, with the box as rows."""
     low, high = box
@@ -65,12 +81,15 @@ def _relax_rows(
     tilt = cost.concave * secant_slopes(low, high) @ coordinates - prices
     sides = np.vstack([coordinates, -coordinates, -np.eye(n)])
     room = np.where(
-        high - low > THIN, PADDING, 1.0
+        high - low > THIN * fine, PADDING * fine, 1.0
     )  # a side without width has no interior: its rows are left out
     limits = np.hstack([high + room, room - low, np.zeros((b, n))])
-    programme = Relaxation(tilt, cost.convex, cost.tangents, sides, limits)
-    points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps)
+    programme = Relaxation(tilt, cost.convex, cost.tangents, sides, limits, CENTRE * fine)
+    more = 0 if fine == 1 else EXTRA
+    points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps + more)
     points = np.maximum(points, 0.0)
     points /= points.sum(axis=1, keepdims=True)
     kept = multipliers[:, : 2 * cost.dimension]
-    return points, tangent_laws(cost, points), shortened(np.where(kept < 1e-9, 0.0, kept), FINE)
+    digits = FINE - round(math.log10(fine))
+    kept = shortened(np.where(kept < 1e-9 * fine, 0.0, kept), digits)
+    return points, tangent_laws(cost, points, digits), kept

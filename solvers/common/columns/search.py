@@ -107,9 +107,8 @@ class Search:
             return []
         self.size += 30 - self._leaf_size
         parts = node.on_side(k, float(seen[k]))
-        if self.cost.coordinates is None:
-            for part in parts:
-                part.low, part.high = tightened(part.low, part.high)
+        for part in parts:
+            part.low, part.high = tightened(part.low, part.high)
         return list(parts)
 
     def _undecided(self, node: Node, point: Floats) -> int | None:
@@ -148,7 +147,7 @@ class Search:
 
     def _relaxed(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Points, bounds, laws and multipliers of boxes; an empty one takes longer to be shown so."""
-        points, laws, multipliers = relax(self.cost, self.prices, low, high)
+        points, laws, multipliers = relax(self.cost, self.prices, low, high, tolerance=self.tolerance)
         bounds = self._proved(low, high, laws, multipliers)
         if self.cost.coordinates is None:
             return points, bounds, laws, multipliers
@@ -156,7 +155,7 @@ class Search:
         empty = ((seen < low - OUTSIDE) | (seen > high + OUTSIDE)).any(axis=1)
         some = np.flatnonzero(empty & (bounds < self.least - self.tolerance))
         if len(some):
-            _, fresh, more = relax(self.cost, self.prices, low[some], high[some], LONGER)
+            _, fresh, more = relax(self.cost, self.prices, low[some], high[some], LONGER, self.tolerance)
             proved = self._proved(low[some], high[some], fresh, more)
             better = proved > bounds[some]
             some = some[better]

@@ -48,6 +48,11 @@ def generate(
 ) -> Proposal:
     """Column generation from some posteriors, besides the law, the single symbols and the blocks of mergings."""
     every = np.vstack([first_columns(Programme(problem), budget), columns])
-    run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
-    run.run()
+    try:
+        run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
+        run.run()
+    except ArithmeticError as cause:  # a bound below what linear programmes in floats can tell from 0
+        return Proposal(
+            problem.anchor(), analytic_bound(problem), {"kind": "analytic"}, stats={"stop": str(cause)}
+        )
     return run.proposal()
