@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any
 
 from privopt._certificate import Certificate
-from privopt._numbers import encode_float
 from privopt._problem import Enclosure, Problem
 from privopt._solution import ZERO, Solution, Status, standing
 from privopt._solver import Guarantee
@@ -158,7 +157,7 @@ class _Check:
                 yield f"the solution states no {name}"
             elif not _near(value, proved, READING, 0.0):
                 if not self._old or not _near(value, proved, READING_0_1_0, 1.0):
-                    yield f"the stated {name} {encode_float(value)} is not in {_shown(proved)}"
+                    yield f"the stated {name} {value!r} is not in {_shown(proved)}"
                 self.remarks.append(
                     f"the stated {name} {value!r} is outside {_shown(proved)} by its last digits"
                 )

@@ -61,7 +61,10 @@ def attained(problem: Json, mechanism: Json) -> arb | None:
         best = optimum(problem)
         if best is not None:
             return best
-        found = truth(problem, mechanism)
+        try:
+            found = truth(problem, mechanism)
+        except Undecided:
+            return None
         if found.private is not True:
             return None
         return _objective(problem, found.utility[0], found.leakage[1])
