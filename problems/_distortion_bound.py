@@ -97,7 +97,8 @@ def _posteriors(problem: DistortionPrivacy, laws: object, price: object) -> Encl
     if problem.max_leakage is None:
         room = Balls.fractions([problem.floor - costs.least])[0]
         low, high = ((value + paid * excess).min(axis=1).sum() - paid * room).ends
-        return -_information(high, order)[1], -_information(low, order)[0] + 0.0
+        most = -_information(low, order)[0] + 0.0
+        return (0.0, 0.0) if most == 0 else (-_information(high, order)[1], most)
     limit = Balls.between(*_transformed(problem.budget, order))
     low, high = ((excess + paid * value).min(axis=1).sum() - paid * limit).ends
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -125,9 +126,9 @@ def _scores(laws: Floats, prior: Balls, order: float) -> Balls:
     ratio = raised / raised.sum(axis=1).reshape(-1, 1) / prior
     if math.isinf(order):
         return ratio - 1.0
-    logs = _log(ratio)
     if order == 1:
-        return logs
+        return _log(ratio)
+    logs = ratio.log()  # to the last place: errors of large logarithms grow with the power
     b = Balls.fractions([Fraction(order) / (Fraction(order) - 1)])[0]
     return b * _expm1(logs / b)
 
@@ -174,9 +175,7 @@ def _through(x: float, order: float, function: Callable[[arb, arb], arb]) -> Enc
     try:
         while bits <= 1 << 13:
             ctx.prec = bits
-            ball = function(
-                arb(fmpq(*Fraction(x).as_integer_ratio())), arb(fmpq(b.numerator, b.denominator))
-            )
+            ball = function(arb(fmpq(*Fraction(x).as_integer_ratio())), arb(fmpq(b.numerator, b.denominator)))
             if ball.is_finite() and ball.rel_accuracy_bits() >= 60:
                 return max(0.0, ball_floor(ball)), ball_ceiling(ball)
             bits *= 2

@@ -48,7 +48,10 @@ def certify(problem: DistortionPrivacy, release: Release, *, cover: bool = True)
         reason += f"; {single_release(problem, release)}"
     outside = problem.uncovered_symbols(release)
     if outside and cover and kept:
-        kept, reason = False, f"{lips.few(outside)} of probability 0 {lips.BREAKS}: repair releases it like the average symbol"
+        kept, reason = (
+            False,
+            f"{lips.few(outside)} of probability 0 {lips.BREAKS}: repair releases it like the average symbol",
+        )
     certificate = problem.certificate(
         release,
         release.fingerprint,

@@ -49,6 +49,11 @@ class Costs:
         totals = [sum(column) for column in zip(*self.cells, strict=True)]
         return totals.index(min(totals))
 
+    @property
+    def of_constant(self) -> Fraction:
+        """The least expected distortion of one release for all."""
+        return Fraction(min(sum(column) for column in zip(*self.cells, strict=True)), self.scale)
+
     @cached_property
     def excess(self) -> Floats:
         """What each release costs above the cheapest of its observation, shape (n_w, n_y)."""
@@ -71,8 +76,9 @@ class Costs:
 
 def costs(observed: Observation, matrix: Matrix) -> Costs:
     """The costs of a distortion D[x, y] under a law of (X, W)."""
-    halves = max(Fraction(d).denominator for row in matrix for d in row)
-    whole = [[int(Fraction(d) * halves) for d in row] for row in matrix]
+    ratios = [[d.as_integer_ratio() for d in row] for row in matrix]
+    halves = max(down for row in ratios for _, down in row)  # all are powers of 2
+    whole = [[up * (halves // down) for up, down in row] for row in ratios]
     if observed.useful is None:
         law = observed.leaking.exact
         seen = [sum(law.weights[w :: len(whole)]) for w in range(len(whole))]

@@ -45,7 +45,7 @@ WINDOW = 200
 """Bits of the largest multiplier that are kept of all; smaller parts are dropped, which is still a proof."""
 
 GRID = 256
-"""Bits below the point to which quotients of multipliers are rounded down."""
+"""Bits of quotients of multipliers that are kept beside those of the weights; they are rounded down."""
 
 READING = 1e-12
 """How far a cost that is the user's function may be off, relative to its size: nothing about it can be proved."""
@@ -114,10 +114,13 @@ def _entropy(observed: Observation) -> Enclosure:
 
 
 def analytic_enclosure(problem: LocalInformationPrivacy) -> Enclosure:
-    """Floats around the utility of releasing W itself, or H(X | S) + B if that is less."""
-    observed = problem.observation
+    """Floats around the utility of releasing W itself, or H(X | S) + B if that is less; of a constant where no more is allowed."""
+    observed, only = problem.observation, problem.delta == 0 and problem.polytope.determined
     if isinstance(problem.utility, tuple):
-        return enclose(-costs(observed, problem.utility).least)
+        of_map = costs(observed, problem.utility)
+        return enclose(-(of_map.of_constant if only else of_map.least))
+    if only and problem.cost is None:
+        return 0.0, 0.0
     if problem.cost is not None:
         value = analytic_bound(problem)
         return value - READING * abs(value), value + READING * abs(value)
@@ -222,17 +225,13 @@ def _weak_duality(
 
     scale, whole = _integers(multipliers)
     coefficients, across, below = (_ldp_terms if given.sides[0] == "ldp" else _lip_terms)(given, kept, whole)
-    product = fmpz_mat(coefficients) * fmpz_mat([list(row) for row in given.table])
-    rows = [[int(v) for v in row] for row in product.tolist()]
+    rows = fmpz_mat([list(row) for row in given.table]).transpose() * fmpz_mat(coefficients).transpose()
+    rows += fmpz_mat([[weight] for weight in given.symbols]) * fmpz_mat([across])
     # distortion: unit cells / scale of the costs; rows: integers / (below scale)
     of_cost = unit.numerator * below * scale
     of_rows = unit.denominator * prices.scale
-    total = 0
-    for w, (cells, weight) in enumerate(zip(prices.cells, given.symbols, strict=True)):
-        total += min(
-            c * of_cost + of_rows * (row[w] + weight * a)
-            for c, row, a in zip(cells, rows, across, strict=True)
-        )
+    paid = fmpz_mat([list(row) for row in prices.cells]) * of_cost + rows * of_rows
+    total = sum(int(min(row)) for row in paid.tolist())
     return -Fraction(total, of_rows * below * scale)
 
 
@@ -242,7 +241,7 @@ def _integers(multipliers: Floats) -> tuple[int, list[list[int]]]:
     shift = max(0, WINDOW - exponent)
     whole = []
     for row in multipliers.tolist():
-        ratios = (value.as_integer_ratio() if value else (0, 1) for value in row)
+        ratios = [value.as_integer_ratio() if value else (0, 1) for value in row]
         whole.append([(up << shift) // down for up, down in ratios])
     return 1 << shift, whole
 
@@ -273,7 +272,7 @@ def _ldp_terms(
     given: Polytope, kept: tuple[int, ...], whole: list[list[int]]
 ) -> tuple[list[list[int]], list[int], int]:
     """As for LIP: the multipliers of a pair meet P(s, w) / P(s) once as they are and once times -e^epsilon, rounded down."""
-    ratio = given.above
+    ratio, grid = given.above, GRID + max(given.secrets).bit_length()
     coefficients = []
     for row in whole:
         share = [0] * len(given.table)
@@ -284,8 +283,8 @@ def _ldp_terms(
                     raise OverflowError(f"e^{given.sides[2]:g} is too long to write down")
                 share[s] += value * ratio.denominator
                 share[t] -= value * ratio.numerator
-        coefficients.append([(v << GRID) // a for v, a in zip(share, given.secrets, strict=True)])
-    below = (1 if ratio is None else ratio.denominator) << GRID
+        coefficients.append([(v << grid) // a for v, a in zip(share, given.secrets, strict=True)])
+    below = (1 if ratio is None else ratio.denominator) << grid
     return coefficients, [0] * len(whole), below
 
 
@@ -322,7 +321,9 @@ def priced_bound(problem: LocalInformationPrivacy, prices: Floats, least: float)
 
 def analytic_bound(problem: LocalInformationPrivacy) -> float:
     """The utility of releasing W itself, or H(X | S) + B if that is less, in floats."""
-    observed = problem.observation
+    observed, only = problem.observation, problem.delta == 0 and problem.polytope.determined
+    if only and problem.cost is None:
+        return 0.0 if problem.matrix is None else -float((observed.p_x @ problem.matrix).min())
     if problem.matrix is not None:
         means = observed.x_given_w.T @ problem.matrix
         return -math.fsum((observed.p_w * means.min(axis=1)).tolist())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privopt._numbers import decode_float
 from privopt.errors import InvalidProblem
+from privopt.problems._observation import Observation
 
 Cost: TypeAlias = Callable[[NDArray[np.float64]], float]
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -18,6 +19,25 @@ Utility: TypeAlias = str | Matrix | Cost
 
 MUTUAL_INFORMATION = "mutual_information"
 NOTIONS = ("lip", "ldp")
+
+
+SMALLEST = 1e-290
+"""Probabilities between 0 and this are refused: ratios of them leave the range of floats."""
+
+
+def joint(given: Observation) -> None:
+    """Refuse probabilities that floats cannot divide by."""
+    for table in (given.leaking, given.useful):
+        if table is None:
+            continue
+        weights, total = table.exact.weights, table.exact.total
+        found = next((i for i, weight in enumerate(weights) if weight and weight / total < SMALLEST), None)
+        if found is not None:
+            s, w = divmod(found, len(table.useful))
+            raise InvalidProblem(
+                f"P({table.sensitive[s]!r}, {table.useful[w]!r}) is positive and below {SMALLEST:g}, which floats cannot "
+                "work with; make it 0, or merge the symbol with another"
+            )
 
 
 def level(given: object, name: str) -> float:

@@ -135,9 +135,7 @@ class Polytope:
         found = []
         for i, (value, size) in enumerate(zip(*rough, strict=True)):
             sure = 64 * U * size + 1e-290
-            if (value > sure).any() or (
-                not (value < -sure).all() and any(v > 0 for v in self.numerators(i))
-            ):
+            if (value > sure).any() or (not (value < -sure).all() and any(v > 0 for v in self.numerators(i))):
                 found.append(i)
         return tuple(found)
 
@@ -194,6 +192,17 @@ class Polytope:
             return 1 if r is None else r.denominator * self.secrets[first] * self.secrets[second]
         factor = self.above if second > 0 else self.below
         return 1 if factor is None else factor.denominator * self.total**2
+
+    @cached_property
+    def determined(self) -> bool:
+        """Whether only the distribution of W itself is allowed: a level of 0, and independent posteriors of S given W."""
+        from flint import fmpz_mat
+
+        if min(self.sides[1:]) > 0:
+            return False
+        return int(fmpz_mat([[row[w] for w in self.support] for row in self.table]).rank()) == len(
+            self.support
+        )
 
     @cached_property
     def support(self) -> tuple[int, ...]:

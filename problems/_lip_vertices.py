@@ -258,11 +258,19 @@ class _Bases:
             ends = [phi_balls(np.clip(seen + side * wide, 0.0, 1.0)) for side in (-1.0, 1.0)]
             low = ends[0].minimum(ends[1]).sum(axis=1).lower
             # The curve rises by at most its slope at the lower end, and by phi of the step from 0.
-            high = (ends[0].maximum(ends[1]) + phi_balls(np.minimum(2 * wide, 0.3)) * np.ones(seen.shape)).sum(axis=1).upper
+            high = (
+                (ends[0].maximum(ends[1]) + phi_balls(np.minimum(2 * wide, 0.3)) * np.ones(seen.shape))
+                .sum(axis=1)
+                .upper
+            )
         at_most = float(np.abs(self.prices).max(initial=0.0))
         paid = full @ self.prices
-        wide_paid = ((n + 4) * U * (np.abs(full) @ np.abs(self.prices)) + off * k * at_most) * (1 + 1e-9) + ETA
-        return np.nextafter(low - paid - wide_paid, -math.inf), np.nextafter(high - paid + wide_paid, math.inf)
+        wide_paid = ((n + 4) * U * (np.abs(full) @ np.abs(self.prices)) + off * k * at_most) * (
+            1 + 1e-9
+        ) + ETA
+        return np.nextafter(low - paid - wide_paid, -math.inf), np.nextafter(
+            high - paid + wide_paid, math.inf
+        )
 
     def _exact(self, chosen: tuple[int, ...], tight: tuple[int, ...]) -> bool:
         """Solve a basis in rationals, and count its vertex if there is one; whether there is."""
@@ -316,7 +324,7 @@ def _structure(given: Polytope) -> tuple[tuple[int, ...], System]:
 
 def _enclosed(middles: Floats, radii: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Solutions of A x = (1, 0, ..., 0), how far off they may be in each entry, and whether that is proved."""
-    m, k = middles.shape[:2]
+    k = middles.shape[1]
     right = np.zeros(k)
     right[0] = 1.0
     with np.errstate(all="ignore"):

@@ -24,6 +24,7 @@ from privopt.problems._distortion_costs import Costs, costs
 from privopt.problems._distortion_reading import evaluate
 from privopt.problems._lip_checks import distortion as read_distortion
 from privopt.problems._lip_checks import fields as read_fields
+from privopt.problems._lip_checks import joint as read_joint
 from privopt.problems._observation import Floats, Joint, Observation, Release, observation
 from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
@@ -89,7 +90,9 @@ class DistortionPrivacy(Problem[Release]):
         leakage: str = "mutual_information",
         alpha: float | None = None,
     ) -> None:
-        symbols = len(observation(joint).p_x)
+        observed = observation(joint)
+        read_joint(observed)
+        symbols = len(observed.p_x)
         floor, ceiling = checks.bounds(max_distortion, max_leakage)
         measure = checks.leakage(leakage)
         values: dict[str, object] = {

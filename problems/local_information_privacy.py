@@ -91,7 +91,9 @@ class LocalInformationPrivacy(Problem[Release]):
         notion: str = "lip",
         utility: str | ArrayLike | checks.Cost = checks.MUTUAL_INFORMATION,
     ) -> None:
-        symbols = len(observation(joint).p_x)
+        observed = observation(joint)
+        checks.joint(observed)
+        symbols = len(observed.p_x)
         low, high = checks.levels(epsilon, lower, upper)
         kept = checks.notion(notion, low, high)
         values: dict[str, object] = {

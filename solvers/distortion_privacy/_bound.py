@@ -90,7 +90,9 @@ def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, obje
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    found = [(posterior_bound(problem, value, price), price) for price in (low, high)]
+    # Without room a higher price proves as much, and is away from where large sums cancel.
+    prices = (4 * high,) if bounded and limit == 0 else (low, high)
+    found = [(posterior_bound(problem, value, price), price) for price in prices]
     proved = [(bound, price) for bound, price in found if bound is not None]
     if not proved:
         return None, {}

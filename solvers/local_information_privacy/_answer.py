@@ -45,7 +45,9 @@ def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, p
     )
     np.add.at(joint, groups, masses)
     matrix = np.tile(joint.sum(axis=1) / joint.sum(), (len(observed.p_w), 1))
-    matrix[support] = (joint / joint.sum(axis=0)).T
+    shares = joint.sum(axis=0)
+    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
+    matrix[support[used]] = (joint[:, used] / shares[used]).T
     return problem.answer(matrix)
 
 

@@ -39,7 +39,11 @@ class Anytime:
         self, columns: Generation, budget: Budget, times: tuple[float, float], tolerance: float
     ) -> None:
         self.columns, self.budget, self.share = columns, budget, tolerance
-        self.whole = float(entropy(columns.law, normalise=True)) if columns.pricing.matrix is None else _useful(columns)
+        self.whole = (
+            float(entropy(columns.law, normalise=True))
+            if columns.pricing.matrix is None
+            else _useful(columns)
+        )
         self.turn, self.end = times
         self.best: Search | None = None
         self.boxes = self.searches = 0

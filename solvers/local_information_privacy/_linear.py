@@ -82,5 +82,7 @@ def matrix_from_joint(
     """
     kept = np.maximum(joint, 0.0) * (np.maximum(joint, 0.0).sum(axis=0) > negligible)
     matrix = np.tile(kept.sum(axis=0) / kept.sum(), (len(problem.observation.p_w), 1))
-    matrix[problem.observation.support] = kept / kept.sum(axis=1, keepdims=True)
+    shares = kept.sum(axis=1)
+    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
+    matrix[problem.observation.support[used]] = kept[used] / shares[used, None]
     return matrix
