@@ -9,42 +9,35 @@ every ordered pair (a, b) of its possible values
 For multipliers ``mu >= 0`` of these constraints the utility of a private mechanism is at most its Lagrangian, and each
 row ``M(. | x)`` is a probability distribution, so
 
-    utility <= sum over x of Pr(x) max over sets of
-        gain(set) - sum over p, b of exp(-epsilon) mu[p, x_p, b, y] / Pr(X_p = x_p)
-                  + sum over p, a of mu[p, a, x_p, y] / Pr(X_p = x_p).
+    utility <= sum over x of max over sets of
+        Pr(x) gain(set) - sum over p, b of exp(-epsilon) mu[p, x_p, b, y] Pr(x | X_p = x_p)
+                        + sum over p, a of mu[p, a, x_p, y] Pr(x | X_p = x_p).
 
 This holds for any multipliers, so nothing has to be known of where they come from. A private record with two possible
-values is never released: that output would be impossible under the other value.
-
-Rounding: every sum above has terms of one sign and is off by far less than 1e-12 of itself; each is moved by that
-much in the safe direction, epsilon is enlarged by as much, and ``ROUNDING`` covers the last sum.
+values is never released: that output would be impossible under the other value. An adversary who knows other records
+as well only adds constraints. The sum is taken in balls around the exact probabilities.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt._balls import Balls
+from privopt.measures.redaction import possible_values
 from privopt.problems._redaction_side import Floats
 
 if TYPE_CHECKING:
+    from privopt._problem import Enclosure
     from privopt.problems.redaction import Redaction
 
 MAX_RECORDS = 15
 MAX_CELLS = MAX_MULTIPLIERS = 1 << 15
-
-LARGEST = 1e9
-"""No larger multiplier is read, so that sequences too rare for a float cannot matter."""
-
-RAREST = 1e-100
-"""Private values rarer than this make the bound trivial, for the same reason."""
-
-ROUNDING = 1e-11
-_SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +46,8 @@ class Pair:
 
     mine: NDArray[np.intp]
     theirs: NDArray[np.intp]
-    my_probability: float
-    their_probability: float
+    my_probability: Fraction
+    their_probability: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,28 +62,23 @@ class Whole:
         ``(sequences, sets)``: number of the output that shows, below ``count``.
     pairs
         For every private record, the ordered pairs of its possible values; each has ``count`` multipliers.
-    shrink
-        ``exp(-epsilon)``, rounded down.
+    epsilon
+        The budget.
     """
 
-    law: Floats
-    gain: Floats
+    law: list[Fraction]
+    gain: list[Fraction]
     outputs: NDArray[np.intp]
     count: int
     pairs: tuple[Pair, ...]
-    shrink: float
-
-    @property
-    def trivial(self) -> bool:
-        """Whether nothing is to be protected, or only values too rare to compute with."""
-        return min((pair.my_probability for pair in self.pairs), default=0.0) < RAREST
+    epsilon: float
 
 
 def secrets(problem: Redaction) -> tuple[int, ...]:
     """Private records that a finite budget protects: those with at least two possible values."""
     if math.isinf(problem.epsilon):
         return ()
-    return tuple(p for p in problem.private if np.count_nonzero(problem.chain.marginal(p)) > 1)
+    return tuple(p for p in problem.private if len(possible_values(problem.chain, p)) > 1)
 
 
 def sizes(problem: Redaction) -> tuple[int, int] | None:
@@ -99,7 +87,7 @@ def sizes(problem: Redaction) -> tuple[int, int] | None:
     if n > MAX_RECORDS:
         return None
     hidden = secrets(problem)
-    values = [np.count_nonzero(problem.chain.marginal(p)) for p in hidden]
+    values = [len(possible_values(problem.chain, p)) for p in hidden]
     free = n - len(hidden)
     cells, multipliers = k**n * 2**free, (k + 1) ** free * sum(v * (v - 1) for v in values)
     return None if cells > MAX_CELLS or multipliers > MAX_MULTIPLIERS else (cells, multipliers)
@@ -108,36 +96,68 @@ def sizes(problem: Redaction) -> tuple[int, int] | None:
 def whole(problem: Redaction) -> Whole:
     """Every sequence, every set, every output; only for problems that have :func:`sizes`."""
     n, k, hidden = problem.length, problem.chain.k, secrets(problem)
-    sequences = np.indices((k,) * n).reshape(n, -1).T
-    law = problem.chain.marginal(0)[sequences[:, 0]]
-    for t in range(n - 1):
-        law = law * problem.chain.step(t)[sequences[:, t], sequences[:, t + 1]]
-    sequences, law = sequences[law > 0], law[law > 0]
+    sequences, law = _sequences(problem)
     free = [t for t in range(n) if t not in hidden]
     sets = np.indices((2,) * len(free)).reshape(len(free), 2 ** len(free)).T
-    weights = problem.record_weights / problem.record_weights.sum()
+    weights = [Fraction(w) for w in problem.record_weights.tolist()]
+    total = sum(weights, Fraction(0))
+    gain = [
+        sum((weights[t] for t, shown in zip(free, row, strict=True) if shown), Fraction(0))
+        for row in sets.tolist()
+    ]
     # In base k + 1 an output has the digit k where a record is redacted.
     place = (k + 1) ** np.arange(len(free))
     outputs = k * place.sum() + ((sequences[:, free] - k) * place) @ sets.T
-    pairs = tuple(pair for p in hidden for pair in _pairs(problem.chain.marginal(p), sequences[:, p], law))
-    shrink = math.exp(-problem.epsilon - _SLACK * max(1.0, problem.epsilon)) if pairs else 0.0
-    return Whole(law, sets @ weights[free], outputs, (k + 1) ** len(free), pairs, shrink)
+    pairs = tuple(
+        pair for p in hidden for pair in _pairs(possible_values(problem.chain, p), sequences[:, p], law)
+    )
+    return Whole(law, [g / total for g in gain], outputs, (k + 1) ** len(free), pairs, problem.epsilon)
 
 
-def _pairs(marginal: Floats, values: NDArray[np.intp], law: Floats) -> list[Pair]:
-    places = [np.flatnonzero(values == v) for v in np.flatnonzero(marginal)]
-    given = [(where, math.fsum(law[where].tolist())) for where in places]
+def _sequences(problem: Redaction) -> tuple[NDArray[np.intp], list[Fraction]]:
+    """The possible sequences, and their exact probabilities."""
+    chain = problem.chain
+    words: list[tuple[int, ...]] = [(v,) for v, weight in enumerate(chain.exact_initial.weights) if weight]
+    weights = [chain.exact_initial.weights[word[0]] for word in words]
+    total = chain.exact_initial.total
+    for t in range(problem.length - 1):
+        rows = chain.exact_step(t)
+        scale = math.lcm(*(row.total for row in rows))
+        moves = [[(j, w * (scale // row.total)) for j, w in enumerate(row.weights) if w] for row in rows]
+        weights = [w * move for word, w in zip(words, weights, strict=True) for _, move in moves[word[-1]]]
+        words = [(*word, j) for word in words for j, _ in moves[word[-1]]]
+        total *= scale
+    found = np.array(words, dtype=np.intp).reshape(len(words), problem.length)
+    return found, [Fraction(w, total) for w in weights]
+
+
+def _pairs(values: NDArray[np.intp], column: NDArray[np.intp], law: list[Fraction]) -> list[Pair]:
+    places = [np.flatnonzero(column == v) for v in values]
+    given = [(where, sum((law[i] for i in where.tolist()), Fraction(0))) for where in places]
     return [Pair(a, b, pa, pb) for a, pa in given for b, pb in given if a is not b]
 
 
-def check(problem: Redaction, multipliers: Floats) -> float:
+def check(problem: Redaction, multipliers: list[float]) -> Enclosure:
     """The bound on utility that multipliers prove, by pair and then by output, all in one row."""
     space = whole(problem)
-    if space.trivial:
-        return 1.0
-    spent, earned = np.zeros(space.outputs.shape), np.zeros(space.outputs.shape)
-    for pair, prices in zip(space.pairs, multipliers.reshape(len(space.pairs), -1), strict=True):
-        spent[pair.mine] += prices[space.outputs[pair.mine]] * (space.shrink / pair.my_probability)
-        earned[pair.theirs] += prices[space.outputs[pair.theirs]] / pair.their_probability
-    best = ((1 + _SLACK) * (space.gain + earned) - (1 - _SLACK) * spent).max(axis=1)
-    return min(1.0, math.fsum((space.law * (best + _SLACK * np.abs(best))).tolist()) + ROUNDING)
+    if not space.pairs:
+        return 1.0, 1.0
+    value = Balls.fractions(space.law).reshape(-1, 1) * Balls.fractions(space.gain).reshape(1, -1)
+    shrink = Balls.exact(-space.epsilon).exp()
+    prices = np.array(multipliers, dtype=np.float64).reshape(len(space.pairs), space.count)
+    for pair, price in zip(space.pairs, prices, strict=True):
+        for where, probability, sign in (
+            (pair.mine, pair.my_probability, -1),
+            (pair.theirs, pair.their_probability, 1),
+        ):
+            given = Balls.fractions(space.law[i] / probability for i in where.tolist()).reshape(-1, 1)
+            part = Balls.exact(price[space.outputs[where]]) * given
+            moved = value[where] + (part if sign > 0 else -(part * shrink))
+            value.mid[where], value.rad[where] = moved.mid, moved.rad
+    low, high = value.max(axis=1).sum().ends
+    return min(1.0, low), min(1.0, high)
+
+
+def floats(values: list[Fraction]) -> Floats:
+    """The nearest floats, for searches."""
+    return np.array([float(value) for value in values])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from privopt._certificate import Certificate
+import numpy as np
+
+from privopt._certificate import Certificate, Terms
 from privopt._exact import MAX_BITS, ball_ceiling, ball_floor, exp_at_least, log_enclosure
+from privopt._text import number
 from privopt.mechanisms import RedactionMechanism
 from privopt.mechanisms.redaction import TOTAL
 from privopt.problems._redaction_checks import output_in_words
@@ -34,31 +37,149 @@ class _Finding:
     left: tuple[int, int]
     right: tuple[int, int]
     method: str
+    known: tuple[tuple[int, int], tuple[int, int]] = ((0, -1), (0, -1))
+    by_pair: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
 
 def certify(problem: Redaction, mechanism: RedactionMechanism) -> Certificate:
-    """Prove or refute leakage <= epsilon for every private record."""
-    weights = mechanism.exact().tolist()
-    findings = {p: _one_record(problem, weights, p) for p in problem.private}
+    """Prove or refute leakage <= epsilon for every private record, and that no impossible value is ever shown."""
+    findings = _findings(problem, mechanism)
     worst = max(findings, key=lambda p: findings[p].enclosure)
     finding, ok = findings[worst], all(f.passes is True for f in findings.values())
     lo, hi = finding.enclosure
-    states = problem.chain.states
     named = finding.pair is not None and hi > 0
-    return Certificate(
+    reason, shown = _reason(problem, findings, ok), shown_impossible(problem, mechanism)
+    if shown is not None:
+        record, value = shown
+        ok, reason = (
+            False,
+            (
+                f"record {record} can never be {problem.chain.states[value]!r}, yet that value would be shown: hide it always, "
+                "as problem.repair does"
+            ),
+        )
+    return problem.certificate(
+        mechanism,
+        mechanism.fingerprint,
         ok=ok,
         claim=CLAIM,
-        reason=_reason(problem, findings, ok),
-        budget=problem.epsilon,
+        reason=reason,
+        method=finding.method,
         leakage=(max(0.0, lo), max(0.0, hi)),
         utility=utility_enclosure(problem, mechanism),
-        worst=tuple(states[i] for i in finding.pair) if named and finding.pair is not None else (),
-        where=output_in_words(states, worst, finding.left, finding.right) if named else "",
-        problem=problem.fingerprint,
-        mechanism=mechanism.fingerprint,
-        method=finding.method,
-        assumption=f"the records follow {problem.chain!r} exactly as written (each row divided by its exact sum)",
+        worst=tuple(problem.chain.states[i] for i in finding.pair)
+        if named and finding.pair is not None
+        else (),
+        where=_where(problem, worst, finding) if named else "",
     )
+
+
+def _findings(problem: Redaction, mechanism: RedactionMechanism) -> dict[int, _Finding]:
+    weights = mechanism.exact().tolist()
+    return {p: _one_record(problem, weights, p) for p in problem.private}
+
+
+def shown_impossible(problem: Redaction, mechanism: RedactionMechanism) -> tuple[int, int] | None:
+    """The first (record, state) that the chain rules out and the mechanism might show, or None.
+
+    Such a value has no probability under the model, so no leakage counts it: it is hidden always.
+    """
+    shown = (mechanism.exact() < TOTAL) & ~problem.supports
+    if mechanism.sequential is not None:
+        never = np.zeros_like(shown)
+        never[tuple(np.array(mechanism.never, dtype=np.intp).reshape(-1, 2).T)] = True
+        shown = ~problem.supports & ~never
+        shown[mechanism.sequential] = False
+        shown |= (mechanism.exact() < TOTAL) & ~problem.supports
+    at = np.argwhere(shown)
+    return (int(at[0, 0]), int(at[0, 1])) if len(at) else None
+
+
+def is_worst(
+    problem: Redaction, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str
+) -> bool | None:
+    """Whether the named pair leaks as much as any, about some private record; ties count, the output named is not read."""
+    findings = _findings(problem, mechanism)
+    most = max(f.enclosure for f in findings.values())
+    if not worst:
+        return most[1] <= 0 or all(f.pair is None for f in findings.values())
+    states = list(problem.chain.states)
+    if len(worst) != 2 or any(label not in states for label in worst):
+        return False
+    pair = states.index(worst[0]), states.index(worst[1])
+    tied = [f.by_pair[pair] for f in findings.values() if pair in f.by_pair]
+    return any(found[1] >= most[0] for found in tied)
+
+
+def _where(problem: Redaction, record: int, finding: _Finding) -> str:
+    return output_in_words(problem.chain.states, record, finding.left, finding.right, finding.known)
+
+
+def terms(problem: Redaction) -> Terms:
+    """What a certificate of a redaction mechanism is about."""
+    named = [f"record {p}" for p in problem.private]
+    which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
+    if math.isinf(problem.epsilon):
+        claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")
+    elif problem.epsilon == 0:
+        claim = f"no release says anything of {which}".rstrip(",")
+    else:
+        claim = (
+            f"no release shifts the odds between two values of {which} by more than a factor of "
+            f"{factor(problem.epsilon)}"
+        )
+    informed = problem.side_information is not None
+    uncovered = [
+        "other sequences that depend on this one, and what is kept beside the release",
+        "data that the chain rules out: an impossible value is hidden always, yet that one occurred may show",
+    ]
+    if not informed:
+        uncovered.append(
+            "an adversary who knows other records of the sequence may learn more than the budget; "
+            'side_information="any" covers that'
+        )
+    if len(named) > 1:
+        uncovered.append(
+            "several private records at once: what is said of two together may exceed the budget of one"
+        )
+    adversary = "anyone who sees the release and knows the chain and the mechanism"
+    beside = (
+        ", and the values of any other records besides: the factor is then on top of what these already say"
+        if informed
+        else ", but no record of the sequence"
+    )
+    walk = (
+        " (sequential: what lies beyond a first release follows from it)"
+        if problem.form == "sequential"
+        else ""
+    )
+    return Terms(
+        kind="privacy",
+        statement=claim,
+        assumption=f"the records follow {problem.chain!r} exactly as written (each row divided by its exact sum)",
+        adversary=adversary + beside,
+        unit=f"per private record, of one release of a sequence of {problem.length} records{walk}",
+        uncovered=tuple(uncovered),
+    )
+
+
+def factor(epsilon: float) -> str:
+    """e^epsilon in a few digits, never less than it is; "1" followed by the excess where that is small."""
+    if epsilon > 20:
+        return f"e^{number(epsilon, 17)}"
+    excess = math.expm1(epsilon) * (1 + 2.0**-48)
+    return f"1 + {_upward(excess)}" if excess < 1e-3 else _upward((1 + excess) * (1 + 2.0**-50))
+
+
+def _upward(value: float) -> str:
+    """Four digits or more, never less than the value."""
+    digits = 4
+    while float(number(value, digits)) < value:
+        value_up = float(number(value, digits)) + 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+        if value_up >= value:
+            return number(value_up, digits)
+        digits += 4
+    return number(value, digits)
 
 
 def _reason(problem: Redaction, findings: dict[int, _Finding], ok: bool) -> str:
@@ -74,7 +195,7 @@ def _reason(problem: Redaction, findings: dict[int, _Finding], ok: bool) -> str:
         pair = "" if f.pair is None else f" for {states[f.pair[0]]!r} against {states[f.pair[1]]!r}"
         return (
             f"leakage is at least {f.enclosure[0]:.17g} > epsilon = {problem.epsilon:.17g}{pair}, "
-            + output_in_words(states, broken[0], f.left, f.right)
+            + _where(problem, broken[0], f)
         )
     return f"undecided at {MAX_BITS} bits for private record {undecided[0]}, which is not a pass"
 
@@ -90,7 +211,13 @@ def _one_record(problem: Redaction, weights: list[list[int]], p: int) -> _Findin
         place = (0, shown[0])
         passes = problem.epsilon == math.inf
         return _Finding(
-            passes, (math.inf, math.inf), (shown[0], other), place, place, "the private record is shown"
+            passes,
+            (math.inf, math.inf),
+            (shown[0], other),
+            place,
+            place,
+            "the private record is shown",
+            by_pair={(v, x): (math.inf, math.inf) for v in shown for x in possible if x != v},
         )
     left, right = weights[:p][::-1], weights[p + 1 :]
     if _bits(problem, left, right, p) <= BITS_IN_MEMORY:
@@ -119,11 +246,17 @@ def _with_balls(
 def _bits(problem: Redaction, left: list[list[int]], right: list[list[int]], p: int) -> int:
     """Length of the longest number that the exact recursion would hold."""
     chain, longest = problem.chain, 0
-    for side, first in ((left, max(0, p - 1)), (right, min(p, problem.length - 2))):
+    for side, sign in ((left, -1), (right, 1)):
         reach = next((d for d, row in enumerate(side, 1) if not any(row)), len(side))
-        step = max((row.total.bit_length() for row in chain.exact_step(first)), default=1) if side else 1
-        longest = max(longest, reach * (chain.k * step + 52))
-    return longest + p * (0 if chain.stationary else 64 * chain.k)
+        places = [p - d if sign < 0 else p + d - 1 for d in range(1, reach + 1)]
+        rows = [chain.exact_step(t) for t in (places[:1] if chain.homogeneous else places)]
+        steps = [math.lcm(*(row.total for row in step)).bit_length() for step in rows]
+        total = reach * steps[0] if chain.homogeneous and steps else sum(steps)
+        longest = max(longest, total + reach * 52)
+    prior = (
+        0 if chain.stationary else p * max(row.total.bit_length() for row in chain.exact_step(0)) if p else 0
+    )
+    return (2 * longest if problem.side_information else longest) + chain.k * prior
 
 
 def _ratios(
@@ -153,31 +286,19 @@ def _ratios(
     product = math.prod(prior[x] for x in possible)
     inverse = [kind(product // prior[x]) if prior[x] else kind(0) for x in range(chain.k)]
     first = [kind(w) for w in chain.exact_initial.weights]
-    support = _supports(problem)
+    support = problem.supports
     return (
         side_ratios(
             lambda d: steps(p - d, True), left, TOTAL, scales=inverse, possible=possible,
-            reachable=lambda d, v: support(p - d, v), ends=first, power=chain.homogeneous,
+            reachable=lambda d, v: bool(support[p - d, v]), ends=first, power=chain.homogeneous,
+            informed=problem.side_information is not None,
         ),
         side_ratios(
             lambda d: steps(min(p + d - 1, max(0, n - 2)), False), right, TOTAL, scales=ones, possible=possible,
-            reachable=lambda d, v: support(p + d, v), ends=None, power=chain.homogeneous,
+            reachable=lambda d, v: bool(support[p + d, v]), ends=None, power=chain.homogeneous,
+            informed=problem.side_information is not None,
         ),
     )  # fmt: skip
-
-
-def _supports(problem: Redaction) -> Callable[[int, int], bool]:
-    """Whether a record can have a value at all."""
-    chain = problem.chain
-    if chain.stationary and all(chain.exact_initial.weights):
-        return lambda t, v: True
-    table = [[w > 0 for w in chain.exact_initial.weights]]
-    for t in range(problem.length - 1):
-        rows = chain.exact_step(t)
-        table.append(
-            [any(table[-1][i] and rows[i].weights[j] > 0 for i in range(chain.k)) for j in range(chain.k)]
-        )
-    return lambda t, v: table[t][v]
 
 
 def _decide(
@@ -186,15 +307,18 @@ def _decide(
     """Compare the product of the two sides' largest ratios with e^epsilon, for every ordered pair."""
     passes: bool | None = True
     best: tuple[tuple[float, float], tuple[int, int]] | None = None
+    found: dict[tuple[int, int], tuple[float, float]] = {}
     for pair in left:
         a, b = left[pair], right[pair]
         verdict, enclosure = _compare(problem.epsilon, a, b)
+        found[pair] = enclosure
         passes = False if False in (passes, verdict) else None if None in (passes, verdict) else True
         if best is None or enclosure > best[0]:
             best = (enclosure, pair)
     assert best is not None  # at least two possible values
     enclosure, pair = best
-    return _Finding(passes, enclosure, pair, left[pair].event, right[pair].event, method)
+    known = (left[pair].known, right[pair].known)
+    return _Finding(passes, enclosure, pair, left[pair].event, right[pair].event, method, known, found)
 
 
 def _compare(epsilon: float, a: Ratio, b: Ratio) -> tuple[bool | None, tuple[float, float]]:

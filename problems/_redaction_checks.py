@@ -91,6 +91,13 @@ def form(given: object, positions: tuple[int, ...]) -> str:
     return str(given)
 
 
+def side_information(given: object) -> str | None:
+    """What the adversary knows of other records."""
+    if given is not None and given != "any":
+        raise InvalidProblem(f'side_information must be None or "any", got {given!r}')
+    return None if given is None else "any"
+
+
 def _integer(given: object, name: str) -> int:
     if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
         raise InvalidProblem(f"{name} must be an integer, got {given!r}")
@@ -102,22 +109,39 @@ def fields(given: Mapping[str, Any]) -> dict[str, Any]:
     from privopt._files import check_schema
 
     check_schema(given, "problem-redaction")
-    return {"weights": None, "form": "local", **given, "chain": {"type": "markov_chain", **given["chain"]}}
+    return {
+        "weights": None,
+        "form": "local",
+        "side_information": None,
+        **given,
+        "chain": {"type": "markov_chain", **given["chain"]},
+    }
 
 
 def output_in_words(
-    states: Sequence[Hashable], record: int, left: tuple[int, int], right: tuple[int, int]
+    states: Sequence[Hashable],
+    record: int,
+    left: tuple[int, int],
+    right: tuple[int, int],
+    known: tuple[tuple[int, int], tuple[int, int]] = ((0, -1), (0, -1)),
 ) -> str:
-    """The output at which a private record leaks most, from (distance, value) on each side."""
+    """The output at which a private record leaks most, from (distance, value) on each side, and what is known of others."""
     if left[0] == 0 and left[1] >= 0:
         return f"private record {record} itself is released as {states[left[1]]!r}"
     sides = []
-    for name, sign, (distance, value) in (("left", -1, left), ("right", 1, right)):
+    for name, sign, (distance, value), (far, told) in (
+        ("left", -1, left, known[0]),
+        ("right", 1, right, known[1]),
+    ):
         if distance == 0:
             sides.append(f"nothing released on the {name}")
+        elif value < 0 and told >= 0:
+            sides.append(f"all redacted on the {name} up to record {record + sign * far}")
         elif value < 0:
             sides.append(f"all redacted on the {name}")
         else:
             at = record + sign * distance
             sides.append(f"first release on the {name} {states[value]!r} at record {at}")
+        if told >= 0:
+            sides.append(f"record {record + sign * far} known to be {states[told]!r}")
     return f"about private record {record}: {', '.join(sides)}"

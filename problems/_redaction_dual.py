@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from privopt.problems._redaction_bound import check
-from privopt.problems._redaction_central import LARGEST, sizes
+from privopt.measures.redaction import possible_values
+from privopt.problems._redaction_bound import Setting
 from privopt.problems._redaction_central import check as check_central
-from privopt.problems._redaction_sides import sides
+from privopt.problems._redaction_central import sizes
+from privopt.problems._redaction_track import tracks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from privopt._problem import Enclosure
     from privopt.problems.redaction import Redaction
 
-ROUNDING = 1e-11
-"""What float sums over the records may be off by, added to every bound."""
-
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
+WIDTH = 2.0**-44
+"""Share of a bound by which another version of NumPy or Arb may differ; on one version every processor rounds alike."""
 
 
-def utility_bound(problem: Redaction, cost: float) -> float:
-    """The utility that a lower bound on the cost of redaction leaves; the private records give none."""
-    weights = problem.record_weights
-    hidden = math.fsum(weights[list(problem.private)].tolist()) / math.fsum(weights.tolist())
-    return 1.0 - hidden - cost + ROUNDING
+def setting(problem: Redaction, clock: Callable[[], float]) -> Setting:
+    """The sides of the only private record of a binary chain, and the budget."""
+    return Setting(*tracks(problem, problem.private[0], clock), problem.epsilon, clock)
 
 
-def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> float | None:
+def utility_bound(problem: Redaction, cost: float, known: Setting | None = None) -> Enclosure:
+    """The utility that a lower bound on the cost of redaction leaves; the private records give none.
+
+    Where no record that depends on the private one may be released, the others are counted, without rounding.
+    """
+    weights = [Fraction(w) for w in problem.record_weights.tolist()]
+    shown = sum(weights, Fraction(0)) - sum((weights[p] for p in problem.private), Fraction(0))
+    exact = cost == 0 or (known is not None and known.silent)
+    if known is not None and known.silent:
+        p, (left, right) = problem.private[0], known.tracks
+        shown = sum(weights[: p - left.length] + weights[p + right.length + 1 :], Fraction(0))
+    share = shown / sum(weights, Fraction(0))
+    share = share if exact else max(Fraction(0), share - Fraction(cost))
+    high = math.nextafter(float(share), math.inf) if Fraction(float(share)) < share else float(share)
+    return (high, high) if exact else (high - WIDTH * high, high)
+
+
+def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> Enclosure | None:
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
     One with a kind holds multipliers instead, see :mod:`privopt.problems._redaction_central`. An empty one
@@ -39,28 +56,33 @@ def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> f
         return None
     if "kind" in dual:
         return _check_multipliers(problem, dual, seconds)
-    constant = [p for p in problem.private if np.count_nonzero(problem.chain.marginal(p)) < 2]
-    if constant or math.isinf(problem.epsilon):
-        return 1.0
+    if math.isinf(problem.epsilon) or any(
+        len(possible_values(problem.chain, p)) < 2 for p in problem.private
+    ):
+        return 1.0, 1.0
     if not dual:
         return utility_bound(problem, 0.0)
-    if problem.chain.k != 2 or len(problem.private) != 1 or problem.form != "local":
+    if problem.chain.k != 2 or len(problem.private) != 1 or set(dual) != set(LIMITS):
         return None
-    if set(dual) != set(LIMITS):
+    if problem.form != "local":
         return None
-    given: dict[str, float] = {k: v for k, v in dual.items() if isinstance(v, (int, float))}
+    given: dict[str, float] = {k: v for k, v in dual.items() if type(v) in (int, float)}
     if any(name not in given or not low <= given[name] <= high for name, (low, high) in LIMITS.items()):
         return None
-    left, right = sides(problem, problem.private[0])
     stop = time.monotonic() + seconds
     try:
-        cost = check(left, right, problem.epsilon, given, lambda: stop - time.monotonic())
+        clock = _clock(stop)
+        known = setting(problem, clock)
+        return utility_bound(problem, known.bound(given, clock), known)
     except TimeoutError:
         return None
-    return utility_bound(problem, cost)
 
 
-def _check_multipliers(problem: Redaction, dual: dict[object, object], seconds: float) -> float | None:
+def _clock(stop: float) -> Callable[[], float]:
+    return lambda: stop - time.monotonic()
+
+
+def _check_multipliers(problem: Redaction, dual: dict[object, object], seconds: float) -> Enclosure | None:
     """The bound that ``{"kind": "central", "multipliers": [...]}`` proves within some seconds, or None."""
     begun = time.monotonic()
     kind, given, size = dual["kind"], dual.get("multipliers"), sizes(problem)
@@ -68,7 +90,7 @@ def _check_multipliers(problem: Redaction, dual: dict[object, object], seconds: 
         return None
     if seconds <= 0 or size is None or len(given) != size[1]:
         return None
-    if not all(type(value) in (int, float) and 0 <= value <= LARGEST for value in given):
+    if not all(type(value) in (int, float) and 0 <= value < math.inf for value in given):
         return None
-    bound = check_central(problem, np.array(given, dtype=np.float64))
+    bound = check_central(problem, [float(value) for value in given])
     return bound if time.monotonic() - begun <= seconds else None

@@ -32,21 +32,23 @@ class Ratio:
     numerator: Scalar
     denominator: Scalar
     event: Event
+    known: Event = (0, -1)
 
-    def offer(self, numerator: Scalar, denominator: Scalar, event: Event) -> None:
+    def offer(self, numerator: Scalar, denominator: Scalar, event: Event, known: Event = (0, -1)) -> None:
         """Take another ratio if it is larger: exactly for integers, as an enclosure for balls."""
         from flint import arb
 
         if isinstance(numerator, arb) or isinstance(self.numerator, arb):
             new, old = _quotient(numerator, denominator), _quotient(self.numerator, self.denominator)
             if new.mid() > old.mid():
-                self.event = event
+                self.event, self.known = event, known
             self.numerator, self.denominator = old.max(new), arb(1)
             return
         new, old = _quotient(numerator, denominator), _quotient(self.numerator, self.denominator)
         if new < old or (not new > old and numerator * self.denominator <= self.numerator * denominator):
             return
-        self.numerator, self.denominator, self.event = numerator, denominator, event
+        self.numerator, self.denominator = numerator, denominator
+        self.event, self.known = event, known
 
 
 def _quotient(numerator: Scalar, denominator: Scalar) -> arb:
@@ -76,6 +78,7 @@ def side_ratios(
     reachable: Callable[[int, int], bool],
     ends: Sequence[Scalar] | None,
     power: bool,
+    informed: bool = False,
 ) -> Ratios:
     """Largest ratio of every ordered pair of possible private values over the outputs of one side.
 
@@ -94,6 +97,8 @@ def side_ratios(
         Left: probabilities of the first record, up to a common factor; right: None, all ones.
     power : bool
         Whether all steps are equal, so that runs without a release are one matrix power.
+    informed : bool
+        Whether the adversary may know other records, see :mod:`privopt.measures._directional_informed`.
     """
     k = len(scales)
     found: Ratios = {
@@ -102,27 +107,79 @@ def side_ratios(
         for y in possible
         if x != y
     }
-    table, d = _identity(steps(1)) if weights else None, 0
-    while table is not None and d < len(weights):
-        run = _plain_run(weights, d, total) if power else 0
+    if not weights:
+        return found
+    table, d = _identity(steps(1)), 0
+    known = _Known(found, table, reachable) if informed else None
+    while d < len(weights):
+        # Nothing is told of a run without a release that its end does not tell, whatever else is known.
+        run = _plain_run(weights, d, total) if power and not (known and known.waiting) else 0
         if run > 1:
-            table, d = table * steps(d + 1) ** run, d + run
+            step = steps(d + 1) ** run
+            table, d = table * step, d + run
+            if known:
+                known.plain = known.plain * step
             continue
         d += 1
-        table, row = table * steps(d), weights[d - 1]
-        for v in (v for v in range(k) if row[v] < total and reachable(d, v)):
+        step, row = steps(d), weights[d - 1]
+        table = table * step
+        shown = [v for v in range(k) if row[v] < total and reachable(d, v)]
+        if known:
+            known.walk(table, step, d)
+        for v in shown:
             _offer(found, [table[x, v] * scales[x] for x in range(k)], (d, v))
-        if not any(row):
-            return found
+            if known:
+                known.wait([table[x, v] for x in range(k)], (d, v))
         if any(w < total for w in row):
             table = _scaled(table, row, total)
-    if table is not None:
-        last = [
-            sum((table[x, v] * (1 if ends is None else ends[v]) for v in range(k)), table[x, 0] * 0)
-            for x in range(k)
-        ]
-        _offer(found, [last[x] * scales[x] for x in range(k)], (d, -1))
+        if not any(row) or all(table[x, v] == 0 for x in possible for v in range(k)):
+            while known and known.waiting and d < len(weights):
+                d += 1
+                known.walk(None, steps(d), d)
+            return found
+    last = [
+        sum((table[x, v] * (1 if ends is None else ends[v]) for v in range(k)), table[x, 0] * 0)
+        for x in range(k)
+    ]
+    _offer(found, [last[x] * scales[x] for x in range(k)], (d, -1))
     return found
+
+
+class _Known:
+    """What the nearest record known on a side adds; first releases wait until farther records tell no more."""
+
+    def __init__(self, found: Ratios, identity: Matrix, reachable: Callable[[int, int], bool]) -> None:
+        self.found, self.plain, self.reachable = found, identity, reachable
+        self.values = sorted({x for pair in found for x in pair})
+        self.waiting: list[tuple[list[Scalar], Event, set[int]]] = []
+
+    def wait(self, column: list[Scalar], event: Event) -> None:
+        """A first release of a value, with its weight by private value."""
+        if any(column[x] != 0 for x in self.values):
+            self.waiting.append((column, event, {event[1]}))
+
+    def walk(self, table: Matrix | None, step: Matrix, distance: int) -> None:
+        """The next record, were it known; ``table`` is None where nothing is left to be released first."""
+        k = step.ncols()
+        self.plain = self.plain * step
+        can = [i for i in range(k) if self.reachable(distance, i)]
+        for i in can if table is not None else ():
+            assert table is not None
+            self._offer([table[x, i] for x in range(k)], (distance, -1), i, distance)
+        waiting = []
+        for column, event, reach in self.waiting:
+            then = {i for i in can if any(step[j, i] != 0 for j in reach)}
+            for i in then:
+                self._offer(column, event, i, distance)
+            if len(then) < len(can) or any(self.plain[x, i] == 0 for x in self.values for i in can):
+                waiting.append((column, event, then))
+        self.waiting = waiting
+
+    def _offer(self, column: list[Scalar], event: Event, value: int, distance: int) -> None:
+        for (x, y), ratio in self.found.items():
+            mine, other = self.plain[x, value], self.plain[y, value]
+            if mine != 0 and other != 0 and column[x] != 0:
+                ratio.offer(column[x] * other, column[y] * mine, event, (distance, value))
 
 
 def _plain_run(weights: Sequence[Sequence[int]], start: int, total: int) -> int:

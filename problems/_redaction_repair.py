@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures.redaction import RedactionReading, read_redaction
+from privopt.measures.redaction import RedactionReading
 from privopt.mechanisms import RedactionMechanism
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> 
     """
     table = mechanism.probabilities.copy()
     table[list(problem.private)] = 1.0
+    table[~problem.supports] = 1.0
     limit = problem.epsilon * (1.0 - margin)
     if limit == 0:
         return problem.safe()  # only exact independence is allowed, and a float reading cannot tell it
@@ -38,11 +39,11 @@ def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> 
             break
         if not _hide(table, *worst):
             return problem.safe()
-    return mechanism.with_probabilities(table)
+    return problem.answer(table).validated(mechanism.simulation_only)
 
 
 def _worst(problem: Redaction, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
-    readings = [(p, read_redaction(problem.chain, p, table)) for p in problem.private]
+    readings = [(p, problem.read(p, table)) for p in problem.private]
     return max(readings, key=lambda item: item[1].leakage)
 
 

@@ -139,8 +139,9 @@ class Reach:
     @cached_property
     def leaks(self) -> Floats:
         """``(2, count)``: log Pr(X_d = v | v) / Pr(X_d = v | other v), non-increasing in d for each v."""
-        # det > 0 with a zero off-diagonal entry: the other value rules this one out, an infinite ratio.
-        with np.errstate(divide="ignore"):
+        # det > 0 with a zero off-diagonal entry: the other value rules this one out, an infinite ratio. So does one
+        # that is too rare for a float.
+        with np.errstate(divide="ignore", over="ignore"):
             return np.log1p(np.stack((self.determinants / self.back, self.determinants / self.cross)))
 
     def flipped(self) -> Self:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 def sides(problem: Redaction, private: int) -> tuple[Side, Side]:
     """Left and right of a private record, nearest record first, with weights that sum to at most 1.
 
-    Of a stationary chain with equal weights each side is one row repeated without copying it.
+    Of a stationary chain with one step and equal weights each side is one row repeated without copying it.
     """
     chain, n = problem.chain, problem.length
     lengths = (private, n - 1 - private)
-    if chain.stationary and problem.weights is None:
+    if chain.homogeneous and chain.stationary and problem.weights is None:
         weights = chain.marginal(0) / n
         steps = (chain.reversed(1) if lengths[0] else np.eye(2), chain.step(0) if lengths[1] else np.eye(2))
         pairs = zip(steps, lengths, strict=True)

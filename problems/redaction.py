@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt._certificate import Certificate
+from privopt._certificate import Certificate, Terms
 from privopt._numbers import encode_float
 from privopt._problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
-from privopt.measures.redaction import RedactionReading, read_redaction, release_probabilities
+from privopt.measures.redaction import RedactionReading, read_redaction, release_probabilities, supports
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems import _redaction_checks as checks
@@ -46,6 +47,10 @@ class Redaction(Problem[RedactionMechanism]):
     form : {"local", "sequential"}
         "local": each record is hidden independently of the others. "sequential", for one private record:
         after the first release on a side, seen from the private record, everything beyond is released.
+    side_information : None or "any"
+        What the adversary knows beside the release: None, no record at all; "any", the values of any other records,
+        whichever they are. The leakage is then the largest log-ratio of Pr(output | X_p = a, known) and
+        Pr(output | X_p = b, known) over all sets of known records and their values.
 
     Raises
     ------
@@ -69,6 +74,7 @@ class Redaction(Problem[RedactionMechanism]):
     epsilon: float
     weights: tuple[float, ...] | None
     form: str
+    side_information: str | None
 
     def __init__(
         self,
@@ -79,6 +85,7 @@ class Redaction(Problem[RedactionMechanism]):
         *,
         weights: ArrayLike | None = None,
         form: str = "local",
+        side_information: str | None = None,
     ) -> None:
         size = checks.length(chain, length)
         positions = checks.private(private, size)
@@ -89,6 +96,7 @@ class Redaction(Problem[RedactionMechanism]):
             "epsilon": checks.epsilon(epsilon),
             "weights": None if weights is None else checks.weights(weights, size),
             "form": checks.form(form, positions),
+            "side_information": checks.side_information(side_information),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -100,12 +108,29 @@ class Redaction(Problem[RedactionMechanism]):
 
     def with_budget(self, budget: float) -> Self:
         """The same question with another epsilon."""
-        return type(self)(self.chain, self.length, self.private, budget, weights=self.weights, form=self.form)
+        return type(self)(
+            self.chain,
+            self.length,
+            self.private,
+            budget,
+            weights=self.weights,
+            form=self.form,
+            side_information=self.side_information,
+        )
 
     @property
     def record_weights(self) -> NDArray[np.float64]:
         """Weight of each record, shape (length,), as given (1 by default)."""
         return np.ones(self.length) if self.weights is None else np.array(self.weights)
+
+    @cached_property
+    def supports(self) -> NDArray[np.bool_]:
+        """Whether record t can have value v at all, exactly, shape (length, k)."""
+        return supports(self.chain, self.length)
+
+    def read(self, private: int, table: NDArray[np.float64]) -> RedactionReading:
+        """The leakage about one private record in floats, against the adversary of this problem."""
+        return read_redaction(self.chain, private, table, self.side_information is not None)
 
     def check(self, mechanism: Mechanism) -> RedactionMechanism:
         """The mechanism, if it has this problem's records and states; else InvalidMechanism."""
@@ -132,13 +157,22 @@ class Redaction(Problem[RedactionMechanism]):
         """The mechanism of this problem's form and states with given redaction probabilities.
 
         Private records are hidden, whatever the table says, unless they are constant: a private record
-        that is ever shown leaks without bound.
+        that is ever shown leaks without bound. So are values that the chain rules out: they have no probability
+        under the model, so hiding them costs nothing and showing them is not covered by any leakage.
         """
         place = self.private[0] if self.form == "sequential" else None
         table = np.array(probabilities, dtype=np.float64)
-        hidden = [p for p in self.private if np.count_nonzero(self.chain.marginal(p)) > 1]
+        hidden = [p for p in self.private if np.count_nonzero(self.supports[p]) > 1]
         table[hidden] = 1.0
-        return RedactionMechanism(table, self.chain.states, sequential=place)
+        table[~self.supports] = 1.0
+        return RedactionMechanism(table, self.chain.states, sequential=place, never=self.never)
+
+    @property
+    def never(self) -> tuple[tuple[int, int], ...]:
+        """For the sequential form: (record, state) pairs that stay hidden even beyond a first release."""
+        if self.form != "sequential":
+            return ()
+        return tuple((int(t), int(v)) for t, v in np.argwhere(~self.supports) if t != self.private[0])
 
     def evaluate(self, mechanism: RedactionMechanism) -> Evaluation:
         """Utility and leakage in float64, O(n k^3) a private record.
@@ -152,7 +186,7 @@ class Redaction(Problem[RedactionMechanism]):
         weights = self.record_weights
         released = release_probabilities(self.chain, table, mechanism.sequential)
         utility = math.fsum((weights * released).tolist()) / math.fsum(weights.tolist())
-        readings = {p: read_redaction(self.chain, p, table) for p in self.private}
+        readings = {p: self.read(p, table) for p in self.private}
         p = max(readings, key=lambda q: readings[q].leakage)
         leakage = readings[p].leakage
         violation = max(0.0, leakage - self.epsilon) if leakage > self.epsilon else 0.0
@@ -166,7 +200,7 @@ class Redaction(Problem[RedactionMechanism]):
             return (), ""
         states = self.chain.states
         return (states[reading.pair[0]], states[reading.pair[1]]), checks.output_in_words(
-            states, p, reading.left, reading.right
+            states, p, reading.left, reading.right, reading.known
         )
 
     def certify(self, mechanism: RedactionMechanism) -> Certificate:
@@ -180,6 +214,18 @@ class Redaction(Problem[RedactionMechanism]):
         from privopt.problems._redaction_certificate import certify
 
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def terms(self, mechanism: RedactionMechanism) -> Terms:
+        """What a certificate of a redaction is about: whose values, against whom, and what it leaves out."""
+        from privopt.problems._redaction_certificate import terms
+
+        return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def is_worst(self, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named pair of values leaks as much as any, about some private record."""
+        from privopt.problems._redaction_certificate import is_worst
+
+        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def safe(self) -> RedactionMechanism:
         """Everything redacted: leaks nothing."""
@@ -207,12 +253,11 @@ class Redaction(Problem[RedactionMechanism]):
         """
         from privopt.problems._redaction_dual import check_dual
 
-        proved = check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return None if proved is None else (proved, proved)
+        return check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
-        return {
+        fields: dict[str, Any] = {
             "type": self.kind,
             "version": 1,
             "chain": self.chain.to_dict(),
@@ -222,6 +267,9 @@ class Redaction(Problem[RedactionMechanism]):
             "weights": None if self.weights is None else list(self.weights),
             "form": self.form,
         }
+        if self.side_information is not None:  # left out otherwise, so that fingerprints of older files hold
+            fields.update(version=2, side_information=self.side_information)
+        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -242,6 +290,7 @@ class Redaction(Problem[RedactionMechanism]):
             given["epsilon"],
             weights=given["weights"],
             form=given["form"],
+            side_information=given["side_information"],
         )
 
     @classmethod
@@ -255,5 +304,7 @@ class Redaction(Problem[RedactionMechanism]):
         return (
             f"Redaction({self.chain!r}, length={self.length}, private={self.private}, epsilon={self.epsilon:g}"
             + ("" if self.weights is None else ", weights=...")
-            + f", form={self.form!r})"
+            + f", form={self.form!r}"
+            + ("" if self.side_information is None else f", side_information={self.side_information!r}")
+            + ")"
         )

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_bound import check, lower_cost
+from privopt.problems._redaction_bound import Setting, lower_cost
 from privopt.problems._redaction_side import Side
+from privopt.problems._redaction_track import of_floats
 from privopt.solvers.redaction._isotonic import best_split, pooled, relaxed_side
 from privopt.solvers.redaction._two_sides import best_mechanism
 
@@ -35,6 +36,10 @@ CHAINS = [
 
 def hour() -> float:
     return 3600.0
+
+
+def setting(left: Side, right: Side, epsilon: float) -> Setting:
+    return Setting(of_floats(left), of_floats(right), epsilon)
 
 
 def stationary(alpha: float, beta: float, length: int) -> Side:
@@ -173,10 +178,11 @@ def test_bound_is_below_and_close(seed: int) -> None:
     left, right, epsilon = random_sides(np.random.default_rng(1000 + seed), 15)
     count = left.length + right.length + 1
     redaction_left, redaction_right, stats = best_mechanism(left, right, epsilon, hour)
-    bound, dual = lower_cost(left, right, epsilon, 1e-6 * count, hour)
+    known = setting(left, right, epsilon)
+    bound, dual = lower_cost(known, 1e-6 * count, hour)
     assert bound <= stats.cost + 1e-12
     assert stats.cost - bound <= 5e-6 * count
-    assert check(left, right, epsilon, dual) == bound
+    assert known.bound(dual) == bound
     if count <= 9:
         assert leakage(left, right, np.concatenate((redaction_left, redaction_right))) <= epsilon + 1e-12
 
@@ -219,7 +225,7 @@ def test_edges(alpha: float, beta: float, epsilon: float, expected: float) -> No
 def test_nothing_but_the_private_record() -> None:
     nothing = Side(np.empty((0, 2, 2)), np.empty((0, 2)))
     assert best_mechanism(nothing, nothing, 1.0, hour)[2].cost == 0
-    assert lower_cost(nothing, nothing, 1.0, 1e-6, hour)[0] == 0
+    assert lower_cost(setting(nothing, nothing, 1.0), 1e-6, hour)[0] == 0
 
 
 def influences(alpha: float, beta: float, count: int) -> Floats:

@@ -183,7 +183,8 @@ def _log_ratios(column: Floats, difference: Floats) -> Floats:
             if column[y] == 0:
                 ratios[x, y] = np.inf
                 continue
-            part = difference[x, y] / column[y]
+            with np.errstate(over="ignore"):  # a rare output: the ratio is then taken from logarithms
+                part = difference[x, y] / column[y]
             ratios[x, y] = np.log1p(part) if abs(part) < 0.5 else np.log(column[x]) - np.log(column[y])
     return ratios
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privopt.errors import InvalidMechanism
 from privopt.measures._directional import Directional, Floats, directional_leakage
+from privopt.measures._directional_informed import informed_leakage
 from privopt.models import MarkovChain
 
 
@@ -19,7 +20,8 @@ class RedactionReading:
 
     ``pair`` are the positions of the two states, ``left`` and ``right`` the (distance, value) of the
     first release on each side, value -1 for none; distance 0 is an empty side, or the private record.
-    ``shares`` are the contributions of the two sides to the leakage.
+    ``shares`` are the contributions of the two sides to the leakage; ``known`` names on each side the (distance,
+    value) of the record that the adversary knows beside the release, value -1 for none.
     """
 
     leakage: float
@@ -27,9 +29,12 @@ class RedactionReading:
     left: tuple[int, int]
     right: tuple[int, int]
     shares: tuple[float, float] = (0.0, 0.0)
+    known: tuple[tuple[int, int], tuple[int, int]] = ((0, -1), (0, -1))
 
 
-def redaction_leakage(chain: MarkovChain, private: int, probabilities: ArrayLike) -> float:
+def redaction_leakage(
+    chain: MarkovChain, private: int, probabilities: ArrayLike, side_information: str | None = None
+) -> float:
     """Largest log-ratio of the probabilities of an output under two values of a private record.
 
     The local differential privacy leakage of X_p into the released sequence, in nats (Massny, Bitar,
@@ -43,6 +48,10 @@ def redaction_leakage(chain: MarkovChain, private: int, probabilities: ArrayLike
         0-based position of the private record.
     probabilities : array (length, k)
         Pr(record t is redacted | its value is v).
+    side_information : None or "any"
+        With "any" the largest such ratio against an adversary who also knows the values of any other records, as
+        Pr(output | X_p = a, known) / Pr(output | X_p = b, known) over all sets of records and values that both a and
+        b admit.
 
     Returns
     -------
@@ -61,7 +70,8 @@ def redaction_leakage(chain: MarkovChain, private: int, probabilities: ArrayLike
     >>> round(redaction_leakage(chain, 2, rows), 10)
     2.2468024532
     """
-    return read_redaction(chain, private, checked_table(chain, private, probabilities)).leakage
+    table = checked_table(chain, private, probabilities)
+    return read_redaction(chain, private, table, side_information is not None).leakage
 
 
 def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) -> NDArray[np.float64]:
@@ -76,19 +86,60 @@ def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) ->
     return table
 
 
-def read_redaction(chain: MarkovChain, private: int, table: NDArray[np.float64]) -> RedactionReading:
-    """The leakage about one private record, with the pair and the output that attain it."""
-    possible = np.flatnonzero(chain.marginal(private) > 0)
+def read_redaction(
+    chain: MarkovChain, private: int, table: NDArray[np.float64], informed: bool = False
+) -> RedactionReading:
+    """The leakage about one private record, with the pair and the output that attain it.
+
+    ``informed`` says whether the adversary may know other records.
+    """
+    possible = possible_values(chain, private)
     shown = table[private][possible] < 1
     if len(possible) > 1 and shown.any():
         v = int(possible[np.flatnonzero(shown)[0]])
         other = int(next(x for x in possible if x != v))
         return RedactionReading(np.inf, (v, other), (0, v), (0, v))
-    left = directional_leakage(left_steps(chain, private), table[:private][::-1], chain.stationary)
+    if informed:
+        return _worst_informed(chain, private, table, possible)
+    # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
+    equal = chain.homogeneous and chain.stationary
+    left = directional_leakage(left_steps(chain, private), table[:private][::-1], equal)
     right = directional_leakage(
         right_steps(chain, private, len(table)), table[private + 1 :], chain.homogeneous
     )
     return _worst(left, right, possible)
+
+
+def supports(chain: MarkovChain, length: int) -> NDArray[np.bool_]:
+    """Whether record t can have value v, shape (length, k), from the exact chain: floats may underflow to 0.
+
+    Examples
+    --------
+    >>> supports(MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[0, 1]), 2)
+    array([[False,  True],
+           [ True, False]])
+    """
+    now = np.array([weight > 0 for weight in chain.exact_initial.weights])
+    if chain.stationary:
+        return np.broadcast_to(now, (length, chain.k))
+    table, seen = np.empty((length, chain.k), dtype=np.bool_), dict[bytes, int]()
+    for t in range(length):
+        table[t] = now
+        before = seen.setdefault(now.tobytes(), t) if chain.homogeneous else t
+        if before < t:  # equal steps lead the same way again
+            table[t:] = table[before + np.arange(length - t) % (t - before)]
+            break
+        if t + 1 < length:
+            moves = np.array([[weight > 0 for weight in row.weights] for row in chain.exact_step(t)])
+            now = moves[now].any(axis=0)
+    table.setflags(write=False)
+    return table
+
+
+def possible_values(chain: MarkovChain, record: int) -> NDArray[np.intp]:
+    """The states that a record can have, in increasing order."""
+    shown = chain.marginal(record) > 0
+    return np.flatnonzero(shown if shown.all() else supports(chain, record + 1)[record])
 
 
 def release_probabilities(
@@ -136,7 +187,21 @@ def right_steps(chain: MarkovChain, private: int, length: int) -> Iterator[Float
     return (chain.step(t) for t in range(private, length - 1))
 
 
-def _worst(left: Directional, right: Directional, possible: NDArray[np.int64]) -> RedactionReading:
+def _worst_informed(
+    chain: MarkovChain, private: int, table: NDArray[np.float64], possible: NDArray[np.intp]
+) -> RedactionReading:
+    can = supports(chain, len(table))
+    left = informed_leakage(left_steps(chain, private), table[:private][::-1], can[:private][::-1], possible)
+    steps = right_steps(chain, private, len(table))
+    right = informed_leakage(steps, table[private + 1 :], can[private + 1 :], possible)
+    reading = _worst(left.directional, right.directional, possible)
+    if reading.pair is None:
+        return reading
+    known = tuple(side.known.get(reading.pair, (0, -1)) for side in (left, right))
+    return replace(reading, known=(known[0], known[1]))
+
+
+def _worst(left: Directional, right: Directional, possible: NDArray[np.intp]) -> RedactionReading:
     total = left.largest + right.largest
     pairs = [(int(x), int(y)) for x in possible for y in possible if x != y]
     if not pairs:

@@ -35,6 +35,8 @@ class RedactionMechanism(Mechanism):
         Default 0 .. k-1.
     sequential : int, optional
         Position of the private record from which a sequential mechanism walks; None for a local one.
+    never : pairs (record, position of a state), optional
+        What a sequential mechanism hides even beyond a first release: values that the model rules out.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
 
@@ -55,6 +57,7 @@ class RedactionMechanism(Mechanism):
     probabilities: NDArray[np.float64]
     states: tuple[Hashable, ...]
     sequential: int | None
+    never: tuple[tuple[int, int], ...]
     simulation_only: bool
 
     def __init__(
@@ -63,6 +66,7 @@ class RedactionMechanism(Mechanism):
         states: Sequence[Hashable] | None = None,
         *,
         sequential: int | None = None,
+        never: Sequence[Sequence[int]] = (),
         simulation_only: bool = False,
     ) -> None:
         table = _table(probabilities)
@@ -78,6 +82,7 @@ class RedactionMechanism(Mechanism):
                 f"sequential must be a position in 0 .. {len(table) - 1}, got {sequential}"
             )
         object.__setattr__(self, "sequential", sequential)
+        object.__setattr__(self, "never", _cells(never, table.shape, sequential))
         object.__setattr__(self, "simulation_only", bool(simulation_only))
 
     @property
@@ -109,13 +114,21 @@ class RedactionMechanism(Mechanism):
     def with_probabilities(self, probabilities: ArrayLike) -> RedactionMechanism:
         """The same kind of mechanism with other probabilities."""
         return RedactionMechanism(
-            probabilities, self.states, sequential=self.sequential, simulation_only=self.simulation_only
+            probabilities,
+            self.states,
+            sequential=self.sequential,
+            never=self.never,
+            simulation_only=self.simulation_only,
         )
 
     def validated(self, simulation_only: bool = False) -> RedactionMechanism:
         """A fresh copy that went through the constructor's checks again."""
         return RedactionMechanism(
-            self.probabilities, self.states, sequential=self.sequential, simulation_only=simulation_only
+            self.probabilities,
+            self.states,
+            sequential=self.sequential,
+            never=self.never,
+            simulation_only=simulation_only,
         )
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
@@ -152,11 +165,14 @@ class RedactionMechanism(Mechanism):
             p = self.sequential
             redacted[..., p + 1 :] = np.logical_and.accumulate(redacted[..., p + 1 :], axis=-1)
             redacted[..., :p] = np.logical_and.accumulate(redacted[..., :p][..., ::-1], axis=-1)[..., ::-1]
+            hidden = np.zeros(self.probabilities.shape, dtype=bool)
+            hidden[tuple(np.array(self.never, dtype=np.intp).reshape(-1, 2).T)] = True
+            redacted |= hidden[np.arange(self.length), codes]
         return decode(codes, redacted, data, self.states, rng is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary with both the floats and the integer weights."""
-        return {
+        fields: dict[str, Any] = {
             "type": self.kind,
             "version": 1,
             "states": encode_labels(self.states),
@@ -166,6 +182,9 @@ class RedactionMechanism(Mechanism):
             "sequential": self.sequential,
             "simulation_only": self.simulation_only,
         }
+        if self.never:  # left out otherwise, so that fingerprints of older files hold
+            fields.update(version=2, never=[list(cell) for cell in self.never])
+        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -188,6 +207,7 @@ class RedactionMechanism(Mechanism):
             fields["probabilities"],
             labels,
             sequential=sequential,
+            never=fields.get("never", ()),
             simulation_only=fields.get("simulation_only", False) is True,
         )
         total, weights = fields.get("total", TOTAL), fields.get("weights")
@@ -199,7 +219,8 @@ class RedactionMechanism(Mechanism):
         if not isinstance(other, RedactionMechanism):
             return NotImplemented
         same = np.array_equal(self.probabilities, other.probabilities) and self.states == other.states
-        return same and (self.sequential, self.simulation_only) == (other.sequential, other.simulation_only)
+        mine, theirs = ((m.sequential, m.never, m.simulation_only) for m in (self, other))
+        return same and mine == theirs
 
     def __hash__(self) -> int:
         return hash((self.probabilities.tobytes(), self.states))
@@ -238,3 +259,25 @@ def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
     table = table + 0.0
     table.setflags(write=False)
     return table
+
+
+def _cells(
+    given: Sequence[Sequence[int]], shape: tuple[int, ...], sequential: int | None
+) -> tuple[tuple[int, int], ...]:
+    """Distinct cells of the table, sorted."""
+    fault = InvalidMechanism(
+        f'"never" must hold pairs (record, state position) within {shape}, got {given!r:.200}'
+    )
+    try:
+        cells = sorted({(t, v) for t, v in given})
+    except (TypeError, ValueError) as cause:
+        raise fault from cause
+    if any(type(x) is not int for cell in cells for x in cell):
+        raise fault
+    if any(not (0 <= t < shape[0] and 0 <= v < shape[1]) for t, v in cells):
+        raise fault
+    if cells and sequential is None:
+        raise InvalidMechanism(
+            '"never" is for sequential mechanisms: a local one has redaction probability 1 there'
+        )
+    return tuple(cells)

@@ -18,6 +18,7 @@ from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._isotonic import Programme, best_parts, with_regions
+from privopt.solvers.redaction._reach import misses_side_information
 from privopt.solvers.redaction.relaxation import Choice, Relaxation, protect
 
 Backend = Literal["ecos", "scs", "clarabel"]
@@ -39,6 +40,10 @@ class Conic(Solver[Redaction]):
     def cost(self, problem: Redaction) -> float:
         """What the relaxation costs, a process of its own with CVXPY, and the programmes."""
         return 1.5 + Relaxation().cost(problem) + 2e-4 * len(problem.private) * min(problem.length, 50_000)
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse an adversary who knows other records."""
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.measures._directional import first_release_ratios
+from privopt.measures._directional_informed import informed_windows
 from privopt.measures.redaction import left_steps, right_steps
 from privopt.problems.redaction import Redaction
 
@@ -16,7 +17,27 @@ Floats = NDArray[np.float64]
 
 def possible_values(problem: Redaction, private: int) -> NDArray[np.intp]:
     """States that the private record can have."""
-    return np.flatnonzero(problem.chain.marginal(private) > 0)
+    return np.flatnonzero(problem.supports[private])
+
+
+def misses_side_information(problem: Redaction) -> str | None:
+    """Why a solver whose adversary knows no record refuses, or None if the problem's knows none either."""
+    if problem.side_information is None:
+        return None
+    return (
+        f"its adversary knows no other record, this problem has side_information={problem.side_information!r}: "
+        "use windows or side-information"
+    )
+
+
+def window_sides(problem: Redaction, private: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
+    """What releasing everything from each distance on tells, by side: see :func:`window_leakages`."""
+    possible, sides = possible_values(problem, private), both_sides(problem, private)
+    if problem.side_information is None:
+        return window_leakages(sides[0], possible), window_leakages(sides[1], possible)
+    can = problem.supports
+    left = informed_windows(sides[0], can[:private][::-1], possible)
+    return left, informed_windows(sides[1], can[private + 1 :], possible)
 
 
 def both_sides(problem: Redaction, private: int) -> tuple[Iterable[Floats], Iterable[Floats]]:

@@ -71,7 +71,8 @@ def seed(walk: Walk, last: int, threshold: float, t: Floats) -> Curve:
     probability = 10.0 ** np.minimum(t, 0)
     unit, begin = scale(walk), _ramp(w0, scale(walk))
     costate = unit * COSTATE ** ((begin + (1 - begin) * np.maximum(t, 0)) ** 3)
-    return Curve(threshold * probability, costate / threshold, w1 + w0 * probability)
+    with np.errstate(over="ignore"):
+        return Curve(threshold * probability, costate / threshold, w1 + w0 * probability)
 
 
 def _ramp(w0: float, unit: float) -> float:
@@ -86,10 +87,11 @@ def extend(walk: Walk, curve: Curve, first: int) -> Curve:
     w0, w1 = float(effective(walk)[i]), float(walk.weights[i, 1])
     numerator = (1 - a) * curve.state + a
     denominator = b * curve.state + (1 - b)
-    wanted = curve.costate * numerator * denominator / (det * w0)
-    q = np.minimum(wanted, 1.0)
-    s = numerator / denominator
-    costate = np.where(wanted >= 1, curve.costate * denominator**2 / det, w0 / s)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # steps too rare for a float
+        wanted = curve.costate * numerator * denominator / (det * w0)
+        q = np.where(wanted >= 0, np.minimum(wanted, 1.0), 1.0)
+        s = numerator / denominator
+        costate = np.where(wanted >= 1, curve.costate * denominator**2 / det, w0 / s)
     return Curve(q * s, costate, curve.cost + (w1 + w0 * q))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,16 +11,21 @@ import numpy as np
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_central import (
-    LARGEST,
     MAX_CELLS,
     MAX_MULTIPLIERS,
     Whole,
     check,
+    floats,
     sizes,
     whole,
 )
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
+
+LARGEST = 1e9
+"""Multipliers are cut here."""
+RAREST = 1e-100
+"""Private values rarer than this leave the programme without digits."""
 
 
 @register
@@ -60,7 +66,7 @@ class CentralLp(Solver[Redaction]):
         space = whole(problem)
         multipliers, stats = _multipliers(space, budget.remaining)
         dual = {"kind": "central", "multipliers": multipliers.tolist()}
-        return Proposal(problem.safe(), check(problem, multipliers), dual, stats=stats)
+        return Proposal(problem.safe(), check(problem, multipliers.tolist())[1], dual, stats=stats)
 
 
 def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float | int | str]]:
@@ -68,15 +74,16 @@ def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float 
     from scipy.optimize import linprog
 
     zeros = np.zeros(len(space.pairs) * space.count)
-    if space.trivial:
+    law = floats(space.law)
+    if not space.pairs or min(float(pair.my_probability) for pair in space.pairs) < RAREST:
         return zeros, {"status": "no programme"}
     sets = len(space.gain)
     found = linprog(
-        -np.tile(space.gain, len(space.law)),
+        -np.tile(floats(space.gain), len(law)),
         A_ub=_privacy(space),
         b_ub=zeros,
         A_eq=_distributions(len(space.law), sets),
-        b_eq=space.law,
+        b_eq=law,
         method="highs-ipm",
         options={"time_limit": seconds},
     )
@@ -99,8 +106,8 @@ def _privacy(space: Whole) -> Any:
     rows, places, values = [], [], []
     for i, pair in enumerate(space.pairs):
         for where, value in (
-            (pair.mine, space.shrink / pair.my_probability),
-            (pair.theirs, -1 / pair.their_probability),
+            (pair.mine, math.exp(-space.epsilon) / float(pair.my_probability)),
+            (pair.theirs, -1 / float(pair.their_probability)),
         ):
             rows.append(i * space.count + space.outputs[where].ravel())
             places.append(columns[where].ravel())

@@ -12,7 +12,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
-from privopt.solvers.redaction._reach import both_sides, influences, possible_values
+from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
 
 NEGLIGIBLE = 1e-9
 """Share of a side's budget below which an influence is not followed any farther."""
@@ -54,7 +54,7 @@ class ConstantClosedForm(Solver[Redaction]):
             return f"it protects one private record, this problem has {len(problem.private)}"
         if not 0 <= self.share <= 1:
             return f"share must be a part of the budget in 0 .. 1, got {self.share}"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the constants."""

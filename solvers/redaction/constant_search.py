@@ -12,7 +12,7 @@ from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._constant import Arm
 from privopt.solvers.redaction._constant_pairs import PairSearch
-from privopt.solvers.redaction._reach import both_sides, influences, possible_values
+from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
 from privopt.solvers.redaction.windows import Windows
 
 NOISE = 1e-13
@@ -58,7 +58,7 @@ class ConstantSearch(Solver[Redaction]):
             return f"it protects one private record, this problem has {len(problem.private)}"
         if problem.form != "local":
             return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best constants found."""

@@ -15,6 +15,7 @@ from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._joint import Support
 from privopt.solvers.redaction._programme import Point, Programme
+from privopt.solvers.redaction._reach import misses_side_information
 from privopt.solvers.redaction._starts import starts
 from privopt.solvers.redaction._zone import MAX_RECORDS, Zone, near_records, searched_records
 from privopt.solvers.redaction.windows import Windows
@@ -71,7 +72,7 @@ class JointSearch(Solver[Redaction]):
             return f"it keeps many whole mechanisms: at most {MAX_LENGTH} records, not {problem.length}"
         if len(near_records(problem, problem.epsilon / 2)) > MAX_RECORDS:
             return f"more than {MAX_RECORDS} records tell much of a private one: a local search is hopeless"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best mechanism found."""

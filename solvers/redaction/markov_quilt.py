@@ -11,6 +11,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures._binary import BinaryChain
 from privopt.problems.redaction import Redaction
+from privopt.solvers.redaction._reach import misses_side_information
 
 
 @register
@@ -43,7 +44,7 @@ class MarkovQuilt(Solver[Redaction]):
             return f"it protects one private record, this problem has {len(problem.private)}"
         if BinaryChain.of(problem.chain) is None:
             return "its distances are for stationary chains of 2 states with one matrix for every step"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the window."""

@@ -7,17 +7,19 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems._redaction_bound import lower_cost
-from privopt.problems._redaction_dual import utility_bound
+from privopt.problems._redaction_dual import setting, utility_bound
 from privopt.problems._redaction_sides import sides
 from privopt.problems.redaction import Redaction
+from privopt.solvers.redaction._reach import misses_side_information
 from privopt.solvers.redaction._two_sides import best_mechanism
 
 TARGET = 5e-7
-"""Utility that the bound may leave open."""
+"""Share of the utility that the bound may leave open."""
 
 
 @register
@@ -52,7 +54,7 @@ class Optimal(Solver[Redaction]):
             return f"it optimises local mechanisms, this problem asks for form {problem.form!r}"
         if len(problem.private) > 1:
             return f"it protects one private record, this problem has {len(problem.private)}"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the optimum and a bound; half of the time at least is left for the bound."""
@@ -69,5 +71,15 @@ class Optimal(Solver[Redaction]):
         budget.progress(0.5, "mechanism found, bounding")
         if not self.bound or math.isinf(problem.epsilon):
             return Proposal(mechanism, stats=stats)
-        cost, dual = lower_cost(left, right, problem.epsilon, TARGET, lambda: 0.8 * budget.remaining)
-        return Proposal(mechanism, utility_bound(problem, cost), dual, stats=stats)
+        try:
+            known = setting(problem, lambda: 0.8 * budget.remaining)
+            cost, dual = lower_cost(known, _target(problem, table), lambda: 0.8 * budget.remaining)
+        except (ArithmeticError, TimeoutError) as cause:
+            return Proposal(mechanism, stats={**stats, "no bound": str(cause) or "out of time"})
+        return Proposal(mechanism, utility_bound(problem, cost, known)[1], dual, stats=stats)
+
+
+def _target(problem: Redaction, table: NDArray[np.float64]) -> float:
+    """Utility that the bound may leave open: a share of what the mechanism reaches."""
+    reached = problem.evaluate(problem.answer(table)).utility
+    return TARGET * max(min(1.0, reached), 1e-6)

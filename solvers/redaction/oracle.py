@@ -14,6 +14,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
 from privopt.solvers.common.slsqp import minimise
+from privopt.solvers.redaction._reach import misses_side_information
 
 Floats = NDArray[np.float64]
 MAX_RECORDS = 4
@@ -53,7 +54,7 @@ class Oracle(Solver[Redaction]):
                 f"it enumerates: at most {MAX_RECORDS} records and {MAX_CELLS} free probabilities, "
                 f"not {problem.length} and {cells}"
             )
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best point found over all supports."""

@@ -14,7 +14,7 @@ from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._isotonic import best_split
-from privopt.solvers.redaction._reach import both_sides, influences, possible_values
+from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
 
 Floats = NDArray[np.float64]
 Choice: TypeAlias = Callable[[list[Floats], list[Floats]], tuple[Floats, Floats]]
@@ -45,6 +45,10 @@ class Relaxation(Solver[Redaction]):
     def cost(self, problem: Redaction) -> float:
         """A few hundred isotonic regressions per private record."""
         return len(problem.private) * (0.03 + 1e-3 * min(problem.length, 5000) * problem.chain.k)
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse an adversary who knows other records."""
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""

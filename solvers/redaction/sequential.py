@@ -15,6 +15,7 @@ from privopt.problems._redaction_sides import sides
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction._arms import Answer, prepare
 from privopt.solvers.redaction._one_side import redact_all
+from privopt.solvers.redaction._reach import misses_side_information
 from privopt.solvers.redaction._two_sides import best_mechanism, spread
 from privopt.solvers.redaction._walk_away import SequentialArm
 
@@ -51,7 +52,7 @@ class Sequential(Solver[Redaction]):
             return f"it makes sequential mechanisms, this problem asks for form {problem.form!r}"
         if problem.chain.k != 2:
             return f"it needs a chain of 2 states, this one has {problem.chain.k}"
-        return None
+        return misses_side_information(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best table found, the optimal local one at worst."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction import Redaction
-from privopt.solvers.redaction._reach import both_sides, possible_values, window_leakages
+from privopt.solvers.redaction._reach import possible_values, window_sides
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,8 @@ class Windows(Solver[Redaction]):
     sides add per direction. The smallest r that goes with l does not increase in l, so one walk over the
     pairs finds the best window: optimal among data-independent mechanisms, not among all. Massny et al.,
     Section III, give a bound on its size (Theorem 2) and a quilt (Algorithm 1); this is the exact test.
-    Several private records hide the union of their windows, which is private for each of them.
+    Several private records hide the union of their windows, which is private for each of them. What an adversary
+    who knows other records learns of a window falls with its width as well.
     """
 
     solves: ClassVar = Redaction
@@ -60,9 +61,9 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     weights = problem.record_weights
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    sides = both_sides(problem, private)
-    left = _Lazy(window_leakages(sides[0], possible), private, budget)
-    right = _Lazy(window_leakages(sides[1], possible), problem.length - 1 - private, budget)
+    sides = window_sides(problem, private)
+    left = _Lazy(sides[0], private, budget)
+    right = _Lazy(sides[1], problem.length - 1 - private, budget)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
     tried, r = 0, _first(right, problem.epsilon)
     least = r
