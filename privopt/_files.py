@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import sys
 import tempfile
@@ -81,7 +82,7 @@ def _constant(name: str) -> float:
 
 
 def check_limits(value: object, source: str = "input") -> None:
-    """Refuse a parsed document that is too deep or holds too many values, or a number too large for a float.
+    """Refuse a parsed document that is too deep or too long, or holds NaN or a number too large for a float.
 
     Raises
     ------
@@ -100,6 +101,8 @@ def check_limits(value: object, source: str = "input") -> None:
                 inner.extend(item.values())
             elif isinstance(item, list):
                 inner.extend(item)
+            elif isinstance(item, float) and math.isnan(item):
+                _constant("NaN")
             elif isinstance(item, (int, float)) and abs(item) > LARGEST:
                 raise FileRefused(f'{source}: a number is too large for a float; write infinity as "inf"')
         count += len(inner)
