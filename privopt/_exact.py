@@ -143,6 +143,8 @@ def ball_ceiling(ball: arb) -> float:
     from flint import arb
 
     end = ball.upper()
+    if not end.is_finite():
+        return -math.inf if end < 0 else math.inf  # what is not a number may be anything
     guess = float(end.mid())
     while not (arb(guess) >= end):
         guess = math.nextafter(guess, math.inf)

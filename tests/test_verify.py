@@ -455,3 +455,15 @@ def test_a_repair_that_loses_nothing_is_not() -> None:
 def test_a_hollow_solution_is_refused(change: Callable[[po.Solution[Any]], po.Solution[Any]]) -> None:
     problem = po.PrivacyFunnel(COIN, max_leakage=0.05)
     assert not po.verify(problem, change(po.solve(problem))).ok
+
+
+def test_the_ends_of_what_is_no_number_are_infinite() -> None:
+    from flint import arb
+
+    from privopt._exact import ball_ceiling, ball_floor
+
+    assert (ball_floor(arb("nan")), ball_ceiling(arb("nan"))) == (-math.inf, math.inf)
+    assert (ball_floor(arb("inf")), ball_ceiling(arb("-inf"))) == (math.inf, -math.inf)
+    assert ball_ceiling(1 / arb(10) ** 400) == 5e-324
+    assert ball_floor(1 / arb(10) ** 400) == 0.0
+    assert ball_ceiling(arb(10) ** 400) == math.inf

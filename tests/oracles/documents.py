@@ -124,11 +124,15 @@ def rows_of_floats(matrix: list[list[Any]]) -> Table:
             found.append([v / sum(exact) for v in exact])
             continue
         total = math.fsum(map(float, row))
-        floats = [Fraction(float(v) if total == 1.0 else float(v) / total) for v in row]
-        top = floats.index(max(floats))
-        floats[top] += 1 - sum(floats)
-        found.append(floats)
+        found.append(filled([float(v) if total == 1.0 else float(v) / total for v in row]))
     return found
+
+
+def filled(row: Sequence[float]) -> list[Fraction]:
+    """Floats of which the largest takes what they miss of 1."""
+    exact = [Fraction(v) for v in row]
+    exact[exact.index(max(exact))] += 1 - sum(exact)
+    return exact
 
 
 def levels_of(levels: list[list[Any]]) -> list[list[float]]:

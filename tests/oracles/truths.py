@@ -30,6 +30,7 @@ from oracles.documents import (
     channel,
     codes_of,
     costs,
+    filled,
     information,
     joint,
     label,
@@ -40,7 +41,6 @@ from oracles.documents import (
     neighbours_of,
     number,
     ratio,
-    rows_of_floats,
     through,
     words,
 )
@@ -249,7 +249,7 @@ def _colouring(problem: Json, mechanism: Json) -> Truth:
     graph = problem["graph"]
     codes, neighbours = codes_of(graph), neighbours_of(graph)
     names = labels(graph["vertices"], len(codes))
-    levels = rows_of_floats(levels_of(mechanism["levels"]))
+    levels = [filled(row) for row in levels_of(mechanism["levels"])]
     colours = labels(mechanism.get("colours"), len(levels[0]))
     level = mechanism["level"]
     if not all(type(v) is int and 0 <= v < len(levels) for v in level) or len(level) != len(codes):
@@ -263,7 +263,7 @@ def _colouring(problem: Json, mechanism: Json) -> Truth:
     ratios: dict[tuple[Any, Any], Fraction | None] = {}
     for u, row in enumerate(neighbours):
         for v in row:
-            ratios[names[u], names[v]] = _least_ratio(rows[u], rows[v], delta)
+            ratios[names[u], names[v]] = least_ratio(rows[u], rows[v], delta)
     top, worst = _largest(ratios)
     kept = at_most_exp(top if top is None else max(top, Fraction(1)), epsilon)
     if problem["boundary"] == "balanced" and len(colours) == 2:
@@ -282,7 +282,7 @@ def _colouring(problem: Json, mechanism: Json) -> Truth:
     return Truth(kept, _both(ball(utility)), _both(_log_of(top)), worst)
 
 
-def _least_ratio(p: Sequence[Fraction], q: Sequence[Fraction], delta: Fraction) -> Fraction | None:
+def least_ratio(p: Sequence[Fraction], q: Sequence[Fraction], delta: Fraction) -> Fraction | None:
     """The least r >= 1 with sum_c max(0, p_c - r q_c) <= delta; None for infinity."""
     parts = sorted(
         ((a / b if b else None, a, b) for a, b in zip(p, q, strict=True)),
@@ -587,19 +587,19 @@ def _symmetric_pair(problem: Json) -> arb | None:
     if "min_utility" in problem:
         return -said * number(problem["min_utility"]) / bit
     if "max_rate" in problem:
-        error = _inverse_entropy(bit - number(problem["max_rate"]))
+        error = inverse_entropy(bit - number(problem["max_rate"]))
         return bit - binary_entropy(flip * (1 - error) + (1 - flip) * error)
     hamming = problem.get("leakage") == "mutual_information" and problem["distortion"] == [
         [0.0, 1.0],
         [1.0, 0.0],
     ]
     if hamming and "max_leakage" in problem and number(problem["max_leakage"]) < said:
-        error = _inverse_entropy(bit - number(problem["max_leakage"]))
+        error = inverse_entropy(bit - number(problem["max_leakage"]))
         return -(error - flip) / (1 - 2 * flip)
     return None
 
 
-def _inverse_entropy(value: arb) -> arb:
+def inverse_entropy(value: arb) -> arb:
     """The error of at most 1/2 of a coin of known entropy, by bisection."""
     low, high = Fraction(0), Fraction(1, 2)
     for _ in range(240):
