@@ -15,14 +15,20 @@ from privopt._files import check_schema, read_json, write_json
 from privopt._numbers import decode_float
 from privopt._text import html_table, number
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidProblem
-from privopt.measures._bound import Bound
+from privopt.measures._bayesian_proof import Setting, prove_leakage
 from privopt.measures.bayesian import bayesian_leakage
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms import _noisy_checks as noisy
-from privopt.mechanisms._statistics import Clip, read_clip, up
+from privopt.mechanisms._statistics import Clip, read_clip, spacing, up
 from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
 
 KIND = "budget_ledger"
+
+ROOM = 2.0**-40
+"""Share of the total that :attr:`BudgetLedger.remaining` leaves free for roundings."""
+
+READ = 1e-9
+"""A ledger of version 0.1.0 added float readings, and may exceed its total by this, relatively; nothing more can be charged."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class BudgetLedger:
     """An account of noisy releases of the same data, which refuses what would exceed its total.
 
     For dependent records Bayesian levels need not add up, but levels of differential privacy do: releases of levels tau_1, tau_2, ...
-    are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum.
-    Gaussian bounds need the same clipping interval in all releases.
+    are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum. It is the one
+    that is proved, rounded up. Gaussian bounds need the same clipping interval in all releases, and for means the length.
 
     Parameters
     ----------
@@ -101,16 +107,31 @@ class BudgetLedger:
 
     @property
     def leakage(self) -> float:
-        """The bound on what all releases together leak, in nats."""
-        return self._bound(self.tau).value
+        """The proved bound on what all releases together leak, in nats, rounded up."""
+        return self._bound(self.tau)
 
     @property
     def remaining(self) -> float:
         """The level of differential privacy that can still be spent on queries other than functions, rounded down."""
         from privopt.measures.bayesian_calibration import calibrate
 
-        most = calibrate(lambda tau: self._bound(tau).value, self.epsilon)
-        return max(0.0, most - self.tau)
+        model, limit = self._model, self.epsilon * (1 - ROOM)
+        if isinstance(model, MarkovChain):
+            most = calibrate(lambda tau: bayesian_leakage(model, tau, length=self.length).value, limit)
+        else:
+            most = calibrate(self._bound, limit)
+        while (excess := self._bound(most) / limit - 1) > 0:
+            most *= 1 - 2 * max(excess, ROOM)
+        spent = sum((Fraction(entry.tau) for entry in self.entries), Fraction(0))
+        return max(0.0, -up(spent - Fraction(most)))
+
+    @property
+    def _model(self) -> GaussianModel | GroupModel | MarkovChain:
+        """The model whose bound holds for all that was asked: of functions, and means of any length, only the level is known."""
+        unknown = any(e.function or (e.query == "mean" and self.length is None) for e in self.entries)
+        return (
+            GroupModel(self.model.size) if unknown and isinstance(self.model, GaussianModel) else self.model
+        )
 
     @property
     def _records(self) -> int | None:
@@ -121,11 +142,22 @@ class BudgetLedger:
             else self.length
         )
 
-    def _bound(self, tau: float) -> Bound:
-        model = self.model
-        if isinstance(model, GaussianModel) and any(entry.function for entry in self.entries):
-            model = GroupModel(model.size)
-        return bayesian_leakage(model, tau, length=self.length, scope=self.scope)
+    def _bound(self, tau: float) -> float:
+        """What all releases of a level together leak at most, proved: the worst of the queries that it may be spent on."""
+        model = self._model
+        if not isinstance(model, GaussianModel) or self.clip is None:
+            return prove_leakage(Setting(model, self.length, self.scope), tau)[0]
+        if self.length is None:
+            # sums of fewer records have a finer grid: at most the share grid / apart of a level, and 1, is rounding
+            apart, grid = spacing("sum", self.clip, None)
+            smooth = Fraction(prove_leakage(Setting(model, None, self.scope, apart), tau)[0])
+            general = Fraction(prove_leakage(Setting(GroupModel(model.size), None, self.scope), tau)[0])
+            return up(min(general, smooth + (min(Fraction(1), grid / apart) * Fraction(tau)) ** 2 / 8))
+        settings = [
+            Setting(model, self.length, self.scope, *spacing(query, self.clip, self.length))
+            for query in ("sum", "mean")
+        ]
+        return max(prove_leakage(setting, tau)[0] for setting in settings)
 
     def charge(self, mechanism: NoisyQuery, data: str) -> Self:
         """The ledger after a release.
@@ -158,7 +190,7 @@ class BudgetLedger:
             isinstance(self.model, GaussianModel) and mechanism.query not in ("sum", "mean")
         )
         after = replace(self, entries=(*self.entries, Spent(mechanism.tau, mechanism.name, function)))
-        if after.leakage > self.epsilon * (1 + 1e-12):
+        if not after.leakage <= self.epsilon:
             raise InvalidMechanism(
                 f"refused: all releases together would leak {after.leakage:.6g} nats, the total is {self.epsilon:.6g}; "
                 f"a level of {self.remaining:.6g} is left"
@@ -248,7 +280,7 @@ class BudgetLedger:
             fields["scope"],
             entries,
         )
-        if found.leakage > found.epsilon * (1 + 1e-12):
+        if not found.leakage <= found.epsilon * (1 + READ):
             raise FileRefused(f"the ledger has spent {found.leakage:.6g} nats, more than {found.epsilon:.6g}")
         return found
 

@@ -6,7 +6,8 @@ because noise of a larger scale is noise of a smaller one with more added (the c
 scale b' is that of scale b times (b / b')^2 + (1 - (b / b')^2) / (1 + b'^2 s^2), a mixture of nothing and Laplace noise;
 for the discrete noise of ratios a < a' the weight of nothing is a (1 - a')^2 / (a' (1 - a)^2)). So if L(t) > epsilon, an allowed mechanism has a level
 below t, a scale above the one of t, and at least its error. The leakage of all mechanisms of a level even grows with slope 1
-or in proportion, so that L(t) >= epsilon suffices; that of the noisy count may stay the same, even at 0.
+or in proportion, so that L(t) >= epsilon suffices. That of the noisy count may stay the same, even at 0: only if somebody can know all
+records but one, which is counted for one of two possible values and not for the other, L(t) >= t.
 
 L(t) is proved from below: in balls by enumeration, by the recursion for two states with every step rounded down, by a rational
 factor of one adversary of Gaussian records, or by a mechanism that reads one record. The error of a scale is enclosed in balls.
@@ -66,7 +67,9 @@ def prove_level(problem: BayesianPrivacy, tau: float) -> Enclosure | None:
 def _too_high(problem: BayesianPrivacy, tau: float) -> bool:
     """Whether noise of every level above leaks more than epsilon."""
     if levels.enumerable(problem):
-        return levels.enclosed(problem, tau)[0] > problem.epsilon
+        if levels.enclosed(problem, tau)[0] > problem.epsilon:
+            return True
+        return tau >= problem.epsilon and levels.tells_its_level(problem)
     return prove_leak(levels.setting(problem), tau) >= problem.epsilon
 
 

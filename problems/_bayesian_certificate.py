@@ -32,7 +32,7 @@ def certify(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Certificate:
     least, most = enclosed_error(mechanism.noise, mechanism.scale, mechanism.length)
     who = "the noisy count" if levels.enumerable(problem) else "every mechanism"
     reason = (
-        f"{who} of level {mechanism.tau!r} leaks at most {high!r}"
+        f"{who} of level {mechanism.tau!r} leaks at most {high:.9g}"
         if ok
         else f"the proved bound on the leakage is {high!r} > epsilon = {problem.epsilon!r}"
     )
@@ -44,7 +44,7 @@ def certify(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Certificate:
         reason=reason,
         method=f"{method}; noise of scale {mechanism.scale!r} has at most the level {mechanism.tau!r}",
         leakage=(low, high),
-        utility=(-most, -least),
+        utility=(0.0 - most, 0.0 - least),
     )
 
 
@@ -68,7 +68,6 @@ def terms(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Terms:
     """What a certificate of noise is about, in plain sentences."""
     factor = math.exp(problem.epsilon) if problem.epsilon < 700 else math.inf
     what = "the same constant" if mechanism.constant else f"the {mechanism.name}"
-    others = "any values of the other records that go with both"
     return Terms(
         kind="privacy",
         statement=(
@@ -76,9 +75,7 @@ def terms(problem: BayesianPrivacy, mechanism: NoisyQuery) -> Terms:
             f"compared with the other, as before, whatever is known of other records; {_compared(problem)}"
         ),
         assumption=_assumption(problem),
-        adversary=(
-            f"anyone who knows the assumed distribution and any set of other records, none or all of them ({others})"
-        ),
+        adversary="anyone who knows the assumed distribution and the values of any other records: none, some or all of them",
         unit=f"release of the {mechanism.name}, about one record",
         uncovered=_uncovered(problem, mechanism),
     )

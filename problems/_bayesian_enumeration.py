@@ -64,6 +64,22 @@ def _reduced(rows: Iterable[list[int]]) -> Case:
     return tuple(sorted({tuple(w // math.gcd(*row) for w in row) for row in cut}))
 
 
+def tells_its_level(chain: MarkovChain, state: Label, length: int) -> bool:
+    """Whether noise of every level leaks that level: someone knows all but a record that is counted for one of two values.
+
+    Examples
+    --------
+    >>> swing, turn = MarkovChain([[0.2, 0.8], [0.8, 0.2]]), MarkovChain([[0, 1], [1, 0]])
+    >>> tells_its_level(swing, 1, 2), tells_its_level(turn, 1, 2)
+    (True, False)
+    """
+    sure = (
+        {row.index(max(row)) for row in case if sum(map(bool, row)) == 1}
+        for case in cases(chain, state, length)
+    )
+    return any(len(counts) > 1 for counts in sure)
+
+
 def _weights(chain: MarkovChain, length: int) -> dict[tuple[int, ...], int]:
     """Integer weights of the sequences of positive probability, in the proportions of their exact distribution."""
     exact: dict[tuple[int, ...], Fraction] = {}
@@ -168,7 +184,7 @@ def _enclosed(table: tuple[Case, ...], tau: float) -> tuple[float, float]:
     logarithm = largest.log()
     if not logarithm.is_finite():
         return 0.0, math.inf
-    return max(ball_floor(logarithm), 0.0), ball_ceiling(logarithm)
+    return max(ball_floor(logarithm), 0.0) + 0.0, ball_ceiling(logarithm)
 
 
 def _density(row: Weights, powers: list[arb], y: int) -> arb:

@@ -109,6 +109,13 @@ def enclosed(problem: BayesianPrivacy, tau: float) -> tuple[float, float]:
     return enclose_enumerated(*counted_chain(problem), tau)
 
 
+def tells_its_level(problem: BayesianPrivacy) -> bool:
+    """Whether the noisy count leaks at least its level, whatever the level is."""
+    from privopt.problems._bayesian_enumeration import tells_its_level
+
+    return tells_its_level(*counted_chain(problem))
+
+
 def counted_chain(problem: BayesianPrivacy) -> tuple[MarkovChain, Label, int]:
     """The chain, the state that is counted, and the number of records of an enumerable question."""
     chain, n = problem.model, problem.length

@@ -202,7 +202,7 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     def utility_of(self, scale: float) -> float:
         """-E|error| of noise of a scale; -inf where the data are not read."""
-        return -expected_error(self.mechanism, scale, self.length)
+        return 0.0 - expected_error(self.mechanism, scale, self.length)
 
     def certify(self, mechanism: NoisyQuery) -> Certificate:
         """Prove the bound on the leakage in rationals and balls, and the level of the noise."""

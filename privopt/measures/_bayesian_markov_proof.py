@@ -150,7 +150,7 @@ class _Side:
     def walk(self, length: int | None, rule: Recursion, tolerance: float) -> Front:
         """The adversaries of the side, followed until nothing changes or the records end."""
         count = MOST_STEPS if length is None else length - 1
-        steps = repeat(self.steps[0], count) if self.same else iter(self.steps[:count])
+        steps = repeat(self.steps[0], min(count, MOST_STEPS)) if self.same else iter(self.steps[:count])
         return walk(steps, self.first, rule, self.same, tolerance)
 
 
@@ -219,7 +219,7 @@ def _proved_side(side: _Side, length: int | None, rule: Recursion) -> Front:
 
 
 def _whole(side: _Side, length: int | None, rule: Recursion) -> Front:
-    """A side followed to its end, however long."""
+    """A side followed to its end, or for as long as any."""
     front = side.walk(length, rule, -1.0)
     front.settled = False
     return front

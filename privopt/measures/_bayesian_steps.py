@@ -16,7 +16,7 @@ from privopt.measures._bayesian_side import Front, Rule, walk
 from privopt.models import MarkovChain
 
 MOST_STEPS = 20_000
-"""Records of a side after which a chain without length is given up if it has not settled."""
+"""Records of a side after which a chain is given up if it has not settled."""
 
 
 def checked_length(chain: MarkovChain, length: SupportsIndex | None) -> int | None:
@@ -65,24 +65,26 @@ def right_steps(chain: MarkovChain, length: int | None) -> Iterator[Weights]:
     """Steps from each record to the one after it, from the last one back."""
     if chain.homogeneous:
         return repeat(Weights.of(chain.step(0)), _count(length))
-    return (Weights.of(chain.step(t)) for t in range(_count(length) - 1, -1, -1))
+    last = (chain.max_length if length is None else length) or 1
+    return (Weights.of(chain.step(t)) for t in range(last - 2, -1, -1))
 
 
 def left_steps(chain: MarkovChain, length: int | None) -> Iterator[Weights]:
     """Entry (x, u): the step from u to x, from the first record on."""
     if chain.homogeneous:
         return repeat(Weights.of(chain.step(0).T), _count(length))
-    return (Weights.of(chain.step(t).T) for t in range(_count(length)))
+    last = (chain.max_length if length is None else length) or 1
+    return (Weights.of(chain.step(t).T) for t in range(last - 1))
 
 
 def _count(length: int | None) -> int:
-    return MOST_STEPS if length is None else length - 1
+    return MOST_STEPS if length is None else min(length - 1, MOST_STEPS)
 
 
 def largest_product(left: Front, right: Front, length: int | None, own: Floats | None = None) -> float:
     """Largest product of the two sides, and of what the target's own value adds, over targets and pairs.
 
-    It is 0 where no target has two possible values, and inf where a side grows without end.
+    It is 0 where no target has two possible values, and inf where a side grows without end or was given up.
     """
     factor = np.ones_like(left.best) if own is None else own
     if length is None:
@@ -90,6 +92,8 @@ def largest_product(left: Front, right: Front, length: int | None, own: Floats |
             return math.inf
         return _largest(np.maximum.reduce(left.tables), np.maximum.reduce(right.tables), factor)
     last, near, far = length - 1, len(left.tables), len(right.tables)
+    if (not left.settled and near < length) or (not right.settled and far < length):
+        return math.inf
     targets = {*range(min(near + 1, length)), *range(max(last - far, 0), length)}
     return max(_largest(left.after(t), right.after(last - t), factor) for t in targets)
 

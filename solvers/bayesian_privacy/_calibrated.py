@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from privopt._solver import Guarantee, Proposal
+from privopt._solver import Budget, Guarantee, Proposal
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems import _bayesian_levels as levels
@@ -24,18 +24,36 @@ def value(problem: BayesianPrivacy, tau: float, method: str) -> float:
     return levels.bound(problem, tau, method).value
 
 
-def level_of(problem: BayesianPrivacy, method: str) -> float:
-    """The largest level found at which the bound of a method is at most epsilon."""
-    return largest_level(lambda tau: value(problem, tau, method), problem.epsilon)
+class _TimeUp(Exception):
+    """The deadline has passed between two readings of a bound."""
+
+
+def level_of(problem: BayesianPrivacy, method: str, budget: Budget) -> float:
+    """The largest level found in time at which the bound of a method is at most epsilon."""
+    return largest_level(lambda tau: value(problem, tau, method), problem.epsilon, budget)
 
 
 def largest_level(
-    leakage: Callable[[float], float], epsilon: float, most: float | None = None
+    leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
 ) -> float:
-    """The largest level found, at most epsilon or ``most``, at which an increasing leakage is at most epsilon; 0 if there is none."""
+    """The largest level found in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
     from privopt.measures.bayesian_calibration import calibrate
 
-    return 0.0 if leakage(epsilon * 2.0**-60) > epsilon else calibrate(leakage, epsilon, most=most)
+    allowed = 0.0
+
+    def timed(tau: float) -> float:
+        nonlocal allowed
+        if budget.remaining == 0:
+            raise _TimeUp
+        found = leakage(tau)
+        if found <= epsilon:
+            allowed = max(allowed, tau)
+        return found
+
+    try:
+        return 0.0 if timed(epsilon * 2.0**-60) > epsilon else calibrate(timed, epsilon, most=most)
+    except _TimeUp:
+        return allowed
 
 
 def proposal(

@@ -49,5 +49,5 @@ class ExactSmall(Solver[BayesianPrivacy]):
         def leakage(tau: float) -> float:
             return levels.reading(problem, tau).value
 
-        tau = calibrated.largest_level(leakage, problem.epsilon, MOST_LEVEL)
+        tau = calibrated.largest_level(leakage, problem.epsilon, budget, MOST_LEVEL)
         return calibrated.proposal(problem, tau, {"method": self.name})

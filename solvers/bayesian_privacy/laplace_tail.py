@@ -56,5 +56,5 @@ class LaplaceTail(Solver[BayesianPrivacy]):
         def leakage(tau: float) -> float:
             return laplace_tail(chain, [0.0, 1.0], tau, problem.length)
 
-        tau = calibrated.largest_level(leakage, problem.epsilon)
+        tau = calibrated.largest_level(leakage, problem.epsilon, budget)
         return calibrated.proposal(problem, tau, {"method": self.name})
