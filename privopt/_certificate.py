@@ -18,10 +18,17 @@ WIDE = 1e-6
 """An enclosure wider than this, relatively, is not a reading of the number in it."""
 
 ONE_RELEASE = (
-    "it is for one release of the same records: a second draw tells more (two draws of a mechanism certified at 0 can "
-    "reveal everything, as when the first is a key to the second)"
+    "more than one release of the same records (one draw of a mechanism certified at 0 says nothing of a secret bit, yet "
+    "two draws let it be guessed with probability 31/32, and with more symbols as near 1 as one likes)"
 )
 """What every certificate does not cover, whatever the problem."""
+
+KINDS = {
+    "privacy": "it holds for every release",
+    "average": "it is an average over releases, and a single one may tell much more",
+    "utility": "it says how useful the release is, and bounds nothing that is told",
+}
+"""What the kinds of certificates promise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +148,8 @@ class Certificate:
         verdict = "PROVED" if self.ok else "NOT PROVED"
         kind = f" ({self.kind})" if self.kind else ""
         pair = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
-        plain = [f"{self.statement}."] if self.statement and self.ok else []
+        plain = [f"In words: {self.statement}."] if self.statement and self.ok else []
+        plain += [f"Kind: {KINDS[self.kind]}."] if self.kind in KINDS else []
         said = [
             f"{verdict}{kind}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in [{lo}, {hi}] nats){pair}."
         ]

@@ -24,27 +24,28 @@ def verify(
 ) -> None:
     """Prove a solution again from the two files alone; exit code 1 if it is not proved.
 
-    No solver runs and nothing that the files claim is believed.
+    No solver runs and nothing that the files claim is believed. What differs without harm is said in remarks.
     """
     question = po.load_problem(problem)
-    certificate = _proof(question, solution)
+    certificate, solver = _proof(question, solution)
     if as_json:
         show.emit(certificate.to_dict())
     elif certificate.ok:
-        print(show.one_line(str(certificate)))
+        show.sentences(certificate.sentences())
     else:
-        show.complain(f"NOT PROVED: {certificate.reason}")
+        whose = f" (an answer of the solver {solver!r})" if solver else ""
+        show.complain(f"NOT PROVED: {certificate.reason}{whose}")
     raise typer.Exit(0 if certificate.ok else 1)
 
 
-def _proof(question: po.Problem[Any], path: Path) -> po.Certificate:
-    """The fresh certificate; a mechanism that contradicts itself is a failed proof, not a malformed file."""
+def _proof(question: po.Problem[Any], path: Path) -> tuple[po.Certificate, str]:
+    """The fresh certificate, and whose answer it is; a mechanism that contradicts itself is a failed proof, not a malformed file."""
     try:
         solution = po.Solution[Any].load(path)
     except InvalidMechanism as cause:
         claim = "the solution is what it says"
-        return po.Certificate(False, claim, str(cause), question.budget, problem=question.fingerprint)
-    return po.verify(question, solution)
+        return po.Certificate(False, claim, str(cause), question.budget, problem=question.fingerprint), ""
+    return po.verify(question, solution), solution.solver
 
 
 def solvers(

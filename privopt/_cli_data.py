@@ -91,7 +91,7 @@ def release(
     write_table(output, {**{name: read.columns[name] for name in copied}, **released})
     hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
     facts = [("records", read.rows), ("redacted", hidden)]
-    how = [("how", SYSTEM if simulate is None else SIMULATED), ("proof", machine.proof)]
+    how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
     show.facts([*facts, *how, ("copied", ", ".join(map(repr, copied))), ("written", output)])
 
 
@@ -99,7 +99,7 @@ def _policy(machine: Machine, policy: po.SequencePolicy, order: _cli_policy.Orde
     _copied(order.columns, order.by, order.keep)
     show.check_output(order.state, order.data, order.output)
     how = SYSTEM if order.seed is None else SIMULATED
-    _cli_policy.report(_cli_policy.run(machine, policy, order), order, how, machine.proof)
+    _cli_policy.report(_cli_policy.run(machine, policy, order), order, how, machine)
 
 
 def _copied(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:

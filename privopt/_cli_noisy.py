@@ -91,9 +91,7 @@ def answer_query(
         shown = str(answer)
         write_table(output, {"query": [mechanism.name], "released": [shown]})
     facts = [("records", len(records)), (mechanism.name, shown), ("accuracy", mechanism.accuracy_statement())]
-    show.facts(
-        [*facts, ("scope", mechanism.scope), ("how", how), ("proof", machine.proof), ("written", output)]
-    )
+    show.facts([*facts, ("scope", mechanism.scope), ("how", how), *machine.facts(), ("written", output)])
 
 
 def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) -> list[Any]:

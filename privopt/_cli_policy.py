@@ -143,7 +143,7 @@ def _release(
     return {name: account.released for name, account in accounts.items()}, outcome
 
 
-def report(outcome: Outcome, order: Order, how: str, proof: str) -> None:
+def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
     """Tell what was done."""
     again = outcome.records - outcome.drawn
     facts: list[tuple[str, object]] = [
@@ -152,7 +152,7 @@ def report(outcome: Outcome, order: Order, how: str, proof: str) -> None:
         ("drawn before", again or None),
         ("waiting for a full word", outcome.waiting or None),
         ("how", how),
-        ("proof", proof),
+        *machine.facts(),
         ("state", order.state),
         ("written", order.output),
     ]

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import privopt as po
+from privopt._certificate import KINDS, ONE_RELEASE
 from privopt._files import check_schema, read_json
 from privopt._solution import FORMAT
 from privopt.errors import FileRefused, InvalidMechanism, NotSolved
@@ -29,6 +30,20 @@ class Machine:
 
     mechanism: Runnable
     proof: str
+    certificate: po.Certificate | None = None
+
+    def facts(self) -> list[tuple[str, object]]:
+        """What is said of the privacy of a release: the claim, its kind, its unit, and what it does not cover."""
+        if self.certificate is None:
+            return [("proof", self.proof)]
+        told = self.certificate
+        return [
+            ("proof", self.proof),
+            ("claim", told.statement),
+            ("kind", f"{told.kind}: {KINDS[told.kind]}" if told.kind in KINDS else ""),
+            ("budget per", told.unit),
+            ("not covered", list(told.uncovered) or [ONE_RELEASE]),
+        ]
 
 
 def load_machine(path: Path, simulated: bool) -> Machine:
@@ -52,9 +67,8 @@ def load_machine(path: Path, simulated: bool) -> Machine:
 def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> Machine:
     mechanism, certificate = _runnable(path, solution.mechanism), solution.certificate
     if certificate is not None and certificate.ok and certificate.mechanism == mechanism.fingerprint:
-        return Machine(
-            mechanism, f"as stated in {path}: {certificate.claim}; 'privopt verify' proves it again"
-        )
+        proof = f"as stated in {path}: {certificate.claim}; 'privopt verify' proves it again"
+        return Machine(mechanism, proof, certificate)
     if not simulated:
         fault = (
             "no certificate that holds"

@@ -46,11 +46,15 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> None:
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:
-    """Print names with their values, one a line; what is empty is left out."""
-    lines = [(name, one_line(str(value))) for name, value in rows if value not in ("", None)]
+    """Print names with their values, one a line; what is empty is left out, and a list has a line for each item."""
+    lines = [
+        (name, [one_line(str(item)) for item in (value if isinstance(value, list) else [value])])
+        for name, value in rows
+        if value not in ("", None, [])
+    ]
     if not sys.stdout.isatty():
         width = max(len(name) for name, _ in lines)
-        print("\n".join(f"{name:<{width}}  {value}" for name, value in lines))
+        print("\n".join(f"{name:<{width}}  {item}" for name, value in lines for item in value))
         return
     from rich.console import Console
     from rich.table import Table
@@ -58,8 +62,22 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
 
     ruled = Table(show_header=False)
     for name, value in lines:
-        ruled.add_row(Text(name, style="bold"), Text(value))
+        ruled.add_row(Text(name, style="bold"), Text("\n".join(value)))
     Console().print(ruled)
+
+
+def sentences(said: Sequence[str]) -> None:
+    """Print sentences, one a line; on a terminal wrapped, the verdict in green or red and remarks in amber."""
+    if not sys.stdout.isatty():
+        print("\n".join(map(one_line, said)))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    styles = {"PROVED": "bold green", "NOT PROVED": "bold red", "Remark": "yellow"}
+    for text in map(one_line, said):
+        style = next((style for start, style in styles.items() if text.startswith(start)), "")
+        Console().print(Text(text, style=style))
 
 
 def complain(message: str) -> None:

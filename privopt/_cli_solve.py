@@ -49,7 +49,9 @@ def solve(
 
 def _facts(s: po.Solution[Any], budget: float) -> list[tuple[str, object]]:
     """A solution in lines."""
-    proof = s.certificate or ("NOT CERTIFIED: nothing was proved" if s.status.ok else "")
+    proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
+    if s.certificate is not None:
+        proof = s.certificate.sentences()
     leakage = f"{number(s.leakage)} nats (budget {number(budget)})" if s.leakage is not None else ""
     return [
         ("status", f"{s.status.name}: {s.status.value}"),

@@ -78,7 +78,7 @@ def terms(problem: BoundaryColouring) -> Terms:
         statement=_statement(problem),
         assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
         adversary="anyone who sees the answer, even one who knows everything but which of two neighbouring datasets was used",
-        unit="per release: one answer about one dataset",
+        unit="release: one answer about one dataset",
         uncovered=tuple(uncovered),
     )
 
