@@ -157,16 +157,19 @@ class Problem(ABC, Generic[M]):
 
         It is proved in rationals or balls and rounded outward, so far that every machine proves it again.
         """
-        if math.isnan(bound):
+        proved = None if math.isnan(bound) else self.proved_bound(dual, seconds)
+        if proved is None:
             return None
+        lo, hi = proved
+        return max(bound, hi if lo == hi else math.nextafter(hi + 4 * (hi - lo), math.inf))
+
+    def proved_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """What :meth:`prove_bound` returns, if it is finite and the dual is well formed."""
         try:
             proved = self.prove_bound(dual, seconds)
         except MALFORMED:
             return None
-        if proved is None or not all(map(math.isfinite, proved)):
-            return None
-        lo, hi = proved
-        return max(bound, hi if lo == hi else math.nextafter(hi + 4 * (hi - lo), math.inf))
+        return proved if proved is not None and all(map(math.isfinite, proved)) else None
 
     def objective_of(self, utility: float, leakage: float) -> float:
         """The objective that utility and leakage give; monotone in each. The default is the utility."""
