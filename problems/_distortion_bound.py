@@ -61,7 +61,7 @@ def prove(problem: DistortionPrivacy, dual: object) -> Enclosure | None:
         return None if value is None else enclose(value)
     if kind == "level" and problem.max_leakage is None and problem.order is None:
         level = dual.get("level")
-        if type(level) not in (int, float) or not 0 <= level < math.inf:
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level < math.inf:
             return None
         value = _linear(problem, float(level), dual)
         return (-float(level),) * 2 if value is not None and -value > problem.floor else None
@@ -84,7 +84,9 @@ def _posteriors(problem: DistortionPrivacy, laws: object, price: object) -> Encl
     table = [row for row in _table(problem) if any(row)]
     given = numbers(laws, (problem.matrix.shape[1], len(table)))
     order = problem.order
-    if given is None or order is None or type(price) not in (int, float) or not 0 <= price < math.inf:
+    if given is None or order is None or isinstance(price, bool) or not isinstance(price, (int, float)):
+        return None
+    if not 0 <= price < math.inf:
         return None
     if (given < 0).any() or not (given.sum(axis=1) > 0).all():
         return None

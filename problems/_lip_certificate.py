@@ -102,11 +102,10 @@ def uncovered_symbols(
 
 def _covered(problem: LocalInformationPrivacy, row: IntegerRow, joint: ExactJoint) -> bool:
     """Whether a row is proved to be within the bounds."""
-    around = (joint.columns,), (joint.total,)
+    around = [(joint.columns, joint.total)]
     if problem.notion == "ldp":
-        seen = [(cells, weight) for cells, weight in zip(joint.cells, joint.rows, strict=True) if weight]
-        around = tuple(cells for cells, _ in seen), tuple(weight for _, weight in seen)
-    for cells, weight in zip(*around, strict=True):
+        around = [(cells, weight) for cells, weight in zip(joint.cells, joint.rows, strict=True) if weight]
+    for cells, weight in around:
         for q, cell in zip(row.weights, cells, strict=True):
             up, down = q * weight, row.total * cell
             if not (exp_at_least(problem.upper, up, down) and exp_at_least(problem.lower, down, up)):

@@ -255,7 +255,7 @@ def _leaves(tree: list[object], checked: _Checked) -> Iterator[tuple[Floats, Flo
             yield low, high, node
             continue
         k, t = node["k"], node["t"]
-        if type(k) is not int or type(t) not in (int, float):
+        if isinstance(k, bool) or not isinstance(k, int) or type(t) not in (int, float):
             raise _NotAProof
         if not (0 <= k < len(low) and low[k] <= t <= high[k]):
             raise _NotAProof
