@@ -168,18 +168,18 @@ def factor(epsilon: float) -> str:
     if epsilon > 20:
         return f"e^{number(epsilon, 17)}"
     excess = math.expm1(epsilon) * (1 + 2.0**-48)
-    return f"1 + {_upward(excess)}" if excess < 1e-3 else _upward((1 + excess) * (1 + 2.0**-50))
+    if excess < 1e-3:
+        return f"1 + {_upward(excess, 4)}"
+    return _upward((1 + excess) * (1 + 2.0**-50), 4 + max(0, math.floor(-math.log10(excess))))
 
 
-def _upward(value: float) -> str:
-    """Four digits or more, never less than the value."""
-    digits = 4
-    while float(number(value, digits)) < value:
-        value_up = float(number(value, digits)) + 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-        if value_up >= value:
-            return number(value_up, digits)
-        digits += 4
-    return number(value, digits)
+def _upward(value: float, digits: int) -> str:
+    """A positive number in some digits or more, never less than it is."""
+    text = number(value, digits)
+    if float(text) >= value:
+        return text
+    text = number(float(text) + 10.0 ** (math.floor(math.log10(value)) - digits + 1), digits)
+    return text if float(text) >= value else _upward(value, digits + 4)
 
 
 def _reason(problem: Redaction, findings: dict[int, _Finding], ok: bool) -> str:
