@@ -19,6 +19,7 @@ from typing import Any
 
 from flint import arb, ctx
 from oracles.documents import (
+    CHAIN,
     DEFAULTS,
     Json,
     Undecided,
@@ -33,9 +34,9 @@ from oracles.documents import (
 )
 from oracles.truths import TRUTHS, Truth, optimum
 
-READING = 1e-12
-"""What a stated number may be off by, relative to itself."""
-READING_0_1_0 = 1e-9
+READING = 1.001e-12
+"""What a stated number may be off by, relative to itself: 1e-12, and a little for the rounding of that itself."""
+READING_0_1_0 = 1.001e-9
 """The same, relative to max(1, number), in records of version 0.1.0."""
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, struct.error)
@@ -293,7 +294,7 @@ def mechanism_fingerprint(mechanism: Json) -> str:
         return canonical({**DEFAULTS["noisy_query"], **mechanism, **known, "simulation_only": simulated})
     whole = {**DEFAULTS.get(mechanism["type"], {}), **mechanism, "version": 1, "simulation_only": simulated}
     if "chain" in whole:
-        whole["chain"] = {**whole["chain"], "version": 1}
+        whole["chain"] = {**CHAIN, **whole["chain"], "version": 1}
     return canonical(whole)
 
 

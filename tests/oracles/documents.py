@@ -103,6 +103,11 @@ def budget(problem: Json) -> float:
     raise KeyError("budget")
 
 
+CHAIN: Json = {
+    "initial": None, "states": [0, 1], "order": 1, "letters": [0, 1], "normalised": False, "counts": None,
+}  # fmt: skip
+"""What a chain of two states has where its document is silent."""
+
 DEFAULTS: dict[str, Json] = {
     "sequence_policy": {
         "batch": 1, "distortion": "hamming", "rule": "closed-form", "enforced": True, "limit": 2**20, "prepared": [],

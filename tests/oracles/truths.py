@@ -77,12 +77,16 @@ def _diagonal(p: Sequence[Fraction]) -> Table:
 
 def _largest(ratios: dict[tuple[Any, Any], Fraction | None]) -> tuple[Fraction | None, set[tuple[Any, ...]]]:
     """The largest ratio, None for infinity, and all pairs that reach it."""
-    top = (
-        None
-        if None in ratios.values()
-        else max([v for v in ratios.values() if v is not None], default=Fraction(1))
-    )
-    return top, {pair for pair, v in ratios.items() if v == top}
+    known = [v for v in ratios.values() if v is not None]
+    top = None if len(known) < len(ratios) else max(known, default=Fraction(1))
+    return top, {pair for pair, v in ratios.items() if _ties(v, top)}
+
+
+def _ties(value: Fraction | None, top: Fraction | None) -> bool:
+    """Whether the logarithm of a ratio is that of the largest one, up to a reading of 1e-12."""
+    if value is None or top is None:
+        return value is top
+    return value == top or value >= top * (1 - Fraction(1, 10**12) * Fraction(math.log(max(top, 1))))
 
 
 def _both(value: arb) -> tuple[arb, arb]:
@@ -172,7 +176,7 @@ def _level(
     for pair in order:
         mass += weight[pair]
         if mass > delta:
-            return ratios[pair], {other for other in order if ratios[other] == ratios[pair]}
+            return ratios[pair], {other for other in order if _ties(ratios[other], ratios[pair])}
     return Fraction(1), set(ratios)
 
 
