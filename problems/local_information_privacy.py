@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -92,17 +92,19 @@ class LocalInformationPrivacy(Problem[Release]):
         utility: str | ArrayLike | checks.Cost = checks.MUTUAL_INFORMATION,
     ) -> None:
         observed = observation(joint)
-        checks.joint(observed)
         symbols = len(observed.p_x)
         low, high = checks.levels(epsilon, lower, upper)
         kept = checks.notion(notion, low, high)
+        read = checks.utility(utility, symbols)
+        if not isinstance(read, tuple):  # informations divide by them
+            checks.joint(observed)
         values: dict[str, object] = {
             "joint": joint,
             "lower": low,
             "upper": high,
             "delta": checks.delta(delta, kept),
             "notion": kept,
-            "utility": checks.utility(utility, symbols),
+            "utility": read,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -180,10 +182,16 @@ class LocalInformationPrivacy(Problem[Release]):
         return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
 
     def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
-        """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered."""
+        """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered.
+
+        Where no side is bounded those records count a leakage of 0: the enclosure is widened to hold it.
+        """
         from privopt.problems._lip_certificate import certify
 
-        return certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+        found = certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+        if old and self.budget == math.inf and self.notion == "lip":
+            return replace(found, leakage=(0.0, found.leakage[1]), worst=(), where="")
+        return found
 
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows break the bounds; they must not be released."""
