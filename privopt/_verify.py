@@ -177,7 +177,8 @@ class _Check:
             yield "the solution states no objective"
             return
         if s.objective != problem.objective_of(s.utility, s.leakage):
-            yield f"the stated objective {s.objective} does not follow from the utility and the leakage"
+            follows = problem.objective_of(s.utility, s.leakage)
+            yield f"the stated objective {s.objective!r} does not follow from the utility and the leakage: {follows!r} does"
         if s.bound is not None and not (s.bound >= s.objective or self._excused(s.objective - s.bound)):
             yield f"the stated bound {s.bound!r} is below the objective {s.objective!r}: it refutes the record"
             return
@@ -187,12 +188,23 @@ class _Check:
             return
         if gap is None or s.gap is None:
             if (s.gap, s.status, s.guarantee) != (gap, status, guarantee):
-                yield "the stated gap, status and guarantee do not follow from the objective and the bound"
+                yield self._unfounded(gap, status, guarantee)
             return
         if not _near(s.gap, (gap, gap), READING, ZERO) or not self._same_standing(gap, status):
-            yield "the stated gap, status and guarantee do not follow from the objective and the bound"
+            yield self._unfounded(gap, status, guarantee)
         self.remarks.append(
             f"it is called {s.status.name} with gap {s.gap!r}; it is {status.name} with gap {gap!r}"
+        )
+
+    def _unfounded(self, gap: float | None, status: Status, guarantee: Guarantee) -> str:
+        s = self.solution
+        stated, follows = (
+            f"{a!r}, {b.name}, {c.name if c else None}"
+            for a, b, c in ((s.gap, s.status, s.guarantee), (gap, status, guarantee))
+        )
+        return (
+            "the stated gap, status and guarantee do not follow from the objective and the bound: "
+            f"{stated} is stated, {follows} follows"
         )
 
     def _same_standing(self, gap: float, status: Status) -> bool:
@@ -216,7 +228,8 @@ class _Check:
         if proved is not None and proved <= stated:
             return
         if proved is None or not self._excused(proved - stated):
-            yield f"the stated bound {stated!r} is not proved by its dual"
+            what = "nothing" if proved is None else repr(proved)
+            yield f"the stated bound {stated!r} is not proved by its dual, which proves {what}"
         self.remarks.append(f"the bound is proved to be {proved!r}, not {stated!r}")
 
     def _excused(self, excess: float) -> bool:
