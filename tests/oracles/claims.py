@@ -111,7 +111,7 @@ class _Claims:
             yield "the certificate is not one"
         if not _among(s["mechanism"].get("version", 1), (1,)):
             yield "version of the mechanism"
-        old = c["version"] == 1
+        old = c["version"] == 1 or c["kind"] == ""  # as version 0.1.0 is read, and written again
         self.reading = (READING_0_1_0, 1.0) if old else (READING, 0.0)
         if {s["problem"], c["problem"]} != {problem_fingerprint(self.problem)}:
             yield "fingerprint of the problem"

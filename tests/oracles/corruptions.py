@@ -10,6 +10,7 @@ import json
 import math
 import random
 import signal
+import threading
 import time
 import warnings
 from collections import Counter
@@ -609,15 +610,18 @@ def _question(text: str) -> po.Problem[Any]:
 
 
 class _limited:
-    """An alarm after some seconds; in the main thread, which tests and measurements run in."""
+    """An alarm after some seconds, in the main thread; elsewhere nothing can interrupt."""
 
     def __enter__(self) -> None:
-        self.before = signal.signal(signal.SIGALRM, self._ring)
-        signal.alarm(PATIENCE)
+        self.main = threading.current_thread() is threading.main_thread()
+        if self.main:
+            self.before = signal.signal(signal.SIGALRM, self._ring)
+            signal.alarm(PATIENCE)
 
     def __exit__(self, *_: object) -> None:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, self.before)
+        if self.main:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, self.before)
 
     @staticmethod
     def _ring(number: int, frame: FrameType | None) -> None:
