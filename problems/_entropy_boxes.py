@@ -106,7 +106,8 @@ def total(values: Floats) -> tuple[Floats, Floats]:
     >>> float(sums[0]), bool(off[0] < 1e-15)
     (0.6000000000000001, True)
     """
-    sums = np.add.accumulate(np.ascontiguousarray(values), axis=-1)[..., -1]
+    with np.errstate(over="ignore"):
+        sums = np.add.accumulate(np.ascontiguousarray(values), axis=-1)[..., -1]
     return sums, 2 * values.shape[-1] * U * sums
 
 

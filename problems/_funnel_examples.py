@@ -25,6 +25,15 @@ def funnel_examples() -> tuple[Example[Release], ...]:
             PrivacyFunnel(JointDistribution.normalised([[1, 2], [2, 4]]), max_leakage=0.0),
             _nats(1 / 3),
         ),
+        Example("nothing-free", PrivacyFunnel(noisy, max_leakage=0.0), 0.0),
+        Example("nothing-leaked", PrivacyFunnel(small, max_leakage=0.0)),
+        Example(
+            "nothing-leaked-merging",
+            PrivacyFunnel(
+                JointDistribution.normalised([[3, 1, 2], [1, 3, 2]]), max_leakage=0.0, form="merging"
+            ),
+            _nats(1 / 3),
+        ),
         Example("everything", PrivacyFunnel(small, theta_fraction=1.0)),
         Example("zero-leakage", PrivacyFunnel(lecture, theta_fraction=0.4), 0.0),
         Example("small-merging", PrivacyFunnel(small, theta_fraction=0.6, form="merging")),

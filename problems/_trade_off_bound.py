@@ -17,6 +17,7 @@ float readings (:func:`analytic_bound`, :func:`weighed_bound`, :func:`from_weigh
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -25,14 +26,19 @@ import numpy as np
 
 from privopt._balls import ETA, Balls, U
 from privopt._problem import Enclosure
+from privopt.problems._exact_joint import ExactJoint
 from privopt.problems._exact_utility import enclose
-from privopt.problems._information import most_information, secret_information
+from privopt.problems._information import exact_table, most_information, secret_information
 from privopt.problems._observation import Floats
 from privopt.problems._partitions import proved_best
 from privopt.problems._trade_off_tree import cost_of, exact_rank, least_reduced_cost
 
 if TYPE_CHECKING:
     from privopt.problems._trade_off import TradeOff
+
+
+FEW = 40
+"""Symbols up to which it is tried to prove that nothing is better than silence."""
 
 
 def prove_bound(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
@@ -64,6 +70,8 @@ def proved_analytic(problem: TradeOff) -> Enclosure:
     """
     if problem.is_cap and problem.budget == 0 and _nothing_is_free(problem):
         return 0.0, 0.0
+    if problem.mode == "trade_off" and problem.observation.useful is None and _silence_is_best(problem):
+        return 0.0, 0.0
     (low_x, high_x), most = problem.entropies[1], most_information(problem.observation)
     low_i, high_i = secret_information(problem.joint)
     told = secret_information(problem.observation.leaking)
@@ -77,6 +85,55 @@ def _nothing_is_free(problem: TradeOff) -> bool:
     if problem.kind == "information_bottleneck":
         return problem.observation.useful is None
     return exact_rank(problem) == len(problem.observation.support)
+
+
+def _silence_is_best(problem: TradeOff) -> bool:
+    """Whether a weight is proved to leave nothing better than to say nothing, whose objective is 0.
+
+    Bottleneck: I(S;Y) <= eta I(X;Y), where eta is the largest H^2 - H^4 / 4 of two columns P(s | w), H^2 the sum of squares
+    of the differences of their roots (Ordentlich, Polyanskiy, "Strong data processing constant is achieved by binary
+    inputs", IEEE Trans. Inf. Theory 2022). Funnel: with d = v - P(w) and a left inverse L of A = P(s | w), in the norm
+    |d| = sum |d_w|, D(A v || A p) >= |A d|^2 / 2 >= |d|^2 / (2 |L|^2) by Pinsker, and
+    D(v || p) <= sum d_w^2 / p_w <= |d|^2 / (2 min p), as the parts of d of either sign sum to |d| / 2 each.
+    """
+    if problem.budget == 0:
+        return problem.kind == "privacy_funnel"
+    table = exact_table(problem.observation.leaking)
+    support = [w for w, weight in enumerate(table.columns) if weight]
+    if len(support) > FEW:
+        return False
+    if problem.kind == "information_bottleneck":
+        return _contracts(table, support, problem.budget)
+    return _expands(table, support, problem.budget)
+
+
+def _contracts(table: ExactJoint, support: list[int], weight: float) -> bool:
+    """Whether the weight is at least the strong data processing constant."""
+    from flint import arb, fmpq
+
+    limit = arb(fmpq(*Fraction(weight).as_integer_ratio()))
+    roots = [[(arb(row[w]) / arb(table.columns[w])).sqrt() for row in table.cells] for w in support]
+    for first, second in itertools.combinations(roots, 2):
+        squared = sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), arb(0))
+        if not squared - squared * squared / 4 <= limit:
+            return False
+    return True
+
+
+def _expands(table: ExactJoint, support: list[int], weight: float) -> bool:
+    """Whether the weight is at most min p / |L|^2."""
+    from flint import fmpq, fmpq_mat
+
+    given = fmpq_mat([[fmpq(row[w], table.columns[w]) for w in support] for row in table.cells])
+    gram = given.transpose() * given
+    try:
+        inverse = gram.inv() * given.transpose()
+    except ZeroDivisionError:  # another law of W gives the same law of S
+        return False
+    rows = [[Fraction(int(v.p), int(v.q)) for v in row] for row in inverse.tolist()]
+    norm = max(sum(map(abs, column)) for column in zip(*rows, strict=True))
+    least = Fraction(min(table.columns[w] for w in support), table.total)
+    return Fraction(weight) * norm * norm <= least
 
 
 def _analytic(problem: TradeOff, rest: Fraction, most: Fraction, told: Fraction) -> Fraction:

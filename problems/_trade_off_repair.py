@@ -61,6 +61,8 @@ def _lowered(problem: TradeOff, release: Channel, margin: float) -> Release:
         matrix = constant if share == 0 else share * release.matrix + (1 - share) * constant
         return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
+    if target == 0:  # a reading of 0 is no proof of independence
+        return mixed(0.0)
     if problem.evaluate(release).leakage <= target:
         return release
     low, high = 0.0, 1.0

@@ -237,7 +237,7 @@ def _leaves(tree: list[object], cost: Cost, deadline: float) -> Iterator[tuple[B
             k, t = _whole(node["k"]), _numbers([node["t"]])[0]
             if not 0 <= k < cost.dimension:
                 raise _NotAProof
-            first, second = (part.tightened() for part in box.halves(k, t))
+            first, second = (part.tightened() for part in box.halves(k, min(1.0, max(0.0, t))))
         else:
             yield box, node
             continue

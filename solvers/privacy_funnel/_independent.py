@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from privopt._solver import Proposal
+from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel
 from privopt.problems._observation import Floats, Release
 from privopt.problems._trade_off import WITHHELD
@@ -49,7 +50,10 @@ def independent_release(problem: PrivacyFunnel, seconds: float) -> Independent:
     from privopt._dispatch import solve
     from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
-    strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
+    try:
+        strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
+    except InvalidProblem:  # cells that are too small for it
+        return Independent(None)
     # not certified here: the answer made of it is, by the question that was asked
     found = solve(strict, "perfect-privacy", time_limit=min(SECONDS, seconds), certify=False)
     if not found.status.ok:

@@ -9,6 +9,7 @@ import numpy as np
 
 from privopt._registry import register
 from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel
 from privopt.problems._observation import Floats
 from privopt.problems.privacy_funnel import PrivacyFunnel
@@ -89,7 +90,10 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
         if merged.status.ok:
             columns.append(posteriors(problem, merged.mechanism))
         for epsilon in SEEDS:
-            strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
+            try:
+                strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
+            except InvalidProblem:  # cells that are too small for it
+                break
             some = solve(
                 strict, "column-generation", time_limit=max(0.1, 0.08 * budget.remaining), certify=False
             )

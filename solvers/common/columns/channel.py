@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from privopt._solver import Proposal
 from privopt.mechanisms import Channel
 from privopt.problems._observation import Floats, Release
 from privopt.problems._trade_off import TradeOff
+from privopt.problems._trade_off_bound import analytic_bound
 
 UNUSED = 1e-13
 """Weights up to this are rounding."""
@@ -34,6 +36,13 @@ def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
     met = mass > 0  # a rare symbol may be in none of the posteriors that are used
     matrix[observed.support[met]] = (joint[:, met] / mass[met]).T
     return problem.answer(matrix)
+
+
+def unanswered(problem: TradeOff, cause: ArithmeticError) -> Proposal:
+    """The anchor, where a linear programme in floats ends without an answer: a bound that is too near 0 for it."""
+    return Proposal(
+        problem.anchor(), analytic_bound(problem), {"kind": "analytic"}, stats={"stop": str(cause)}
+    )
 
 
 def kept(problem: TradeOff, release: Release) -> Release:

@@ -10,7 +10,7 @@ import numpy as np
 from privopt._solver import Budget, Proposal
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
-from privopt.solvers.common.columns.channel import channel_of, kept
+from privopt.solvers.common.columns.channel import channel_of, kept, unanswered
 from privopt.solvers.common.columns.master import Master, solve_master
 from privopt.solvers.common.columns.programme import Programme
 
@@ -31,6 +31,14 @@ def grid_optimum(problem: TradeOff, budget: Budget) -> Proposal:
     """Propose the best mixture of grid points, for at most three symbols of positive probability."""
     if (why := problem.check_infeasible({})) is not None:
         return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+    try:
+        return _zoomed(problem, budget)
+    except ArithmeticError as cause:
+        return unanswered(problem, cause)
+
+
+def _zoomed(problem: TradeOff, budget: Budget) -> Proposal:
+    """Grids around what is used, finer and finer."""
     programme = Programme(problem)
     n = len(programme.law)
     columns = np.vstack([_grid(n, STEPS[n]), programme.law[None]])

@@ -12,6 +12,7 @@ from privopt._solver import Budget, Proposal
 from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
 from privopt.problems._trade_off_bound import analytic_bound
+from privopt.solvers.common.columns.channel import unanswered
 from privopt.solvers.common.columns.generation import Generation
 from privopt.solvers.common.columns.programme import Programme
 from privopt.solvers.common.columns.seeds import first_columns
@@ -51,8 +52,6 @@ def generate(
     try:
         run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
         run.run()
-    except ArithmeticError as cause:  # a bound below what linear programmes in floats can tell from 0
-        return Proposal(
-            problem.anchor(), analytic_bound(problem), {"kind": "analytic"}, stats={"stop": str(cause)}
-        )
+    except ArithmeticError as cause:
+        return unanswered(problem, cause)
     return run.proposal()

@@ -12,7 +12,7 @@ from privopt.problems._observation import Floats
 from privopt.problems._trade_off import TradeOff
 from privopt.problems._trade_off_tree import cost_of
 from privopt.solvers.common.columns.alternating import alternate
-from privopt.solvers.common.columns.channel import channel_of, kept
+from privopt.solvers.common.columns.channel import channel_of, kept, unanswered
 from privopt.solvers.common.columns.master import Master, solve_master
 from privopt.solvers.common.columns.pool import EQUAL
 from privopt.solvers.common.columns.programme import Programme
@@ -38,6 +38,15 @@ def best_of_runs(
     Mixing releases and publishing which one was used gives every point of the hull of theirs, so the best mixture is
     a linear programme over all posteriors found, and its dual says which multiplier matters.
     """
+    try:
+        return _best_of_runs(problem, multipliers, starts, rounds, budget, bold=bold)
+    except ArithmeticError as cause:
+        return unanswered(problem, cause)
+
+
+def _best_of_runs(
+    problem: TradeOff, multipliers: Sequence[float], starts: int, rounds: int, budget: Budget, *, bold: bool
+) -> Proposal:
     programme = Programme(problem)
     rng = np.random.default_rng(budget.seed)
     n, values, runs = len(programme.law), list(multipliers), 0
