@@ -52,19 +52,22 @@ CELLS = 1 << 22
 
 def prove(problem: BoundaryColouring, dual: object) -> Enclosure | None:
     """The number that a dual defines, enclosed; its upper end is a proved bound on the objective, at most 1."""
-    kind = dual.get("kind") if isinstance(dual, dict) else None
-    found: Enclosure | None = None
-    if kind == "trivial":
-        found = 1.0, 1.0
-    elif kind == "minimax" and problem.objective == "worst_case":
-        found = minimax(problem)
-    elif kind == "envelope" and (problem.boundary is not None or problem.k == 1):
-        found = mean(problem, best_accuracy(problem))
-    elif kind == "linear" and isinstance(dual, dict):
-        found = _linear(problem, dual)
+    with np.errstate(all="ignore"):  # what overflows is not finite, and refused below
+        found = _proved(problem, dual) if isinstance(dual, dict) else None
     if found is None or not all(map(math.isfinite, found)):
         return None
     return (1.0, 1.0) if found[1] >= 1 else found
+
+
+def _proved(problem: BoundaryColouring, dual: dict[str, object]) -> Enclosure | None:
+    kind = dual.get("kind")
+    if kind == "trivial":
+        return 1.0, 1.0
+    if kind == "minimax" and problem.objective == "worst_case":
+        return minimax(problem)
+    if kind == "envelope" and (problem.boundary is not None or problem.k == 1):
+        return mean(problem, best_accuracy(problem))
+    return _linear(problem, dual) if kind == "linear" else None
 
 
 def mean(problem: BoundaryColouring, right: Balls) -> Enclosure:

@@ -85,32 +85,31 @@ def terms(problem: BoundaryColouring) -> Terms:
 
 def _statement(problem: BoundaryColouring) -> str:
     """The claim with its numbers, rounded up."""
-    epsilon, delta = problem.epsilon, problem.delta
-    if epsilon == 0:
-        times = "likelier"
-    else:
-        times = f"more than {factor(epsilon)} times as likely"
-    found = f"no answer is {times} from one dataset than from a neighbouring one"
-    return found if delta == 0 else f"{found}, but for a probability of at most {upward(delta)} (delta)"
+    times = "likelier from one dataset than"
+    if problem.epsilon > 0:
+        times = f"more than {factor(problem.epsilon)} times as likely from one dataset as"
+    found = f"no answer is {times} from a neighbouring one"
+    if problem.delta == 0:
+        return found
+    return f"{found}, but for a probability of at most {problem.delta!r} (delta)"
 
 
 def factor(epsilon: float) -> str:
-    """e^epsilon in a few digits, never less than it is."""
-    return f"e^{number(epsilon)}" if epsilon > 20 else upward(math.exp(epsilon) * (1 + 4 * UNIT))
-
-
-def upward(value: float, digits: int = 4) -> str:
-    """A positive number in a few digits, never less than it is.
+    """e^epsilon in four digits, never less than it is.
 
     Examples
     --------
-    >>> upward(1.64872127), upward(0.25)
-    ('1.649', '0.25')
+    >>> factor(0.5), factor(0.6931471805599453), factor(1000.0)
+    ('1.649', '2', 'e^1000')
     """
-    text = number(value, digits)
-    if float(text) >= value:
-        return text
-    return number(float(text) + 10.0 ** (math.floor(math.log10(value)) - digits + 1), digits)
+    if epsilon > 20:
+        return f"e^{epsilon!r}".removesuffix(".0")
+    shown = number(math.exp(epsilon), 4)
+    exact = Fraction(shown)
+    # Unless it is proved to be at most e^epsilon, which no rational equals.
+    if exp_at_least(epsilon, exact.numerator, exact.denominator) is False:
+        return shown
+    return number(float(shown) + 10.0 ** (math.floor(math.log10(float(shown))) - 3), 4)
 
 
 def utility(problem: BoundaryColouring, mechanism: Colouring) -> Enclosure:

@@ -126,6 +126,16 @@ def test_infinities_that_cancel_are_no_bound() -> None:
         assert problem.check_bound(math.nan, dual) is None
 
 
+def test_a_gain_without_limit_times_zero_is_no_bound() -> None:
+    """Version 0.1.0 made NaN of four of these, and called that a bound."""
+    problem = po.BoundaryColouring(po.DatasetGraph.line(2, 2), 700.0, boundary={1: 0.0, 2: 0.0})
+    reached = po.solve(problem, "propagation").objective
+    assert reached == 0.5
+    for place in range(12):
+        bound = problem.check_bound(0.0, {"kind": "linear", "at": [place], "values": [1e300]})
+        assert bound is None or reached <= bound <= 1
+
+
 def test_a_bound_is_at_most_one() -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.line(3, 3), 0.5, 0.1, boundary=None)
     for dual in (
@@ -334,12 +344,17 @@ def test_terms_say_what_is_protected() -> None:
     assert certificate.kind == "privacy"
     assert (
         certificate.statement
-        == "no answer is more than 1.649 times as likely from one dataset than from a neighbouring one"
+        == "no answer is more than 1.649 times as likely from one dataset as from a neighbouring one"
     )
     assert "which of two neighbouring datasets" in certificate.adversary
     assert certificate.unit.startswith("release")
     uncovered = " ".join(certificate.uncovered)
-    for part in ("more than one release", "not in the graph", "k times epsilon", "met to 1e-09 and not certified"):
+    for part in (
+        "more than one release",
+        "not in the graph",
+        "k times epsilon",
+        "met to 1e-09 and not certified",
+    ):
         assert part in uncovered
     loose = po.BoundaryColouring(problem.graph, 0.0, 1e-5, boundary=None)
     told = loose.certify(loose.anchor())
