@@ -107,11 +107,15 @@ def _uncovered(problem: BayesianPrivacy, mechanism: NoisyQuery) -> tuple[str, ..
     model, found = problem.model, []
     found.append("other releases of the same data, which a BudgetLedger adds up")
     if isinstance(model, GaussianModel) and problem.scope == "targets_in_interval":
-        found.append(f"values of a record outside the clipping interval {problem.clip}, and what the share of clipped records tells")
+        found.append(
+            f"values of a record outside the clipping interval {problem.clip}, and what the share of clipped records tells"
+        )
     if isinstance(model, GroupModel):
         found.append(f"groups of more than {model.size} records that depend on each other")
     else:
-        found.append("records that follow another distribution than the assumed one, as where it is only estimated")
+        found.append(
+            "records that follow another distribution than the assumed one, as where it is only estimated"
+        )
     if isinstance(model, MarkovChain):
         gone = impossible(model, problem.length)
         found.append(
@@ -119,7 +123,9 @@ def _uncovered(problem: BayesianPrivacy, mechanism: NoisyQuery) -> tuple[str, ..
             + (f"; records in the states {gone!r} are refused at release" if gone else "")
         )
     if isinstance(problem.query, Query):
-        found.append(f"a sensitivity of the query above {problem.query.sensitivity!r}, which is the caller's word")
+        found.append(
+            f"a sensitivity of the query above {problem.query.sensitivity!r}, which is the caller's word"
+        )
     if mechanism.noise == "randomised_response" and (problem.length or 1) > EXACT_REPORTS:
         found.append("the exact error: its bound by the standard deviation is the utility")
     return tuple(found)

@@ -66,7 +66,9 @@ def query(given: object, records: Records) -> Asked:
 
 def possible(asked: Asked, records: MarkovChain, gone: Labels) -> Asked:
     """The query, which must not count a state that no record can have; the state at position 1 is named if some are left out."""
-    counted = as_problem(lambda: statistics.counted(asked, records.states)) if gone and asked == "count" else None
+    counted = (
+        as_problem(lambda: statistics.counted(asked, records.states)) if gone and asked == "count" else None
+    )
     found = asked if counted is None else ("count", counted)
     if isinstance(found, tuple) and found[1] in gone:
         raise InvalidProblem(f"no record can be in the state {found[1]!r}: there is nothing to count")

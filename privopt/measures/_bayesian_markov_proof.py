@@ -11,6 +11,7 @@ the plain kernel for changes kappa C.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -131,7 +132,7 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
         product = largest_product(left, right, count)
     if product == 0:
         return 0.0
-    return _end(Fraction(product) * (1 - Fraction(1, 2**50)), tau, 1, ball_floor)
+    return _end(Fraction(min(product, sys.float_info.max)) * (1 - Fraction(1, 2**50)), tau, 1, ball_floor)
 
 
 def _one(front: Front, depth: int) -> Front:
@@ -181,9 +182,7 @@ def _rows(chain: MarkovChain, t: int) -> list[list[Fraction]]:
 def _reversed(chain: MarkovChain, law: IntegerRow) -> list[list[Fraction]]:
     """The time-reversed chain of a stationary law that is positive everywhere, exactly."""
     rows = _rows(chain, 0)
-    return [
-        [law.fraction(u) * rows[u][x] / law.fraction(x) for u in range(chain.k)] for x in range(chain.k)
-    ]
+    return [[law.fraction(u) * rows[u][x] / law.fraction(x) for u in range(chain.k)] for x in range(chain.k)]
 
 
 def _walked(side: _Side, length: int | None, rule: Recursion) -> Front:

@@ -69,7 +69,9 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
         return math.inf, "nothing is proved of an infinite level"
     model, exact = setting.model, Fraction(tau)
     if isinstance(model, MarkovChain):
-        found = [(prove_markov_recursion(model, tau, setting.length), "markov-recursion, every step rounded up")]
+        found = [
+            (prove_markov_recursion(model, tau, setting.length), "markov-recursion, every step rounded up")
+        ]
         if setting.length is not None:
             found.append((up(setting.length * exact), "general in rationals"))
         return min(found)
@@ -81,7 +83,9 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
         return general
     factor, method = prove_factor(model)
     how = "balls" if method == "gaussian-h-matrix" else "rationals"
-    return min((up(_moved(setting, factor, exact)), f"{method} in {how}"), general, key=lambda found: found[0])
+    return min(
+        (up(_moved(setting, factor, exact)), f"{method} in {how}"), general, key=lambda found: found[0]
+    )
 
 
 def _moved(setting: Setting, factor: Fraction, tau: Fraction) -> Fraction:

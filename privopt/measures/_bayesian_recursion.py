@@ -62,7 +62,8 @@ def changes(values: Floats, supported: NDArray[np.bool_], growth: float) -> Floa
     Impossible states get the largest factor, so that they restrict nothing.
     """
     pairs = supported[:, :, None] & supported[:, None, :]
-    change = values * growth
+    with np.errstate(over="ignore"):  # an infinite change is given up, or made less
+        change = values * growth
     top = np.where(pairs, change, growth).max(axis=(1, 2), keepdims=True)
     change = np.where(pairs, change, top)
     diagonal = np.arange(values.shape[1])

@@ -100,4 +100,5 @@ def largest_product(left: Front, right: Front, length: int | None, own: Floats |
 
 def _largest(left: Floats, right: Floats, own: Floats) -> float:
     possible = (left > 0) & (right > 0) & ~np.eye(len(left), dtype=np.bool_)
-    return float((left[possible] * right[possible] * own[possible]).max(initial=0.0))
+    with np.errstate(over="ignore"):  # an infinite product is given up
+        return float((left[possible] * right[possible] * own[possible]).max(initial=0.0))

@@ -11,7 +11,6 @@ from privopt.problems import _bayesian_levels as levels
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
-
 MOST_LEVEL = 2.0**60
 """A count that does not depend on any one record leaks nothing at any level; its error then counts as none."""
 

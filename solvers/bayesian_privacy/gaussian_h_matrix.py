@@ -37,4 +37,6 @@ class GaussianHMatrix(Solver[BayesianPrivacy]):
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level that the bound allows."""
-        return calibrated.proposal(problem, calibrated.level_of(problem, self.name, budget), {"method": self.name})
+        return calibrated.proposal(
+            problem, calibrated.level_of(problem, self.name, budget), {"method": self.name}
+        )

@@ -38,4 +38,6 @@ class General(Solver[BayesianPrivacy]):
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level that the bound allows."""
-        return calibrated.proposal(problem, calibrated.level_of(problem, self.name, budget), {"method": self.name})
+        return calibrated.proposal(
+            problem, calibrated.level_of(problem, self.name, budget), {"method": self.name}
+        )
