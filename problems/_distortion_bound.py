@@ -64,7 +64,7 @@ def prove(problem: DistortionPrivacy, dual: object) -> Enclosure | None:
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level < math.inf:
             return None
         value = _linear(problem, float(level), dual)
-        return (-float(level),) * 2 if value is not None and -value > problem.floor else None
+        return (-float(level), -float(level)) if value is not None and -value > problem.floor else None
     return None
 
 
@@ -137,9 +137,8 @@ def _scores(laws: Floats, prior: Balls, order: float) -> Balls:
 
 def _log(x: Balls) -> Balls:
     """Logarithms of positive balls: that of the middle, off by at most the radius over the lower end."""
-    near = log_balls(x.mid)
     off = (Balls.exact(x.rad) / Balls.exact(np.maximum(x.lower, 0.0))).upper
-    return Balls.between(near.lower, near.lower) + Balls(np.zeros(x.shape), off + 2 * near.rad + ETA)
+    return log_balls(x.mid) + Balls(np.zeros(x.shape), off)
 
 
 def _expm1(x: Balls) -> Balls:
@@ -156,8 +155,8 @@ def _expm1(x: Balls) -> Balls:
 
 def _information(h: float, order: float) -> Enclosure:
     """Floats around the information of h, at least 0; see :func:`information`."""
-    if order == 1 or not h > 0:
-        return (max(0.0, h),) * 2 if math.isfinite(h) or order == 1 else (0.0, math.inf if h > 0 else 0.0)
+    if order == 1 or not h > 0 or h == math.inf:
+        return max(0.0, h), max(0.0, h)
     return _through(h, order, lambda x, b: b * (1 + x / b).log())
 
 

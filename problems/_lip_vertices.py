@@ -301,8 +301,10 @@ class _Bases:
     def settled(self, ends: float) -> Enclosure | None:
         """The least over all vertices, once the open bases that could be cheaper are decided."""
         for low, chosen, tight in sorted(self.open):
-            if low >= self.least or self._exact(chosen, tight):
+            if low >= self.least:
                 break
+            if self._exact(chosen, tight):  # those behind may be as low as this one was thought to be
+                self.least = min(self.least, low)
             if time.monotonic() > ends:
                 return None
         return self.least, max(self.least, self.most)
@@ -348,6 +350,6 @@ def _enclosed(middles: Floats, radii: Floats) -> tuple[Floats, Floats, NDArray[n
         rest = np.abs(right - np.einsum("ijk,ik->ij", middles, solved))
         rest = rest + (k + 4) * U * (np.einsum("ijk,ik->ij", size, at) + right)
         rest = rest + np.einsum("ijk,ik->ij", radii, at) + k * ETA
-        off = np.einsum("ijk,ik->ij", across, rest).max(axis=1) * grow / (1 - share) + 4 * ETA
+        off = np.einsum("ijk,ik->ij", across, rest).max(axis=1) * grow / (1 - share) + (k + 4) * ETA
         proved = (share < 0.5) & np.isfinite(off)
     return np.where(proved[:, None], solved, 0.0), np.where(proved, off, 0.0), np.asarray(proved)

@@ -164,6 +164,24 @@ def test_vertices_in_balls_find_the_least_cost_of_the_rational_ones(notion: str,
         assert found[1] - found[0] <= 1e-12
 
 
+@pytest.mark.parametrize("budget", [0.0, 0.4])
+def test_degenerate_vertices_are_decided_in_rationals(budget: float) -> None:
+    """Symmetric tables: many bases meet in one vertex, and none of them is decided by balls."""
+    table = [[3, 1, 1, 2], [1, 3, 1, 2], [1, 1, 3, 2]]
+    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(table), budget)
+    points = np.array([[float(v) for v in vertex] for vertex in vertices_of(problem)])
+    entropies = -(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1)
+    p = problem.observation.p_w
+    for seed in range(10):
+        prices = np.random.default_rng(seed).normal(1.0, 1.0, size=4)
+        expected = (
+            -float((p * np.log(p)).sum()) - float(p @ prices) - float((entropies - points @ prices).min())
+        )
+        found = problem.prove_bound({"kind": "vertices", "pi": prices.tolist()})
+        assert found is not None
+        assert found[0] - 1e-11 <= expected <= found[1] + 1e-11
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_trees_prove_at_most_what_the_vertices_do(seed: int) -> None:
     joint = random_joint(seed, 3, 5)

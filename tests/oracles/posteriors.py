@@ -68,4 +68,6 @@ def least_distortion(problem: po.LocalInformationPrivacy) -> float:
     _, _, p = _exact(problem)
     points = np.array([[float(v) for v in point] for point in [*vertices_of(problem), p]])
     costs = (points @ np.array(problem.utility)).min(axis=1)
-    return float(linprog(costs, A_eq=points.T, b_eq=[float(v) for v in p]).fun)
+    found = linprog(costs, A_eq=points.T, b_eq=[float(v) for v in p])
+    assert found.fun is not None
+    return float(found.fun)
