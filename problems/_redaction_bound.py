@@ -30,6 +30,7 @@ from privopt.problems._redaction_track import Far, Track, U, Walker, near, preci
 
 Dual = dict[str, float]
 _PARTS = 200_000
+_FINEST = 1e-12  # no share of the search is smaller: it would follow roundings
 _CELLS = 1 << 22  # of a matrix of costs in memory
 _SECONDS_A_ROW = 4e-3  # of the smallest tables, four of them
 _HALF = 0.5
@@ -241,7 +242,7 @@ class Setting:
         for branch in (0, 1):
             best = min(best, self._different(arms[0][branch], arms[1][1 - branch], best, clock))
         for v in (0, 1):
-            for part in self._same(arms[0][v], arms[1][v], best, dual["share"], clock):
+            for part in self._same(arms[0][v], arms[1][v], best, max(dual["share"], _FINEST), clock):
                 best = min(best, part)
         return max(0.0, best * (1 - 8 * U))
 

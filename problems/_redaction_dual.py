@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from privopt.problems.redaction import Redaction
 
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
+WORK = 1 << 26
+"""Most nodes times rows: a dual may not ask for more than minutes."""
+
 WIDTH = 2.0**-44
 """Share of a bound by which another version of NumPy or Arb may differ; on one version every processor rounds alike."""
 
@@ -34,13 +37,17 @@ def utility_bound(problem: Redaction, cost: float, known: Setting | None = None)
 
     Where no record that depends on the private one may be released, the others are counted, without rounding.
     """
-    weights = [Fraction(w) for w in problem.record_weights.tolist()]
-    shown = sum(weights, Fraction(0)) - sum((weights[p] for p in problem.private), Fraction(0))
-    exact = cost == 0 or (known is not None and known.silent)
-    if known is not None and known.silent:
-        p, (left, right) = problem.private[0], known.tracks
-        shown = sum(weights[: p - left.length] + weights[p + right.length + 1 :], Fraction(0))
-    share = shown / sum(weights, Fraction(0))
+    silent = known is not None and known.silent
+    n, places = problem.length, list(problem.private)
+    left, right = (known.tracks[0].length, known.tracks[1].length) if known is not None and silent else (0, 0)
+    hidden = sorted({*places, *range(places[0] - left, places[0] + right + 1)} if silent else places)
+    if problem.weights is None:
+        share = Fraction(n - len(hidden), n)
+    else:
+        weights = [Fraction(w) for w in problem.weights]
+        total = sum(weights, Fraction(0))
+        share = (total - sum((weights[t] for t in hidden), Fraction(0))) / total
+    exact = cost == 0 or silent
     share = share if exact else max(Fraction(0), share - Fraction(cost))
     high = math.nextafter(float(share), math.inf) if Fraction(float(share)) < share else float(share)
     return (high, high) if exact else (high - WIDTH * high, high)
@@ -68,6 +75,8 @@ def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> E
         return None
     given: dict[str, float] = {k: v for k, v in dual.items() if type(v) in (int, float)}
     if any(name not in given or not low <= given[name] <= high for name, (low, high) in LIMITS.items()):
+        return None
+    if given["nodes"] * min(given["rows"], problem.length) > WORK:
         return None
     stop = time.monotonic() + seconds
     try:

@@ -89,10 +89,8 @@ def test_kappa_is_met_exactly(seed: int) -> None:
     for state in (below, below / 2, below * 0.999):
         exact = Fraction(float(w[0, 1])) + Fraction(float(w[0, 0])) * Fraction(state) / kappa
         assert Fraction(float(row.at(np.array([state]))[0])) <= exact
-    best = min(
-        float(value_from(track, 1, Fraction(below), [c, 0.0]))
-        for c in [0.0, *np.linspace(0, 1, 400).tolist()]
-    )
+    grid = [[c, last] for c in [0.0, *np.linspace(0, 1, 200).tolist()] for last in (0.0, 0.5, 1.0)]
+    best = min(float(value_from(track, 1, Fraction(below), controls)) for controls in grid)
     assert best - 1e-2 <= row.at(np.array([below]))[0] <= best
 
 
@@ -232,6 +230,14 @@ HOSTILE: list[Any] = [
 @pytest.mark.parametrize("dual", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_duals_are_refused(dual: object) -> None:
     assert PUBLIC.check_bound(0.5, dual) is None
+
+
+def test_a_dual_may_not_ask_for_hours() -> None:
+    long = po.Redaction(
+        po.MarkovChain([[0.999, 0.001], [0.002, 0.998]]), 60_000, 30_000, 1.0, weights=[1] * 60_000
+    )
+    assert long.check_bound(0.5, {"nodes": 65536, "rows": 65536, "share": 0}) is None
+    assert PUBLIC.check_bound(0.5, {"nodes": 65536, "rows": 65536, "share": 0}) is not None
 
 
 @pytest.mark.parametrize("size", [1e13, 1e17, 1e150, 1e300, 1.7e308])

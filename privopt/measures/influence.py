@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privopt.errors import InvalidProblem
 from privopt.measures._directional import Floats, first_release_ratios
-from privopt.measures.redaction import left_steps, right_steps
+from privopt.measures.redaction import left_steps, possible_values, right_steps, supports
 from privopt.models import MarkovChain
 
 Records = tuple[int, ...]
@@ -48,7 +48,7 @@ def influence(chain: MarkovChain, private: int, record: int) -> NDArray[np.float
     """
     _check_position(chain, private, "private")
     _check_position(chain, record, "record")
-    possible = np.flatnonzero(chain.marginal(private) > 0)
+    possible = possible_values(chain, private)
     if record == private:
         told = np.zeros(chain.k)
         told[possible] = np.inf if len(possible) > 1 else 0.0
@@ -113,11 +113,12 @@ def _regions_of(
     chain: MarkovChain, private: int, steps: Iterable[Floats], budget: float, records: range
 ) -> Iterator[int]:
     """Region (0, 1, 2: large, medium, small) of each record of one side, nearest first."""
-    possible = np.flatnonzero(chain.marginal(private) > 0)
+    possible = possible_values(chain, private)
     walk, region = first_release_ratios(steps), 0
+    can = supports(chain, max(records, default=-1) + 1)
     for record in records:
         if region < 2:  # the max-influence falls with distance, so after a small record all are small
-            within = (_told(next(walk), possible) <= budget)[chain.marginal(record) > 0]
+            within = (_told(next(walk), possible) <= budget)[can[record]]
             region = int(within.any()) + int(within.all())
         yield region
 

@@ -61,7 +61,8 @@ def redaction_leakage(
     Raises
     ------
     InvalidMechanism
-        If the shape does not fit the chain, an entry is outside [0, 1] or ``private`` is outside.
+        If the shape does not fit the chain, an entry is outside [0, 1], ``private`` is outside or
+        ``side_information`` is neither None nor "any".
 
     Examples
     --------
@@ -69,7 +70,11 @@ def redaction_leakage(
     >>> rows = [(.5, 1), (1, .2), (1, 1), (.3, 1), (0, .6), (0, 0)]
     >>> round(redaction_leakage(chain, 2, rows), 10)
     2.2468024532
+    >>> round(redaction_leakage(chain, 2, rows, side_information="any"), 10)
+    2.9022093058
     """
+    if side_information not in (None, "any"):
+        raise InvalidMechanism(f'side_information must be None or "any", got {side_information!r}')
     table = checked_table(chain, private, probabilities)
     return read_redaction(chain, private, table, side_information is not None).leakage
 

@@ -75,7 +75,8 @@ class Optimal(Solver[Redaction]):
             known = setting(problem, lambda: 0.8 * budget.remaining)
             cost, dual = lower_cost(known, _target(problem, table), lambda: 0.8 * budget.remaining)
         except (ArithmeticError, TimeoutError) as cause:
-            return Proposal(mechanism, stats={**stats, "no bound": str(cause) or "out of time"})
+            stats["no tables"] = str(cause) or "out of time"
+            return Proposal(mechanism, utility_bound(problem, 0.0)[1], {}, stats=stats)
         return Proposal(mechanism, utility_bound(problem, cost, known)[1], dual, stats=stats)
 
 
