@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privopt._files import writing
-from privopt.benchmarks._figures import svg
 from privopt.benchmarks._pictures import Drawn, Picture, styled
+from privopt.benchmarks.report.svg import svg
 from privopt.errors import FileRefused
 
 if TYPE_CHECKING:

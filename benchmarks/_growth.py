@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt._plots import draw_line, new_figure
-from privopt.benchmarks._figures import _style as figure_style
-from privopt.benchmarks._figures import svg
 from privopt.benchmarks._measurements import Timing
+from privopt.benchmarks.report.svg import _style as figure_style
+from privopt.benchmarks.report.svg import svg
 
 WIDE = 10
 """Ratio of the largest size to the smallest below which no slope is fitted."""

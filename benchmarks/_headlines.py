@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from io import StringIO
 
-from privopt.benchmarks._catalogue import Catalogue
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.errors import FileRefused
 
 COMMAND = "privopt bench headlines"

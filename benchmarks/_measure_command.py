@@ -7,11 +7,11 @@ from pathlib import Path
 
 from privopt._cli_show import check_output, emit, table
 from privopt._files import writing
-from privopt.benchmarks._environment import environment
-from privopt.benchmarks._folder import prepare
 from privopt.benchmarks._measure import HEADER, Measured, cells, measure, progress, write_measurements
 from privopt.benchmarks._measure_page import holds, page, sentences
 from privopt.benchmarks._measurements import find_measurement, measurements
+from privopt.benchmarks.report.document import environment
+from privopt.benchmarks.runner.folder import prepare
 
 
 def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:

@@ -7,12 +7,11 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from privopt._text import number
-from privopt.benchmarks._cells import Cell, quantity, table
-from privopt.benchmarks._document import Section, document, figure, paragraphs, result, words
 from privopt.benchmarks._growth import growth_caption, growth_svg, lines
 from privopt.benchmarks._measure import HEADER, Measured, times
 from privopt.benchmarks._measurements import Timing
-from privopt.benchmarks._tables import facts
+from privopt.benchmarks.report.cells import Cell, quantity, table
+from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result, words
 from privopt.errors import MissingExtra
 
 _WORDS = (

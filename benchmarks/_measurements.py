@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from privopt._numbers import encode_float
-from privopt.benchmarks._catalogue import Catalogue
+from privopt.benchmarks.catalogue import Catalogue
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from privopt._cli_show import check_output, emit, progress, table
 from privopt._files import writing
-from privopt.benchmarks._environment import environment
 from privopt.benchmarks._paper_page import page, sentences
 from privopt.benchmarks._papers import PaperReport, find_paper
+from privopt.benchmarks.report.document import environment
 
 HEADER = ("what", "printed", "ours", "verdict")
 

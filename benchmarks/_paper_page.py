@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privopt.benchmarks._cells import Cell, quantity, table
-from privopt.benchmarks._document import Section, document, figure, paragraphs, result
 from privopt.benchmarks._papers import Exhibit, Finding, PaperReport
-from privopt.benchmarks._tables import facts
+from privopt.benchmarks.report.cells import Cell, quantity, table
+from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result
 
 _CLAIMS = ("where", "what", "printed", "ours", "verdict", "why")
 _DIGITS = 6

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar
 
-from privopt.benchmarks._catalogue import Catalogue
+from privopt.benchmarks.catalogue import Catalogue
 
 if TYPE_CHECKING:
     import pandas as pd

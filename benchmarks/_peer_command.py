@@ -13,12 +13,12 @@ from typing import Any
 from privopt._cli_show import check_output, emit, progress, table
 from privopt._files import writing
 from privopt._numbers import encode_float
-from privopt.benchmarks._environment import environment
-from privopt.benchmarks._folder import prepare
 from privopt.benchmarks._peer_instances import peer_instances
 from privopt.benchmarks._peer_page import HEADER, cells, page, sentences
 from privopt.benchmarks._peer_rows import PeerRow, summaries
 from privopt.benchmarks._peer_run import chosen_peers, compare_with
+from privopt.benchmarks.report.document import environment
+from privopt.benchmarks.runner.folder import prepare
 
 CSV = "peers.csv"
 LIMITS = {True: 1.0, False: 5.0}

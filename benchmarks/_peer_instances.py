@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.benchmarks._suites import Instance
-from privopt.benchmarks.instances import _joints as joints
-from privopt.benchmarks.instances._redaction_frost import frost_chain
-from privopt.benchmarks.instances._redaction_random import random_chain
-from privopt.benchmarks.instances.boundary_colouring import regions
-from privopt.benchmarks.instances.sequence_information_privacy import quick as sequences
+from privopt.benchmarks.data import joints
+from privopt.benchmarks.runner.suite import Instance
+from privopt.benchmarks.suites.boundary_colouring import regions
+from privopt.benchmarks.suites.redaction import frost_chain, random_chain
+from privopt.benchmarks.suites.sequence_information_privacy import quick as sequences
 from privopt.models import DatasetGraph, JointDistribution, MarkovChain
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 from privopt.problems.belief_release import BeliefRelease

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from privopt._text import number
-from privopt.benchmarks._cells import Cell, quantity, table
-from privopt.benchmarks._document import Section, document, paragraphs, result, words
 from privopt.benchmarks._measure import times
 from privopt.benchmarks._peer_rows import PeerRow, PeerSummary, summaries
-from privopt.benchmarks._tables import facts
+from privopt.benchmarks.report.cells import Cell, quantity, table
+from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result, words
 
 HEADER = (
     "question",

@@ -9,11 +9,10 @@ from typing import Any
 
 from privopt._numbers import encode_float
 from privopt._problem import Problem
-from privopt.benchmarks._limited import Server
-from privopt.benchmarks._limits import GRACE, PROVING, WARMING, Limits, death
 from privopt.benchmarks._peer_rows import PeerRow, filled
 from privopt.benchmarks._peers import Peer, peers
-from privopt.benchmarks._suites import Instance
+from privopt.benchmarks.runner.process import GRACE, PROVING, WARMING, Limits, Server, death
+from privopt.benchmarks.runner.suite import Instance
 from privopt.errors import InvalidProblem
 
 EASIER = 0.8

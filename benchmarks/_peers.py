@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 from privopt._problem import Problem
-from privopt.benchmarks._catalogue import Catalogue
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.mechanisms import Mechanism
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from privopt._cli_show import check_output, emit, progress, table
 from privopt._files import writing
-from privopt.benchmarks._environment import environment
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks._reproduce_page import page, sentences
 from privopt.benchmarks._reproduction import Item, Reproduced, Setting, chosen, counts, reproduce
+from privopt.benchmarks.report.document import environment
 
 HEADER = ("item", "place", "printed", "ours", "verdict")
 _WIDEST = 60

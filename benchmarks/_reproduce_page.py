@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from privopt.benchmarks._cells import Cell, quantity, table
-from privopt.benchmarks._document import Section, document, paragraphs, result
 from privopt.benchmarks._paper_page import KINDS, exhibit_body
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks._reproduction import SOURCES, Item, Reproduced, counts
-from privopt.benchmarks._tables import facts
+from privopt.benchmarks.report.cells import Cell, quantity, table
+from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result
 
 _COLUMNS = ("item", "place", "what", "printed", "ours", "verdict", "why", "seconds")
 _ABOUT = (

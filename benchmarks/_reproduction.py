@@ -13,8 +13,8 @@ from importlib.resources import files
 import numpy as np
 
 from privopt._isolate import describe
-from privopt.benchmarks._catalogue import Catalogue
 from privopt.benchmarks._papers import Exhibit, Finding
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.errors import InvalidProblem
 
 SOURCES = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from privopt.benchmarks.report import Verdict
+    from privopt.benchmarks.report.write import Verdict
 
 PAGE = "report.html"
 
@@ -26,7 +26,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 def list_suites(as_json: Json = False) -> None:
     """List the suites."""
     from privopt._cli_show import emit, table
-    from privopt.benchmarks._suites import suites
+    from privopt.benchmarks.runner.suite import suites
 
     found = [(s.name, len(s.instances()), s.describe) for s in suites().values()]
     if as_json:
@@ -73,9 +73,9 @@ def run(
     What is done stays done: the same command goes on where a stopped run was. Exit code 0: done; 1: a certified
     claim did not hold when proved again; 2: misuse; 130: stopped.
     """
-    from privopt.benchmarks._job import Job
-    from privopt.benchmarks._run_command import parse_seeds, run_command
-    from privopt.benchmarks._suites import find_suite
+    from privopt.benchmarks.runner.command import parse_seeds, run_command
+    from privopt.benchmarks.runner.job import Job
+    from privopt.benchmarks.runner.suite import find_suite
 
     folder = Path("privopt-runs", suite) if output is None else output
     job = Job(
@@ -104,7 +104,7 @@ def merge_runs(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks._run_command import merge_command
+    from privopt.benchmarks.runner.command import merge_command
 
     merge_command(output, runs, as_json)
 
@@ -123,7 +123,7 @@ def compare_runs(
     Worse means that a certified answer was lost or an objective fell. Exit code 0: done; 1: worse, with
     --fail-on-regression; 2: misuse.
     """
-    from privopt.benchmarks._compare_command import compare_command
+    from privopt.benchmarks.runner.compare import compare_command
 
     if not compare_command(before, after, as_json) and fail_on_regression:
         raise typer.Exit(1)
@@ -148,7 +148,7 @@ def report_again(
 
     Exit code 0: done; 1: a certified claim did not hold when proved again; 2: misuse.
     """
-    from privopt.benchmarks.report import write_reports
+    from privopt.benchmarks.report.write import write_reports
 
     page = folder / PAGE if report is None else report
     _conclude(write_reports(folder, formats.split(","), page, export), folder, page, as_json)

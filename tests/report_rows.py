@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from privopt._files import write_json
-from privopt.benchmarks._folder import FORMAT, ROWS, RUN, VERSION, Manifest
-from privopt.benchmarks._rows import Row, write_rows
+from privopt.benchmarks.runner.folder import FORMAT, ROWS, RUN, VERSION, Manifest
+from privopt.benchmarks.runner.rows import Row, write_rows
 
 HOSTILE = '</script><b onclick="x">&amp; "name", 100 % {of} $x_1$ \\more | [z]'
 SOLVERS = {

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from report_rows import failed, make_row
 
-from privopt.benchmarks._rows import Row, read_rows, row_from_dict, write_rows
-from privopt.benchmarks.reporting._attacks import attacks
-from privopt.benchmarks.reporting._figure import svg
-from privopt.benchmarks.reporting._judged import judged
-from privopt.benchmarks.reporting._styles import styles
+from privopt.benchmarks.report.figure import svg
+from privopt.benchmarks.report.frontiers import attacks
+from privopt.benchmarks.report.judged import judged
+from privopt.benchmarks.report.style import styles
+from privopt.benchmarks.runner.rows import Row, read_rows, row_from_dict, write_rows
 from privopt.errors import FileRefused
 
 

@@ -17,18 +17,17 @@ import pytest
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks import registry
-from privopt.benchmarks._contradictions import alarm, contradictions
-from privopt.benchmarks._folder import PROBLEM, RELEASED, SOLUTION, Manifest, read_run
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._release import verify_folder
-from privopt.benchmarks._rows import Row
-from privopt.benchmarks._sentences import counts
-from privopt.benchmarks._suites import find_suite
-from privopt.benchmarks.instances._redaction_frost import frost_chain, month, records
-from privopt.benchmarks.loaders import seattle_weather
-from privopt.benchmarks.registry import external_sets, load_external
-from privopt.benchmarks.report import Verdict, judge_run, write_report
+from privopt.benchmarks.data import external as registry
+from privopt.benchmarks.data.external import external_sets, load_external
+from privopt.benchmarks.data.shipped import seattle_weather
+from privopt.benchmarks.report.findings import counts
+from privopt.benchmarks.report.write import Verdict, judge_run, write_report
+from privopt.benchmarks.runner.contradictions import alarm, contradictions
+from privopt.benchmarks.runner.folder import PROBLEM, RELEASED, SOLUTION, Manifest, read_run
+from privopt.benchmarks.runner.job import Job, verify_folder
+from privopt.benchmarks.runner.rows import Row
+from privopt.benchmarks.runner.suite import find_suite
+from privopt.benchmarks.suites.redaction import frost_chain, month, records
 from privopt.cli import app
 from privopt.errors import FileRefused
 

@@ -17,9 +17,9 @@ from tiny_suite import FAST, TINY
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks._folder import read_run
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._rows import Row
+from privopt.benchmarks.runner.folder import read_run
+from privopt.benchmarks.runner.job import Job
+from privopt.benchmarks.runner.rows import Row
 from privopt.cli import app
 
 pytest.importorskip("distributed")

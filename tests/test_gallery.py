@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from privopt._registry import problem_types
 from privopt.benchmarks import _gallery_command, _pictures
-from privopt.benchmarks._catalogue import Catalogue
 from privopt.benchmarks._gallery import FOLDER, PAGE, page, table
 from privopt.benchmarks._pictures import pictures, register_picture
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.cli import app
 
 pytest.importorskip("matplotlib")

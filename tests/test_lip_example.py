@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import privopt as po
-from privopt.benchmarks.loaders_anes import FIRST, WORDS, anes
-from privopt.benchmarks.registry import load_external
+from privopt.benchmarks.data.external import load_external
+from privopt.benchmarks.data.shipped import FIRST, WORDS, anes
 
 COLUMNS = ["sex", "income", "education", "occupation"]
 

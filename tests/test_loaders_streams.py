@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privopt.benchmarks import loaders_streams as loaders
-from privopt.benchmarks import registry
-from privopt.benchmarks._external import External
+from privopt.benchmarks.data import external as registry
+from privopt.benchmarks.data import streams as loaders
+from privopt.benchmarks.data.external import External
 from privopt.errors import FileRefused
 
 

@@ -19,8 +19,8 @@ from tiny_suite import FAST, TINY
 
 import privopt as po
 from privopt._remote import client
-from privopt.benchmarks._folder import read_run
-from privopt.benchmarks._job import Job
+from privopt.benchmarks.runner.folder import read_run
+from privopt.benchmarks.runner.job import Job
 
 pytest.importorskip("distributed")
 cluster = test_cluster.cluster

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 
 import privopt as po
 from privopt.benchmarks import _measurements
-from privopt.benchmarks._catalogue import Catalogue
 from privopt.benchmarks._clock import clock
 from privopt.benchmarks._growth import growth_caption, lines
 from privopt.benchmarks._measure import CSV, JSONL, Measured, measure, write_measurements
@@ -29,6 +28,7 @@ from privopt.benchmarks._measurements import (
     measurements,
     register_measurement,
 )
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.benchmarks.measurements import _redaction_isotonic as isotonic
 from privopt.benchmarks.measurements import _redaction_laws as laws
 from privopt.benchmarks.measurements._redaction_outputs import all_at_once, one_by_one

@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from privopt.benchmarks import _papers
-from privopt.benchmarks._catalogue import Catalogue
 from privopt.benchmarks._paper_page import page, sentences
 from privopt.benchmarks._papers import Claim, Finding, PaperReport, find_paper, papers, register_paper
+from privopt.benchmarks.catalogue import Catalogue
 from privopt.benchmarks.papers import _redaction_frames as frames
 from privopt.benchmarks.papers._redaction_numbers import compare
 from privopt.benchmarks.papers.redaction import redaction_paper

@@ -22,7 +22,7 @@ from privopt.benchmarks._peer_rows import PeerRow, filled, geometric_mean, summa
 from privopt.benchmarks._peer_run import chosen_peers, compare_with
 from privopt.benchmarks._peer_work import attempt, judged
 from privopt.benchmarks._peers import Peer, PeerAnswer, find_peer, peers
-from privopt.benchmarks._suites import Instance
+from privopt.benchmarks.runner.suite import Instance
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 

@@ -20,23 +20,22 @@ from report_rows import HOSTILE, MANIFEST, failed, make_row, synthetic, write_fo
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks._folder import read_released
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._rows import Row, read_rows
-from privopt.benchmarks._suites import Suite, find_suite
-from privopt.benchmarks.report import Verdict, judge_run, write_report, write_reports
-from privopt.benchmarks.reporting._content import Content, content
-from privopt.benchmarks.reporting._data import of_rows
-from privopt.benchmarks.reporting._drawn import draw, register_drawing
-from privopt.benchmarks.reporting._figure import complete
-from privopt.benchmarks.reporting._findings import findings
-from privopt.benchmarks.reporting._judged import Judged, judged
-from privopt.benchmarks.reporting._latex import escape as escape_latex
-from privopt.benchmarks.reporting._page import page as html_page
-from privopt.benchmarks.reporting._profiles import Profile, quality_profile, time_profile
-from privopt.benchmarks.reporting._scaling import growths
-from privopt.benchmarks.reporting._styles import COLOURS, styles
-from privopt.benchmarks.reporting._violations import violations
+from privopt.benchmarks.report.content import Content, content
+from privopt.benchmarks.report.data import of_rows
+from privopt.benchmarks.report.export import escape_latex
+from privopt.benchmarks.report.figure import complete
+from privopt.benchmarks.report.findings import findings
+from privopt.benchmarks.report.judged import Judged, judged, violations
+from privopt.benchmarks.report.mechanism import draw, register_drawing
+from privopt.benchmarks.report.page import page as html_page
+from privopt.benchmarks.report.profiles import Profile, quality_profile, time_profile
+from privopt.benchmarks.report.scaling import growths
+from privopt.benchmarks.report.style import COLOURS, styles
+from privopt.benchmarks.report.write import Verdict, judge_run, write_report, write_reports
+from privopt.benchmarks.runner.folder import read_released
+from privopt.benchmarks.runner.job import Job
+from privopt.benchmarks.runner.rows import Row, read_rows
+from privopt.benchmarks.runner.suite import Suite, find_suite
 from privopt.cli import app
 from privopt.errors import InvalidProblem, MissingExtra
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from report_rows import HOSTILE, synthetic, write_folder
 
-from privopt.benchmarks.report import write_report
-from privopt.benchmarks.reporting._judged import judged
-from privopt.benchmarks.reporting._profiles import quality_profile, time_profile
+from privopt.benchmarks.report.judged import judged
+from privopt.benchmarks.report.profiles import quality_profile, time_profile
+from privopt.benchmarks.report.write import write_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Download, Page

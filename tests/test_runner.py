@@ -24,17 +24,17 @@ import privopt as po
 from privopt import _registry
 from privopt._isolate import already_isolated, run_guarded
 from privopt._registry import solvers_of
-from privopt.benchmarks import _limits, _suites, _work, _zygote
-from privopt.benchmarks._folder import ROWS, RUN, TABLE, read_run
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._limited import Server
-from privopt.benchmarks._limits import Limits
-from privopt.benchmarks._outcome import Outcome, outcome_of
-from privopt.benchmarks._pool import Pool
-from privopt.benchmarks._reasons import reason_of
-from privopt.benchmarks._run_command import parse_seeds
-from privopt.benchmarks._suites import Instance, Suite
-from privopt.benchmarks._task import Task, chosen, tasks_of
+from privopt.benchmarks.runner import process as _limits
+from privopt.benchmarks.runner import suite as _suites
+from privopt.benchmarks.runner import zygote
+from privopt.benchmarks.runner.command import parse_seeds
+from privopt.benchmarks.runner.folder import ROWS, RUN, TABLE, read_run
+from privopt.benchmarks.runner.job import Job
+from privopt.benchmarks.runner.outcome import Outcome, outcome_of, reason_of
+from privopt.benchmarks.runner.pool import Pool
+from privopt.benchmarks.runner.process import Limits, Server
+from privopt.benchmarks.runner.suite import Instance, Suite
+from privopt.benchmarks.runner.task import Task, chosen, tasks_of
 from privopt.cli import app
 from privopt.errors import FileRefused, InvalidProblem
 
@@ -148,12 +148,12 @@ def test_misuse_inside_a_task_is_a_failed_row(server: Server, solver: str, budge
 
 def hostile(monkeypatch: pytest.MonkeyPatch, work: Callable[[Mapping[str, Any], Send], None]) -> Outcome:
     """The outcome of a task whose process does something else, at most a quarter second of it."""
-    monkeypatch.setattr(_work, "work", work)
-    monkeypatch.setattr(_zygote, "GRACE", 0.0)
-    monkeypatch.setattr(_zygote, "PROVING", 0.25)
+    monkeypatch.setattr(work, "work", work)
+    monkeypatch.setattr(zygote, "GRACE", 0.0)
+    monkeypatch.setattr(zygote, "PROVING", 0.25)
     here, _there = Pipe()
     given = task(limit=0.25)
-    result = _zygote.run({**given.to_dict(), "memory": 3.0}, here)
+    result = zygote.run({**given.to_dict(), "memory": 3.0}, here)
     here.close()
     _there.close()
     return outcome_of(given, json.loads(json.dumps(result)), 3.0)
@@ -261,7 +261,7 @@ def test_what_a_task_prints_goes_nowhere(
 
 def test_a_server_ends_with_its_caller_and_ends_its_task(tmp_path: Path) -> None:
     code = (
-        "import time; from privopt.benchmarks._limited import Server; from privopt.benchmarks._limits import Limits;"
+        "import time; from privopt.benchmarks.runner.process import Server; from privopt.benchmarks.runner.process import Limits;"
         "s = Server(Limits(2.0)); s.start_seconds; print(s._process.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as caller:
@@ -459,7 +459,7 @@ def mark_of(process: psutil.Process) -> str | None:
 
 def wait_for_rows(output: Path, process: subprocess.Popen[str]) -> None:
     """Until a few tasks are done."""
-    from privopt.benchmarks._store import opened
+    from privopt.benchmarks.runner.store import opened
 
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
@@ -497,7 +497,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
     """A suite of one question of two records, registered for one test."""
     two = Instance("two", 2, po.Redaction(CHAIN, 2, 0, 1.0))
     monkeypatch.setattr(
-        _suites, "_suites", registered(Suite("tiny", "one question", lambda: (two,), (1.0,), 5.0))
+        _suites._SUITES, "_items", registered(Suite("tiny", "one question", lambda: (two,), (1.0,), 5.0))
     )
     return "tiny"
 
@@ -547,7 +547,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 
 def test_imports_are_light() -> None:
-    heavy = "scipy matplotlib pandas cvxpy distributed sqlite3 rich.progress privopt.benchmarks.runner"
+    heavy = "scipy matplotlib pandas cvxpy distributed sqlite3 rich.progress privopt.benchmarks.runner.job"
     code = f"""
 import sys, privopt
 assert "privopt.benchmarks" not in sys.modules

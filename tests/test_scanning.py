@@ -77,8 +77,8 @@ def test_contract_tests_run_a_new_file(plugins: dict[str, str]) -> None:
 
 def test_benchmarks_run_a_new_file(plugins: dict[str, str], tmp_path: Path) -> None:
     code = (
-        "from privopt.benchmarks.runner import tasks_of;"
-        "from privopt.benchmarks._suites import find_suite;"
+        "from privopt.benchmarks.runner.task import tasks_of;"
+        "from privopt.benchmarks.runner.suite import find_suite;"
         "print(sorted({t.solver for t in tasks_of(find_suite('quick'))}))"
     )
     assert "'hermit'" in run(["-c", code], plugins)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.benchmarks._attack import attack_accuracy
 from privopt.benchmarks._stream_baselines import TemporalRandomisedResponse, ThresholdSmoothing
-from privopt.benchmarks._work import work
+from privopt.benchmarks.runner.work import attack_accuracy, work
 from privopt.errors import InvalidProblem
 from privopt.measures import adversary
 from privopt.measures.sequence_leakage import sequence_ratios

@@ -21,14 +21,12 @@ from tiny_suite import TINY, instances, job
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks import _claims
-from privopt.benchmarks._claims import LEASE, Owner
-from privopt.benchmarks._compare import compare_rows
-from privopt.benchmarks._database import NAME, connected
-from privopt.benchmarks._folder import ROWS, TABLE, read_run
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._rows import Row, read_rows, row_from_dict, write_rows
-from privopt.benchmarks._store import Store, opened
+from privopt.benchmarks.runner import store as _claims
+from privopt.benchmarks.runner.compare import compare_rows
+from privopt.benchmarks.runner.folder import ROWS, TABLE, read_run
+from privopt.benchmarks.runner.job import Job
+from privopt.benchmarks.runner.rows import Row, read_rows, row_from_dict, write_rows
+from privopt.benchmarks.runner.store import LEASE, NAME, Owner, Store, connected, opened
 from privopt.cli import app
 from privopt.errors import FileRefused, InvalidProblem
 
@@ -121,7 +119,7 @@ def test_what_is_recorded_cannot_be_changed(run: Path, table: str, statement: st
 def test_a_solution_that_is_too_large_is_left_out_and_its_row_kept(
     rows: tuple[Row, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("privopt.benchmarks._store.LARGEST_SOLUTION", 100)
+    monkeypatch.setattr("privopt.benchmarks.runner.store.LARGEST_SOLUTION", 100)
     with opened(tmp_path) as store:
         noise = random.Random(0).randbytes(400).hex()
         assert store.record(rows[0], {"noise": noise})
@@ -311,7 +309,7 @@ def test_merged_runs_hold_every_attempt_once(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_is_not_merged_into_itself(run: Path) -> None:
-    from privopt.benchmarks._merge import merge
+    from privopt.benchmarks.runner.folder import merge
 
     with pytest.raises(InvalidProblem, match="both a run and the output"):
         merge(run, [run])

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import privopt as po
-from privopt.benchmarks._job import Job
-from privopt.benchmarks._suites import Instance, Suite, register_suite, suites
+from privopt.benchmarks.runner.job import Job
+from privopt.benchmarks.runner.suite import Instance, Suite, register_suite, suites
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 FAST = ("windows", "markov-quilt", "constant-closed-form")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from privopt._dispatch import solve
 from privopt._plots import draw_line
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
-from privopt.benchmarks.instances import _redaction_frost as frost
-from privopt.benchmarks.loaders import LETTERS
+from privopt.benchmarks.data.shipped import LETTERS
+from privopt.benchmarks.suites import redaction as frost
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from privopt._dispatch import solve
 from privopt._graph_plots import colouring_figure
 from privopt.benchmarks._pictures import Drawn, register_picture
-from privopt.benchmarks.instances.boundary_colouring import regions
+from privopt.benchmarks.suites.boundary_colouring import regions
 from privopt.problems.boundary_colouring import BoundaryColouring
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from privopt._collections import frontier
 from privopt._plots import draw_line
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
-from privopt.benchmarks.instances import _joints as joints
+from privopt.benchmarks.data import joints
 from privopt.problems.distortion_privacy import DistortionPrivacy
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from privopt._collections import frontier
 from privopt._plots import draw_line, frontier_figure
 from privopt.benchmarks._pictures import Drawn, register_picture
-from privopt.benchmarks.instances import _joints as joints
+from privopt.benchmarks.data import joints
 from privopt.problems.local_information_privacy import LocalInformationPrivacy
 
 if TYPE_CHECKING:

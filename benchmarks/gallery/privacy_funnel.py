@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from privopt._dispatch import solve
 from privopt._plots import COLOURS, draw_line
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
-from privopt.benchmarks.instances import _joints as joints
+from privopt.benchmarks.data import joints
 from privopt.measures import entropy
 from privopt.problems.information_bottleneck import InformationBottleneck
 from privopt.problems.privacy_funnel import PrivacyFunnel

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from privopt._dispatch import solve
 from privopt._plots import COLOURS
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
-from privopt.benchmarks.instances import _redaction_frost as frost
-from privopt.benchmarks.reporting._judged import LEAST_GAP, Case, Task
-from privopt.benchmarks.reporting._profiles import profile
+from privopt.benchmarks.report.judged import LEAST_GAP, Case, Task
+from privopt.benchmarks.report.profiles import profile
+from privopt.benchmarks.suites import redaction as frost
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import numpy as np
 from privopt._dispatch import solve
 from privopt._plots import COLOURS
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
-from privopt.benchmarks.instances import _redaction_frost as frost
-from privopt.benchmarks.loaders import LETTERS
+from privopt.benchmarks.data.shipped import LETTERS
+from privopt.benchmarks.suites import redaction as frost
 
 if TYPE_CHECKING:
     import pandas as pd

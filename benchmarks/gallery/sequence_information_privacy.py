@@ -9,11 +9,11 @@ import numpy as np
 
 from privopt._plots import COLOURS
 from privopt.benchmarks._pictures import Drawn, axes_of, register_picture
+from privopt.benchmarks.data.shipped import LETTERS
 from privopt.benchmarks.gallery._budgets import LEAKS, PRINTED, RESPONSE, draw_budgets
-from privopt.benchmarks.instances import _redaction_frost as frost
-from privopt.benchmarks.loaders import LETTERS
 from privopt.benchmarks.papers._sequence_kernels import Kernels, optimum_at_once, printed, randomised_response
 from privopt.benchmarks.papers._sequence_walk import walk
+from privopt.benchmarks.suites import redaction as frost
 from privopt.mechanisms.sequence_policy import SequencePolicy
 
 if TYPE_CHECKING:

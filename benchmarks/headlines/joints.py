@@ -8,7 +8,7 @@ from privopt._dispatch import solve
 from privopt._problem import M, Problem
 from privopt._text import number
 from privopt.benchmarks._headlines import Headline, register_headline
-from privopt.benchmarks.instances._joints import lecture
+from privopt.benchmarks.data.joints import lecture
 from privopt.problems.local_information_privacy import LocalInformationPrivacy
 from privopt.problems.privacy_funnel import PrivacyFunnel
 

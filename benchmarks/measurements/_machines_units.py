@@ -17,9 +17,9 @@ from privopt._dispatch import solve
 from privopt._remote_pieces import Packed
 from privopt.benchmarks._clock import clock
 from privopt.benchmarks._measurements import Timing
-from privopt.benchmarks._suites import find_suite
-from privopt.benchmarks._task import tasks_of
-from privopt.benchmarks.instances import _redaction_frost as frost
+from privopt.benchmarks.runner.suite import find_suite
+from privopt.benchmarks.runner.task import tasks_of
+from privopt.benchmarks.suites import redaction as frost
 from privopt.mechanisms._hamming_cases import Integers
 from privopt.mechanisms.sequence_policy import SequencePolicy
 from privopt.models import MarkovChain

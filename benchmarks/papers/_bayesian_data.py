@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.benchmarks import loaders_families as families
-from privopt.benchmarks import loaders_streams as streams
+from privopt.benchmarks.data import external as families
+from privopt.benchmarks.data import streams
 from privopt.errors import FileRefused
 from privopt.models import GaussianModel, MarkovChain
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt._plots import COLOURS, MARKERS, new_figure
-from privopt.benchmarks._figures import _style as figure_style
-from privopt.benchmarks._figures import svg
+from privopt.benchmarks.report.svg import _style as figure_style
+from privopt.benchmarks.report.svg import svg
 from privopt.errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt._plots import COLOURS, MARKERS, draw_line, new_figure
-from privopt.benchmarks._figures import _style as figure_style
-from privopt.benchmarks._figures import svg
 from privopt.benchmarks.papers import _redaction_frames as frames
+from privopt.benchmarks.report.svg import _style as figure_style
+from privopt.benchmarks.report.svg import svg
 
 if TYPE_CHECKING:
     import pandas as pd

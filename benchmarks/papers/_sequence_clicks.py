@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.benchmarks._papers import Finding
-from privopt.benchmarks.loaders_streams import kosarak_rows
+from privopt.benchmarks.data.streams import kosarak_rows
 from privopt.benchmarks.papers._sequence_data import Source, clicks, few_letters
 from privopt.benchmarks.papers._sequence_items import Answer, answers, listed, on_substitute
 from privopt.benchmarks.papers._sequence_kernels import Kernels, optimum_at_once, printed, randomised_response

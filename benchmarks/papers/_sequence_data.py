@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from privopt.benchmarks import loaders_streams as loaders
-from privopt.benchmarks.loaders_streams import Gaze, Integers, Streams
+from privopt.benchmarks.data import streams as loaders
+from privopt.benchmarks.data.streams import Gaze, Integers, Streams
 from privopt.benchmarks.papers._sequence_kernels import Floats
 from privopt.benchmarks.papers._sequence_streams import counted, cut, fitted
 from privopt.errors import FileRefused

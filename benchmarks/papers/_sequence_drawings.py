@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from privopt._plots import COLOURS, MARKERS, new_figure
-from privopt.benchmarks._figures import _style as figure_style
-from privopt.benchmarks._figures import svg
+from privopt.benchmarks.report.svg import _style as figure_style
+from privopt.benchmarks.report.svg import svg
 
 if TYPE_CHECKING:
     import pandas as pd

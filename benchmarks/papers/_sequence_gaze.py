@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.benchmarks._papers import Finding
-from privopt.benchmarks.loaders_streams import Integers
+from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers._sequence_data import ABSENT, gazes, grid_distance
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed, on_substitute
 from privopt.benchmarks.papers._sequence_kernels import (

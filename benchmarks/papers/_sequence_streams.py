@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.benchmarks.loaders_streams import Integers, Streams
+from privopt.benchmarks.data.streams import Integers, Streams
 from privopt.benchmarks.papers._sequence_kernels import Kernels, leakages
 from privopt.mechanisms._hamming_cases import Floats
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks._stream_baselines import ThresholdSmoothing
-from privopt.benchmarks.loaders_streams import Integers
+from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers._sequence_data import walks
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
 from privopt.benchmarks.papers._sequence_kernels import (

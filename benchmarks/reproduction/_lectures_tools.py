@@ -16,10 +16,10 @@ from privopt._plots import draw_line, new_figure
 from privopt._problem import Problem
 from privopt._solver import Solver
 from privopt._text import number
-from privopt.benchmarks._figures import _style as figure_style
-from privopt.benchmarks._figures import svg
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks._reproduction import Reproduced
+from privopt.benchmarks.report.svg import _style as figure_style
+from privopt.benchmarks.report.svg import svg
 from privopt.benchmarks.reproduction._verdicts import EXACT
 from privopt.errors import MissingExtra
 from privopt.mechanisms import Channel, Mechanism, Merging

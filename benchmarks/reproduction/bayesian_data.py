@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.benchmarks import loaders_families as families
-from privopt.benchmarks import loaders_streams as streams
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
+from privopt.benchmarks.data import external as families
+from privopt.benchmarks.data import streams
 from privopt.benchmarks.papers import _bayesian_data as data
 from privopt.benchmarks.papers import _bayesian_noise as noise
 from privopt.benchmarks.reproduction import _bayesian_tools as tools

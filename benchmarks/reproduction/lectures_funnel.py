@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.instances._joints import lecture
+from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.reproduction import _lectures_tools as tools
 from privopt.benchmarks.reproduction._verdicts import holds, law
 from privopt.measures import (

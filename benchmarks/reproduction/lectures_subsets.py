@@ -11,7 +11,7 @@ import numpy as np
 from privopt._solver import Budget
 from privopt.benchmarks._papers import Exhibit
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.instances._joints import heart
+from privopt.benchmarks.data.joints import heart
 from privopt.benchmarks.reproduction import _lectures_tools as tools
 from privopt.benchmarks.reproduction._verdicts import holds, law, substitute
 from privopt.models import JointDistribution

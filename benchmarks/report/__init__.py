@@ -1,0 +1,1 @@
+"""What a run says, as a page, tables and figures."""

@@ -1,0 +1,254 @@
+"""What was found, a question at a time, in sentences: who was best, proved it, was fastest, private, refused."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from privopt._certificate import Certificate
+from privopt._solution import Status
+from privopt._text import number
+from privopt.benchmarks.report.judged import Judged, questions, violations
+from privopt.benchmarks.report.profiles import time_costs
+from privopt.benchmarks.report.tables import fastest
+from privopt.benchmarks.runner.folder import Manifest, Released
+from privopt.benchmarks.runner.rows import Row, standing
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a report says at its top: the sentences, and whether every certified claim was proved again."""
+
+    holds: bool
+    sentences: tuple[str, ...]
+
+
+ENOUGH = 1e-6
+"""A difference of utility worth a sentence."""
+
+
+def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
+    """The verified row that stands first by :func:`standing`."""
+    found = [
+        r
+        for r in rows
+        if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None
+    ]
+    return min(found, key=standing, default=None)
+
+
+def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
+    """The best solver on the showcase against the reference, and where the difference is largest."""
+    best = winner(rows, manifest.instance, manifest.budget)
+    if best is None:
+        if manifest.instance:
+            yield f"No solver has a certified answer to {manifest.instance} at ε = {number(manifest.budget)}."
+        return
+    yield (
+        f"At ε = {number(best.budget)} the best certified answer to {best.instance} is by the solver “{best.solver}”: "
+        f"utility {number(best.utility, 4)}, leakage {number(best.leakage, 4)} nats{_proof(best)}."
+    )
+    yield from _against(manifest, best, rows)
+
+
+def _proof(best: Row) -> str:
+    if best.gap is None:
+        return ", with no checked bound on what a better mechanism could do"
+    closed = Status[best.status] is Status.OPTIMAL
+    return (
+        ", proved optimal by a checked bound"
+        if closed
+        else f", at most {number(best.gap, 3)} below the optimum"
+    )
+
+
+def _against(manifest: Manifest, best: Row, rows: Sequence[Row]) -> Iterator[str]:
+    reference = manifest.reference
+    pairs = list(_pairs(reference, rows))
+    here = next((u for row, u in pairs if (row.instance, row.budget) == (best.instance, best.budget)), None)
+    if here is not None and best.utility is not None:
+        gain = best.utility - here
+        verdict = (
+            f"{number(100 * gain, 3)} percentage points less" if gain > ENOUGH else "no solver does better"
+        )
+        yield f"The baseline “{reference}”, which {manifest.reference_does}, reaches {number(here, 4)} there: {verdict}."
+    if not pairs:
+        return
+    row, utility = max(pairs, key=lambda pair: (pair[0].utility or 0.0) - pair[1])
+    if (row.utility or 0.0) - utility > ENOUGH:
+        yield (
+            f"Over all instances and budgets the gain over “{reference}” is largest on {row.instance} at "
+            f"ε = {number(row.budget)}: {number(row.utility, 4)} by “{row.solver}” against {number(utility, 4)}."
+        )
+
+
+def _pairs(reference: str, rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
+    """The best row with the reference's utility, wherever both are certified."""
+    for row in rows:
+        best = winner(rows, row.instance, row.budget)
+        if row.solver == reference and row.verified and row.utility is not None and best is not None:
+            yield best, row.utility
+
+
+def counts(rows: Sequence[Row]) -> Iterator[str]:
+    """How many runs were certified, bounded, refused and failed."""
+    solved = [r for r in rows if r.ok]
+    closed = sum(Status[r.status] is Status.OPTIMAL for r in rows)
+    bounded = sum(r.gap is not None for r in solved)
+    certified = sum(r.certified for r in rows)
+    yield (
+        f"Of {len(rows)} runs {len(solved)} gave a mechanism and {certified} of these are certified in exact arithmetic; "
+        f"{sum(r.verified for r in rows)} were proved again from their stored form. "
+        f"A checked bound came with {bounded}, and it closes the gap in {closed}."
+    )
+    broken = [r for r in rows if r.broken]
+    if broken:
+        first = broken[0]
+        yield (
+            f"{len(broken)} certified claims FAILED when proved again; the first: {first.solver} on {first.instance} at "
+            f"budget {number(first.budget)}: {first.reason}."
+        )
+    leaky = Counter(r.solver for r in rows if r.over_budget)
+    if leaky:
+        listed = ", ".join(f"{solver} ({n})" for solver, n in sorted(leaky.items()))
+        yield f"Proposals that missed the budget, before repair: {listed}."
+    yield _refusals([r for r in rows if not r.ok])
+
+
+def _refusals(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "No run was refused and none failed."
+    kinds = Counter((r.solver, r.status.lower().replace("_", " ")) for r in rows)
+    listed = "; ".join(f"{solver}: {n} {status}" for (solver, status), n in sorted(kinds.items()))
+    return f"{len(rows)} runs gave no mechanism ({listed}); the reasons are in a table below."
+
+
+def release_sentences(
+    manifest: Manifest, released: Released | None, proof: Certificate | None
+) -> Iterator[str]:
+    """What was released, and whether its files prove it."""
+    if released is None or proof is None:
+        yield "No data were released, because no certified mechanism answers the question."
+        return
+    shown = sum(line[-1] != "" for line in released.lines)
+    yield (
+        f"The mechanism of “{released.solution.solver}” then released {manifest.title}: {shown} of {len(released.lines)} "
+        "records are shown, the others are empty cells."
+    )
+    if proof.ok:
+        yield (
+            f"Read back from the files alone, it is proved again that this mechanism leaks at most {number(proof.budget)} "
+            f"nats; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
+        )
+        yield from (
+            f"The record differs from what is proved, though its claim holds: {remark}."
+            for remark in proof.remarks
+        )
+    else:
+        yield f"Read back from the files, the release could NOT be proved private: {proof.reason}."
+
+
+def findings(rows: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each kind of question with its sentences."""
+    return tuple(
+        (question, tuple(_question([j for j in rows if j.row.question == question])))
+        for question in questions(rows)
+    )
+
+
+def _question(own: Sequence[Judged]) -> Iterator[str]:
+    cases = {j.case for j in own}
+    yield (
+        f"{len(own)} runs of {len({j.row.solver for j in own})} solvers on {len({c.instance for c in cases})} instances: "
+        f"{len(cases)} cases with their budgets."
+    )
+    yield from _best(own)
+    yield from _proved(own)
+    yield from _fastest(own)
+    yield from _private(own)
+    yield from _unanswered(own)
+
+
+def _best(own: Sequence[Judged]) -> Iterator[str]:
+    known = {j.case for j in own if j.best is not None}
+    if not known:
+        yield "No solver has a certified answer."
+        return
+    counts = Counter(solver for _, solver in {(j.case, j.row.solver) for j in own if j.reached})
+    yield f"Certified and best, to 1e-6 relative, of {len(known)} answered cases: {_listed(counts)}."
+
+
+def _proved(own: Sequence[Judged]) -> Iterator[str]:
+    pairs = {(j.case, j.row.solver) for j in own if Status[j.row.status] is Status.OPTIMAL and j.row.verified}
+    counts = Counter(solver for _, solver in pairs)
+    if counts:
+        yield f"Proved optimal by a checked bound: {_listed(counts)}."
+    else:
+        yield "No checked bound closes a gap."
+
+
+def _fastest(own: Sequence[Judged]) -> Iterator[str]:
+    costs, counts = time_costs(own), fastest(own)
+    leader = min(counts, key=lambda s: (-counts[s], s), default="")
+    if not counts[leader]:
+        return
+    tasks = {task for found in costs.values() for task in found}
+    others = []
+    for solver in sorted(costs):
+        shared = [task for task in costs[solver] if task in costs[leader]]
+        if solver != leader and shared:
+            ratios = [math.log(costs[solver][t] / costs[leader][t]) for t in shared]
+            others.append(
+                f"{solver} {number(math.exp(statistics.fmean(ratios)), 3)} times (n = {len(shared)})"
+            )
+    yield (
+        f"Most often fastest to the best objective: {leader}, on {counts[leader]} of {len(tasks)} tasks."
+        + (
+            f" Geometric mean of the others' seconds to its own where both reached it: {'; '.join(others)}."
+            if others
+            else ""
+        )
+    )
+
+
+def _private(own: Sequence[Judged]) -> Iterator[str]:
+    found = [v for v in violations(own) if v.over]
+    if found:
+        listed = "; ".join(
+            f"{v.solver} {v.over} of {v.proposed}, worst by {number(v.worst, 2)}" for v in found
+        )
+        yield f"Not private as proposed, before repair: {listed}."
+    else:
+        yield "Every proposal was private before repair."
+    after = sum(v.after for v in violations(own))
+    if after:
+        yield f"OVER THE BUDGET after repair: {after} mechanisms."
+
+
+def _unanswered(own: Sequence[Judged]) -> Iterator[str]:
+    late = Counter(j.row.solver for j in own if Status[j.row.status] is Status.TIME_OUT)
+    if late:
+        limits = sorted({j.row.time_limit for j in own if Status[j.row.status] is Status.TIME_OUT})
+        yield f"Out of time, at limits of {', '.join(number(s, 3) for s in limits)} s: {_listed(late)}."
+    yield from _because(own, Status.REFUSED, "Refused")
+    for status in (Status.NOT_PRIVATE, Status.INFEASIBLE, Status.FAILED):
+        yield from _because(own, status, status.name.capitalize().replace("_", " "))
+
+
+def _because(own: Iterable[Judged], status: Status, word: str) -> Iterator[str]:
+    found: dict[str, Counter[str]] = {}
+    for j in own:
+        if Status[j.row.status] is status:
+            found.setdefault(j.row.solver, Counter())[j.row.reason or status.value] += 1
+    for solver, reasons in sorted(found.items()):
+        (reason, _), *rest = reasons.most_common()
+        more = f" ({len(rest)} other reasons below)" if rest else ""
+        yield f"{word} by {solver}, {reasons.total()} times: {reason.rstrip('.')}{more}."
+
+
+def _listed(counts: Counter[str]) -> str:
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{name} {n}" for name, n in ordered)

@@ -1,0 +1,148 @@
+"""Scaling as figures: seconds and memory against size, with fitted slopes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.benchmarks.report import style as marks
+from privopt.benchmarks.report.data import Dataset
+from privopt.benchmarks.report.figure import Figure
+from privopt.benchmarks.report.judged import Judged
+from privopt.benchmarks.report.style import Style
+
+SIZES = 3
+"""Sizes below which nothing is fitted."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The fit cost = a size^slope of one solver on one family, by least squares on logarithms.
+
+    Parameters
+    ----------
+    question, family, solver, measure : str
+        ``measure`` is the name of the field, "seconds" or "peak_memory".
+    points : tuple of (size, cost)
+        Of completed runs.
+    slope, error, factor : float or None
+        The exponent, its standard error, and a; None below three sizes.
+    """
+
+    question: str
+    family: str
+    solver: str
+    measure: str
+    points: tuple[tuple[int, float], ...]
+    slope: float | None
+    error: float | None
+    factor: float | None
+
+    def ends(self) -> tuple[tuple[int, float], ...]:
+        """The fitted line at the least and the largest size; nothing without a fit."""
+        if self.slope is None or self.factor is None:
+            return ()
+        sizes = [size for size, _ in self.points]
+        return tuple((size, self.factor * size**self.slope) for size in (min(sizes), max(sizes)))
+
+
+def completed(one: Judged) -> bool:
+    """Whether a run gave a mechanism before its time limit."""
+    return one.row.ok and one.row.seconds is not None and one.row.seconds < one.row.time_limit
+
+
+def families(rows: Sequence[Judged]) -> Iterator[tuple[str, str]]:
+    """Pairs of question and family with at least three sizes."""
+    sizes: dict[tuple[str, str], set[int]] = {}
+    for j in rows:
+        if j.row.family:
+            sizes.setdefault((j.row.question, j.row.family), set()).add(j.row.size)
+    return (pair for pair, found in sizes.items() if len(found) >= SIZES)
+
+
+def growths(rows: Sequence[Judged], measure: str) -> tuple[Growth, ...]:
+    """A fit a family and solver, of "seconds" or "peak_memory"; solvers with no completed run are left out."""
+    wanted = set(families(rows))
+    points: dict[tuple[str, str, str], list[tuple[int, float]]] = {}
+    for j in rows:
+        cost = j.row.seconds if measure == "seconds" else j.row.peak_memory
+        own = (j.row.question, j.row.family)
+        if own in wanted and completed(j) and cost is not None and 0 < cost < math.inf and j.row.size > 0:
+            points.setdefault((*own, j.row.solver), []).append((j.row.size, cost))
+    return tuple(Growth(*key, measure, tuple(sorted(own)), *_fit(own)) for key, own in sorted(points.items()))
+
+
+def _fit(points: Sequence[tuple[int, float]]) -> tuple[float | None, float | None, float | None]:
+    from scipy.stats import linregress
+
+    if len({size for size, _ in points}) < SIZES:
+        return None, None, None
+    sizes, costs = np.log(np.array(points, dtype=float)).T
+    fit = linregress(sizes, costs)
+    return float(fit.slope), float(fit.stderr), float(np.exp(fit.intercept))
+
+
+MEASURES = {"seconds": "seconds", "peak_memory": "peak memory (MiB)"}
+
+
+def scalings(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
+    """A figure a family with at least three sizes and a measure that has data."""
+    place = 0
+    for measure in MEASURES:
+        found: dict[tuple[str, str], list[Growth]] = {}
+        for growth in growths(rows, measure):
+            found.setdefault((growth.question, growth.family), []).append(growth)
+        for own in found.values():
+            place += 1
+            yield _scaling(place, own, look)
+
+
+def _scaling(place: int, own: Sequence[Growth], look: Mapping[str, Style]) -> Figure:
+    first, names = own[0], [g.solver for g in own]
+    slopes = [
+        f"{g.solver} {g.slope:.2f} ± {g.error:.2f} (n = {len(g.points)})" for g in own if g.slope is not None
+    ]
+    fitted = (
+        f"Slopes with standard errors: {'; '.join(slopes)}." if slopes else "No solver completed three sizes."
+    )
+    measure = MEASURES[first.measure]
+    points = ((g.solver, size, cost) for g in own for size, cost in g.points)
+    lines = ((g.solver, size, cost) for g in own for size, cost in g.ends())
+    columns = ("solver", "size", "cost")
+    return Figure(
+        name=f"scaling-{place}",
+        title=f"{first.question}, {first.family}: {measure} against size",
+        caption=(
+            f"{measure[0].upper()}{measure[1:]} of {sum(len(g.points) for g in own)} completed runs (those that gave a mechanism before "
+            "their time limit) against size, both axes logarithmic. Lines are least-squares fits of the logarithms, for "
+            f"solvers that completed at least three sizes. {fitted}"
+        ),
+        spec=_spec(names, look, measure),
+        data={"points": Dataset(columns, tuple(points)), "lines": Dataset(columns, tuple(lines))},
+        shown="points",
+        question=first.question,
+    )
+
+
+def _spec(names: Sequence[str], look: Mapping[str, Style], measure: str) -> dict[str, object]:
+    import altair as alt
+
+    x = alt.X("size:Q", title="size", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g"))
+    y = alt.Y("cost:Q", title=measure, scale=alt.Scale(type="log"), axis=alt.Axis(format="~g"))
+    tips = [
+        alt.Tooltip("solver:N"),
+        alt.Tooltip("size:Q"),
+        alt.Tooltip("cost:Q", title=measure, format=".4g"),
+    ]
+    dots = alt.Chart(marks.named("points")).mark_point(size=50, strokeWidth=1.5)
+    lines = alt.Chart(marks.named("lines")).mark_line(strokeWidth=1.5)
+    return marks.specification(
+        alt.layer(
+            lines.encode(x, y, marks.colour(names, look), marks.dash(names, look)),
+            dots.encode(x, y, marks.colour(names, look), marks.shape(names, look), tooltip=tips),
+        ),
+        names,
+    )

@@ -1,1 +1,0 @@
-"""Drawings of released mechanisms: one file a type of mechanism, found by scanning this folder."""

@@ -1,0 +1,1 @@
+"""A suite becomes tasks, a task a process of its own and a row in the store."""

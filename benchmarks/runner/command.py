@@ -1,0 +1,150 @@
+"""The commands that run a suite and put runs together, with their progress."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from privopt._cli_show import complain, emit
+from privopt._text import number
+from privopt.benchmarks.report.write import Verdict
+from privopt.benchmarks.runner.job import Interrupted, Job, Listener
+from privopt.benchmarks.runner.outcome import Outcome
+
+if TYPE_CHECKING:
+    from privopt.benchmarks.runner.rows import Row
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Listener]:
+    """A listener that shows each outcome on standard error, so that standard output stays clean."""
+    if not sys.stderr.isatty():
+        yield _plain(title, total)
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    left = (TextColumn("left"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        *left,
+    )
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=600) as bar:
+        task = bar.add_task(title, total=total)
+
+        def listen(outcome: Outcome, left: int) -> None:
+            bar.update(task, completed=total - left, description=_describe(outcome))
+
+        yield listen
+
+
+def _plain(title: str, total: int) -> Listener:
+    """About ten lines, each with the time left if the rest goes on at the same pace."""
+    begun, shown = time.monotonic(), 0
+
+    def listen(outcome: Outcome, left: int) -> None:
+        nonlocal shown
+        done = total - left
+        if left == 0 or done * 10 // total > shown * 10 // total:
+            seconds = (time.monotonic() - begun) / max(1, done) * left
+            print(
+                f"{title}: {done}/{total}, about {seconds:.0f} s left; {_describe(outcome)}",
+                file=sys.stderr,
+                flush=True,
+            )
+        shown = done
+
+    return listen
+
+
+def _describe(outcome: Outcome) -> str:
+    row = outcome.row
+    return (
+        f"{row.instance}, budget {number(row.budget)}, {row.solver}: {row.status.lower().replace('_', ' ')}"
+    )
+
+
+INTERRUPTED = 130
+
+
+def run_command(job: Job) -> Verdict:
+    """Run a job with its progress shown; if it is stopped, say how to go on and exit with 130."""
+    left = job.left()
+    if left < len(job.asked):
+        complain(f"{job.suite.name}: {len(job.asked) - left} of {len(job.asked)} tasks are done already")
+    try:
+        with progress(job.suite.name, left) as listener:
+            return job.run(listener)
+    except Interrupted as cause:
+        complain(
+            f"privopt: stopped: {cause.done} of {cause.total} tasks are done, their rows are in {job.folder}. "
+            f"To go on: {resume(sys.argv[1:])}"
+        )
+        raise typer.Exit(INTERRUPTED) from cause
+
+
+def resume(arguments: Sequence[str]) -> str:
+    """The command that goes on: the same one, but it does not do again what is done.
+
+    Examples
+    --------
+    >>> resume(["bench", "run", "quick", "--force", "--output", "my runs"])
+    "privopt bench run quick --output 'my runs'"
+    """
+    return shlex.join(("privopt", *(argument for argument in arguments if argument != "--force")))
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """The distinct seeds of ``0,1,2``, in the order given.
+
+    Raises
+    ------
+    typer.BadParameter
+        If one is not an integer >= 0.
+
+    Examples
+    --------
+    >>> parse_seeds("3,0,3")
+    (3, 0)
+    """
+    try:
+        found = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        found = (-1,)
+    if min(found) < 0:
+        raise typer.BadParameter(
+            f"{text!r} is not a list of integers >= 0 such as 0,1,2", param_hint="--seeds"
+        )
+    return found
+
+
+def merge_command(output: Path, runs: Sequence[Path], as_json: bool) -> None:
+    """Merge runs and say what the result holds."""
+    from privopt.benchmarks.runner.folder import merge
+
+    rows = merge(output, runs)
+    if as_json:
+        emit({"folder": str(output), "rows": len(rows), "suites": _suites(rows)})
+    else:
+        print(f"{len(rows)} rows of {', '.join(_suites(rows)) or 'no suite'} in {output}")
+
+
+def _suites(rows: Sequence[Row]) -> list[str]:
+    return sorted({row.suite for row in rows})

@@ -1,0 +1,218 @@
+"""Suites: benchmarks as data, collected from what each problem gives to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from privopt._problem import Problem
+from privopt.benchmarks.catalogue import Catalogue
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A named question; budgets replace the one it carries: its own where it has some, else those of the suite.
+
+    ``size`` orders the instances of a ``family``, which differ in nothing else that matters for time;
+    tests run the smallest.
+    """
+
+    name: str
+    size: int
+    problem: Problem[Any]
+    family: str = ""
+    budgets: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Records:
+    """Real data to release: a label and a letter for each record, and what the label column is called."""
+
+    title: str
+    label: str
+    labels: tuple[str, ...]
+    letter: str
+    letters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Showcase:
+    """The instance and budget whose best certified mechanism releases real data.
+
+    ``reference`` names the solver that the report compares the best one with, ``reference_does`` says
+    in words what that one does, as in "hides a window".
+    """
+
+    instance: str
+    budget: float
+    reference: str
+    reference_does: str
+    records: Callable[[], Records]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Instances times budgets, given to every registered solver that answers the question.
+
+    Parameters
+    ----------
+    name : str
+    describe : str
+        One line for the listing.
+    instances : callable
+        Builds the instances, so that importing a suite costs nothing.
+    budgets : tuple of float
+    time_limit : float
+        Seconds for each run.
+    about : callable
+        Sentences that open the report: what the data are, what the model is.
+    showcase : Showcase or None
+    """
+
+    name: str
+    describe: str
+    instances: Callable[[], Sequence[Instance]]
+    budgets: tuple[float, ...]
+    time_limit: float
+    about: Callable[[], Sequence[str]] = tuple
+    showcase: Showcase | None = None
+
+
+_SUITES = Catalogue[Suite]("a suite", "privopt.benchmarks.suites")
+
+
+def register_suite(suite: Suite) -> Suite:
+    """Enter a suite under its name.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    _SUITES.add(suite.name, suite)
+    return suite
+
+
+def suites() -> dict[str, Suite]:
+    """Every registered suite by name, in the order of names.
+
+    Examples
+    --------
+    >>> "quick" in suites()
+    True
+    """
+    return _SUITES.items()
+
+
+def find_suite(name: str) -> Suite:
+    """The suite of that name.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is none.
+    """
+    return _SUITES.find(name)
+
+
+Make = Callable[[], Sequence[Instance]]
+
+
+def _nothing() -> tuple[Instance, ...]:
+    """No instances."""
+    return ()
+
+
+def _silence(suite: str) -> tuple[str, ...]:
+    """No sentences."""
+    return ()
+
+
+@dataclass(frozen=True)
+class InstanceSet:
+    """The instances of one problem in each suite; they are built when asked for.
+
+    Parameters
+    ----------
+    question : str
+        The kind of problem, such as "redaction".
+    quick : callable
+        A few instances that all solvers together do in well under a minute.
+    solvers : callable
+        From the smallest to what solvers refuse; random ones with a seed, and real ones.
+    certification : callable
+        Many instances on which numerical back ends can err.
+    scaling : callable
+        Families of growing size that differ in nothing else.
+    about : callable
+        Sentences that open the report of a suite, from its name.
+    """
+
+    question: str
+    quick: Make = _nothing
+    solvers: Make = _nothing
+    certification: Make = _nothing
+    scaling: Make = _nothing
+    about: Callable[[str], Sequence[str]] = _silence
+
+    def of(self, suite: str) -> Sequence[Instance]:
+        """The instances in one of the four suites."""
+        return {
+            "quick": self.quick,
+            "solvers": self.solvers,
+            "certification": self.certification,
+            "scaling": self.scaling,
+        }[suite]()
+
+
+_SETS = Catalogue[InstanceSet]("the set of instances of", "privopt.benchmarks.suites")
+
+
+def register_instances(given: InstanceSet) -> InstanceSet:
+    """Enter the instances of a problem.
+
+    Raises
+    ------
+    ValueError
+        If the problem has some already.
+    """
+    _SETS.add(given.question, given)
+    return given
+
+
+def instance_sets() -> dict[str, InstanceSet]:
+    """The instances of every question, in the order of questions.
+
+    Examples
+    --------
+    >>> "redaction" in instance_sets()
+    True
+    """
+    return _SETS.items()
+
+
+def collect(suite: str) -> tuple[Instance, ...]:
+    """The instances of all questions in one suite.
+
+    Raises
+    ------
+    ValueError
+        If two have the same name.
+
+    Examples
+    --------
+    >>> [i.name for i in collect("quick") if i.problem.kind == "redaction"]
+    ['month-middle', 'month-start', 'four-days']
+    """
+    found = tuple(instance for given in instance_sets().values() for instance in given.of(suite))
+    names = [instance.name for instance in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"suite {suite!r} has two instances called {', '.join(twice)}; rename one of each")
+    return found
+
+
+def sentences(suite: str) -> tuple[str, ...]:
+    """What the questions say about their instances in one suite."""
+    return tuple(text for given in instance_sets().values() if given.of(suite) for text in given.about(suite))

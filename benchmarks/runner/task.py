@@ -1,0 +1,171 @@
+"""Tasks: one solver, one instance, one budget and one seed, known by the content of all that makes the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import privopt
+from privopt._numbers import encode_float
+from privopt._registry import find_solver, solvers_of
+from privopt._solver import Solver
+from privopt.benchmarks.runner.rows import Row
+from privopt.benchmarks.runner.suite import Instance, Suite
+from privopt.errors import InvalidProblem, PrivoptError
+
+CORE = ("", "measures", "mechanisms", "models", "problems", "solvers/common")
+
+
+def digest(solver: type[Solver[Any]] | None) -> str:
+    """SHA-256 of the code that judges and of the folder that the solver lives in.
+
+    The command line, the benchmarks and the folders of other questions do not count; for a solver from
+    outside the package its own file counts.
+
+    Examples
+    --------
+    >>> len(digest(None))
+    64
+    """
+    parts = [_folders(CORE)]
+    if solver is not None:
+        inside = solver.__module__.startswith("privopt.solvers.")
+        parts.append(_folders(("solvers/" + solver.__module__.split(".")[2],)) if inside else _file(solver))
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+@cache
+def _folders(names: tuple[str, ...]) -> str:
+    """One digest of the Python files directly in some folders of the package, with their names."""
+    total = hashlib.sha256()
+    for name in names:
+        place = files("privopt").joinpath(name) if name else files("privopt")
+        for entry in sorted(place.iterdir(), key=lambda e: e.name):
+            if _counts(entry, top=not name):
+                total.update(f"{name}/{entry.name}\0".encode() + entry.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+def _counts(entry: Traversable, *, top: bool) -> bool:
+    """Whether a file can change an answer: the command line cannot."""
+    return entry.name.endswith(".py") and not (top and entry.name.startswith(("cli", "_cli", "__main__")))
+
+
+@cache
+def _file(solver: type[Solver[Any]]) -> str:
+    try:
+        return hashlib.sha256(inspect.getsource(inspect.getmodule(solver) or solver).encode()).hexdigest()
+    except (OSError, TypeError):
+        return "the source is not to be had"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One solver on one instance with one budget: pure data, so that it can be sent elsewhere."""
+
+    suite: str
+    instance: Instance
+    solver: str
+    budget: float
+    time_limit: float
+    seed: int
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """That of the question with its budget; empty where the budget makes no question."""
+        try:
+            return self.instance.problem.with_budget(self.budget).fingerprint
+        except PrivoptError:
+            return ""
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of all that the answer depends on; equal for tasks that would do the same work.
+
+        The labels of a task (suite, instance, family, size) are not part of it.
+        """
+        problem = self.instance.problem
+        asked = {
+            "question": problem.kind,
+            "fingerprint": self.fingerprint or problem.fingerprint,
+            "budget": encode_float(self.budget),
+            "solver": self.solver,
+            "options": self._options(),
+            "seed": self.seed,
+            "time_limit": self.time_limit,
+            "privopt": privopt.__version__,
+            "sources": digest(solvers_of(type(problem)).get(self.solver)),
+        }
+        text = json.dumps(asked, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _options(self) -> str:
+        try:
+            return repr(find_solver(self.instance.problem, self.solver))
+        except PrivoptError:
+            return "no such solver"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a process needs to run it, JSON-safe."""
+        return {
+            "problem": self.instance.problem.to_dict(),
+            "budget": encode_float(self.budget),
+            "solver": self.solver,
+            "time_limit": self.time_limit,
+            "seed": self.seed,
+        }
+
+    def labelled(self, row: Row) -> Row:
+        """A row of the same work under the names that this task gives it."""
+        i = self.instance
+        return replace(row, suite=self.suite, instance=i.name, family=i.family, size=i.size)
+
+
+def tasks_of(
+    suite: Suite, *, seeds: Sequence[int] = (0,), time_limit: float | None = None
+) -> tuple[Task, ...]:
+    """Instances x budgets x seeds x registered solvers of the question.
+
+    Examples
+    --------
+    >>> from privopt.benchmarks.runner.suite import find_suite
+    >>> tasks = tasks_of(find_suite("quick"))
+    >>> len({task.budget for task in tasks if task.instance.name == "month-middle"})
+    6
+    """
+    limit = suite.time_limit if time_limit is None else time_limit
+    return tuple(
+        Task(suite.name, instance, solver, budget, limit, seed)
+        for instance in suite.instances()
+        for budget in (instance.budgets or suite.budgets)
+        for seed in seeds
+        for solver in solvers_of(type(instance.problem))
+    )
+
+
+def chosen(
+    tasks: Sequence[Task], *, solvers: Collection[str] = (), instances: Collection[str] = ()
+) -> tuple[Task, ...]:
+    """The tasks of some solvers and instances; all where none is named.
+
+    Raises
+    ------
+    InvalidProblem
+        If a name is not that of a solver or an instance of these tasks.
+    """
+    known = {"solver": {t.solver for t in tasks}, "instance": {t.instance.name for t in tasks}}
+    for what, names in (("solver", solvers), ("instance", instances)):
+        for name in sorted(set(names) - known[what]):
+            raise InvalidProblem(f"the suite has no {what} {name!r}; it has {', '.join(sorted(known[what]))}")
+    return tuple(
+        t
+        for t in tasks
+        if (not solvers or t.solver in solvers) and (not instances or t.instance.name in instances)
+    )
