@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import Generic, TypeVar
 
 from privopt.errors import InvalidProblem
 
 T = TypeVar("T")
+_SCANNED: dict[str, None] = {}
 
 
 class Catalogue(Generic[T]):
@@ -18,8 +20,8 @@ class Catalogue(Generic[T]):
     ----------
     what : str
         What an item is called, with its article: "a measurement".
-    package : str
-        The package that is scanned.
+    packages : str
+        The packages that are scanned, with those inside them; what begins with an underscore is not.
 
     Examples
     --------
@@ -30,8 +32,9 @@ class Catalogue(Generic[T]):
     ValueError: a number 'one' is registered twice; give one of them another name
     """
 
-    def __init__(self, what: str, package: str) -> None:
-        self._what, self._package = what, package
+    def __init__(self, what: str, *packages: str) -> None:
+        self._what, self._packages = what, packages
+        _SCANNED.update(dict.fromkeys(packages))
         self._items: dict[str, T] = {}
 
     def add(self, name: str, item: T) -> None:
@@ -48,10 +51,8 @@ class Catalogue(Generic[T]):
 
     def items(self) -> dict[str, T]:
         """Every item by name, in the order of names."""
-        package = importlib.import_module(self._package)
-        for entry in pkgutil.iter_modules(package.__path__, self._package + "."):
-            if not entry.name.rpartition(".")[2].startswith("_"):
-                importlib.import_module(entry.name)
+        for package in self._packages:
+            _scan(package)
         return dict(sorted(self._items.items()))
 
     def find(self, name: str) -> T:
@@ -68,3 +69,18 @@ class Catalogue(Generic[T]):
                 f"there is no {self._what.partition(' ')[2]} {name!r}; there are {', '.join(known)}"
             )
         return known[name]
+
+
+@cache
+def _scan(package: str) -> None:
+    """Import every public module of a package, once."""
+    for entry in pkgutil.iter_modules(importlib.import_module(package).__path__, package + "."):
+        if not entry.name.rpartition(".")[2].startswith("_"):
+            importlib.import_module(entry.name)
+            if entry.ispkg:
+                _scan(entry.name)
+
+
+def scanned() -> tuple[str, ...]:
+    """Every package that a catalogue scans, so that a test can ask each file in them what it registers."""
+    return tuple(_SCANNED)

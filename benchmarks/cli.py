@@ -168,7 +168,7 @@ def time_work(
 
     Exit code 0: done; 1: a law was violated; 2: misuse.
     """
-    from privopt.benchmarks._measure_command import measure_command
+    from privopt.benchmarks.timings.run import measure_command
 
     if not measure_command(name, quick, output, output / PAGE if report is None else report, as_json):
         raise typer.Exit(1)
@@ -196,7 +196,7 @@ def compare_peers(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks._peer_command import peers_command
+    from privopt.benchmarks.peers.run import peers_command
 
     page = output / PAGE if report is None else report
     peers_command(quick, output, page, peer or (), question or (), time_limit, as_json)
@@ -232,7 +232,7 @@ def compute_headlines(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks._headline_command import headlines_command
+    from privopt.benchmarks.timings.headline import headlines_command
 
     headlines_command(name, output, as_json)
 
@@ -248,7 +248,7 @@ def draw_gallery(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks._gallery_command import gallery_command
+    from privopt.benchmarks.gallery.page import gallery_command
 
     gallery_command(output, as_json)
 

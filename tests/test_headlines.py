@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from privopt.benchmarks._headlines import compute, headlines, markdown, parsed, written
+from privopt.benchmarks.timings.headline import compute, headlines, markdown, parsed, written
 from privopt.errors import FileRefused, InvalidProblem
 
 TOP = Path(__file__).resolve().parent.parent

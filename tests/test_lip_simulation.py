@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.benchmarks._measurements import find_measurement
-from privopt.benchmarks.measurements import _lip_instances as instances
-from privopt.benchmarks.measurements import _lip_laws as laws
-from privopt.benchmarks.measurements import _lip_simulation as simulation
-from privopt.benchmarks.measurements._lip_exact import keeps
+from privopt.benchmarks.timings.invariants import lifts as instances
+from privopt.benchmarks.timings.invariants import lifts as laws
+from privopt.benchmarks.timings.invariants.lifts import keeps
+from privopt.benchmarks.timings.measurement import find_measurement
+from privopt.benchmarks.timings.measurements import lip as simulation
 
 # 4 x 9 tables, cells uniform on (0, 1), epsilon 1, generator 0: mean and quantiles of the loss over 5000 tables.
 PUBLISHED = {
@@ -28,7 +28,7 @@ PUBLISHED = {
 
 def test_a_hundred_tables_are_near_the_published_means() -> None:
     # the standard error of 100 losses with deviation up to 0.18 is 0.018
-    for row in simulation.run(100):
+    for row in simulation.losses(100):
         assert row.quality is not None
         if row.case in PUBLISHED:
             assert row.quality == pytest.approx(PUBLISHED[row.case][0], abs=0.055)
@@ -36,7 +36,7 @@ def test_a_hundred_tables_are_near_the_published_means() -> None:
 
 @pytest.mark.long
 def test_all_tables_give_the_published_means_and_quantiles() -> None:
-    rows = {row.case: row for row in simulation.run(simulation.ALL)}
+    rows = {row.case: row for row in simulation.losses(simulation.ALL)}
     for row in rows.values():
         assert row.holds, row
         if row.case not in PUBLISHED:
@@ -61,7 +61,7 @@ def test_the_merge_misses_the_budget_as_often_as_published() -> None:
 
 def test_laws_hold_on_a_few_instances() -> None:
     rows = find_measurement("lip-laws").run(True)
-    assert {row.case for row in rows} == set(laws.LAWS)
+    assert {row.case for row in rows} == set(laws.INVARIANTS)
     assert [row for row in rows if not row.holds] == []
 
 

@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -16,23 +15,22 @@ from enumeration import leakage
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks import _measurements
-from privopt.benchmarks._clock import clock
-from privopt.benchmarks._growth import growth_caption, lines
-from privopt.benchmarks._measure import CSV, JSONL, Measured, measure, write_measurements
-from privopt.benchmarks._measure_page import holds, page, sentences
-from privopt.benchmarks._measurements import (
+from privopt.benchmarks.catalogue import Catalogue
+from privopt.benchmarks.papers.redactions import all_at_once, one_by_one
+from privopt.benchmarks.timings import measurement as _measurements
+from privopt.benchmarks.timings.clock import clock
+from privopt.benchmarks.timings.invariants import redaction as laws
+from privopt.benchmarks.timings.measurement import (
     Measurement,
     Timing,
     find_measurement,
     measurements,
     register_measurement,
 )
-from privopt.benchmarks.catalogue import Catalogue
-from privopt.benchmarks.measurements import _redaction_isotonic as isotonic
-from privopt.benchmarks.measurements import _redaction_laws as laws
-from privopt.benchmarks.measurements._redaction_outputs import all_at_once, one_by_one
-from privopt.benchmarks.measurements._redaction_slsqp import General
+from privopt.benchmarks.timings.measurements import redaction as isotonic
+from privopt.benchmarks.timings.measurements.redaction import General
+from privopt.benchmarks.timings.page import growth_caption, holds, lines, page, sentences
+from privopt.benchmarks.timings.run import CSV, JSONL, Measured, measure, write_measurements
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 
@@ -50,13 +48,6 @@ def rows(found: Sequence[Measured], name: str) -> tuple[Timing, ...]:
 
 
 # the registry
-
-
-def test_every_file_registers() -> None:
-    folder = Path(str(files("privopt.benchmarks.measurements")))
-    for path in folder.glob("[!_]*.py"):
-        assert "@register_measurement(" in path.read_text(encoding="utf-8"), path
-    assert {name.partition("-")[0] for name in measurements()} == {p.stem for p in folder.glob("[!_]*.py")}
 
 
 def test_a_taken_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +80,7 @@ def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None
 
 def test_no_law_is_violated(found: tuple[Measured, ...]) -> None:
     checked = rows(found, "redaction-laws")
-    assert {timing.case for timing in checked} == set(laws.LAWS)
+    assert {timing.case for timing in checked} == set(laws.INVARIANTS)
     assert [timing.case for timing in checked if timing.quality != 0] == []
     assert holds(found)
 
@@ -122,7 +113,7 @@ def test_the_general_solver_finds_the_known_optimum() -> None:
 
 def test_a_missing_back_end_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isotonic, "find_spec", lambda name: None)
-    found = isotonic.run((10,))
+    found = isotonic.against_conic((10,))
     assert len(found) == 3
     assert all("is not installed" in timing.note and timing.ratio is None for timing in found)
 
@@ -133,7 +124,7 @@ def test_a_back_end_that_fails_is_a_row_that_says_so(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(isotonic, "_warm_up", lambda: None)
     monkeypatch.setattr(isotonic, "solve_side", fail)
-    assert {timing.note for timing in isotonic.run((10,))} == {"ended with no solution"}
+    assert {timing.note for timing in isotonic.against_conic((10,))} == {"ended with no solution"}
 
 
 # clock, slopes, files, page
@@ -204,7 +195,7 @@ def test_the_command_writes_rows_and_page(tmp_path: Path) -> None:
 
 
 def test_a_violation_exits_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laws, "LAWS", {"never": lambda rng: False})
+    monkeypatch.setitem(laws.INVARIANTS, "never", lambda rng: False)
     arguments = ["bench", "measure", "redaction-laws", "--quick", "--json", "--output", str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1

@@ -11,7 +11,6 @@ import privopt as po
 from privopt.benchmarks._paper_page import page
 from privopt.benchmarks._papers import Finding, PaperReport
 from privopt.benchmarks._reproduction import items
-from privopt.benchmarks.measurements._sequence_plain import plain, value
 from privopt.benchmarks.papers import _sequence_clicks as clicks
 from privopt.benchmarks.papers import _sequence_gaze as gaze
 from privopt.benchmarks.papers import _sequence_synthetic as synthetic
@@ -20,18 +19,20 @@ from privopt.benchmarks.papers._sequence_data import ABSENT, few_letters, gazes,
 from privopt.benchmarks.papers._sequence_data import clicks as source
 from privopt.benchmarks.papers._sequence_example import Example
 from privopt.benchmarks.papers._sequence_items import answers
-from privopt.benchmarks.papers._sequence_kernels import (
+from privopt.benchmarks.papers._sequence_streams import likelihoods, release
+from privopt.benchmarks.papers.sequences import (
     cheapest,
+    enumerate_releases,
+    in_words,
     leakages,
     mended,
     optimum,
     optimum_at_once,
     printed,
+    random_chain,
     randomised_response,
 )
-from privopt.benchmarks.papers._sequence_prefixes import enumerate_releases, random_chain
-from privopt.benchmarks.papers._sequence_streams import likelihoods, release
-from privopt.benchmarks.papers._sequence_walk import in_words
+from privopt.benchmarks.timings.measurements.sequence import plain, value
 from privopt.measures.adversary import hmm_reidentify
 from privopt.mechanisms.sequence_policy import SequencePolicy
 from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks import _peer_run
-from privopt.benchmarks._peer_instances import line_of, peer_instances
-from privopt.benchmarks._peer_page import page, sentences
-from privopt.benchmarks._peer_rows import PeerRow, filled, geometric_mean, summaries
-from privopt.benchmarks._peer_run import chosen_peers, compare_with
-from privopt.benchmarks._peer_work import attempt, judged
-from privopt.benchmarks._peers import Peer, PeerAnswer, find_peer, peers
+from privopt.benchmarks.peers import run as _peer_run
+from privopt.benchmarks.peers.instances import line_of, peer_instances
+from privopt.benchmarks.peers.page import page, sentences
+from privopt.benchmarks.peers.peer import Peer, PeerAnswer, attempt, find_peer, judged
+from privopt.benchmarks.peers.rows import PeerRow, filled, geometric_mean, summaries
+from privopt.benchmarks.peers.run import chosen_peers, compare_with
 from privopt.benchmarks.runner.suite import Instance
 from privopt.cli import app
 from privopt.errors import InvalidProblem
@@ -36,12 +34,6 @@ def made(ratios: Sequence[float]) -> list[PeerRow]:
 
 
 # who is asked
-
-
-def test_every_file_registers() -> None:
-    folder = Path(str(files("privopt.benchmarks.peers")))
-    modules = {peer.work.__module__.rpartition(".")[2] for peer in peers().values()}
-    assert modules == {p.stem for p in folder.glob("[!_]*.py")}
 
 
 def test_every_instance_has_a_peer() -> None:

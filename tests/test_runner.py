@@ -26,6 +26,7 @@ from privopt._isolate import already_isolated, run_guarded
 from privopt._registry import solvers_of
 from privopt.benchmarks.runner import process as _limits
 from privopt.benchmarks.runner import suite as _suites
+from privopt.benchmarks.runner import work as runner_work
 from privopt.benchmarks.runner import zygote
 from privopt.benchmarks.runner.command import parse_seeds
 from privopt.benchmarks.runner.folder import ROWS, RUN, TABLE, read_run
@@ -148,7 +149,7 @@ def test_misuse_inside_a_task_is_a_failed_row(server: Server, solver: str, budge
 
 def hostile(monkeypatch: pytest.MonkeyPatch, work: Callable[[Mapping[str, Any], Send], None]) -> Outcome:
     """The outcome of a task whose process does something else, at most a quarter second of it."""
-    monkeypatch.setattr(work, "work", work)
+    monkeypatch.setattr(runner_work, "work", work)
     monkeypatch.setattr(zygote, "GRACE", 0.0)
     monkeypatch.setattr(zygote, "PROVING", 0.25)
     here, _there = Pipe()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.benchmarks._stream_baselines import TemporalRandomisedResponse, ThresholdSmoothing
+from privopt.benchmarks.papers.baselines import TemporalRandomisedResponse, ThresholdSmoothing
 from privopt.benchmarks.runner.work import attack_accuracy, work
 from privopt.errors import InvalidProblem
 from privopt.measures import adversary

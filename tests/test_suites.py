@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -95,11 +94,6 @@ def test_instances_are_the_same_every_time() -> None:
     first = [instance.problem.fingerprint for instance in collect("certification")]
     assert [instance.problem.fingerprint for instance in collect("certification")] == first
     assert len(set(first)) == len(first)
-
-
-def test_every_file_registers() -> None:
-    for path in Path(str(files("privopt.benchmarks.suites"))).glob("[!_]*.py"):
-        assert re.search(r"^register_(suite|instances)\(", path.read_text(encoding="utf-8"), re.MULTILINE), path
 
 
 def test_a_new_question_is_in_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:

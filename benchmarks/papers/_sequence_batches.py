@@ -11,14 +11,16 @@ import numpy as np
 
 from privopt.benchmarks.papers._sequence_freezing import Frozen, freezing, frozen_at_start
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
-from privopt.benchmarks.papers._sequence_kernels import (
+from privopt.benchmarks.papers.sequences import (
+    Words,
     cheapest,
+    in_words,
     leakages,
     optimum_at_once,
     printed,
+    random_chain,
+    walk,
 )
-from privopt.benchmarks.papers._sequence_prefixes import random_chain
-from privopt.benchmarks.papers._sequence_walk import Words, in_words, walk
 from privopt.mechanisms._hamming_cases import Floats
 
 START, TRANSITION = np.full(2, 0.5), np.array([[0.8, 0.2], [0.3, 0.7]])

@@ -14,7 +14,6 @@ from privopt.benchmarks._papers import Finding
 from privopt.benchmarks.data.streams import kosarak_rows
 from privopt.benchmarks.papers._sequence_data import Source, clicks, few_letters
 from privopt.benchmarks.papers._sequence_items import Answer, answers, listed, on_substitute
-from privopt.benchmarks.papers._sequence_kernels import Kernels, optimum_at_once, printed, randomised_response
 from privopt.benchmarks.papers._sequence_streams import Released, coded, release
 from privopt.benchmarks.papers._sequence_synthetic import (
     DOUBLE,
@@ -27,7 +26,13 @@ from privopt.benchmarks.papers._sequence_synthetic import (
     best_words,
     smoothed,
 )
-from privopt.benchmarks.papers._sequence_walk import in_words
+from privopt.benchmarks.papers.sequences import (
+    Kernels,
+    in_words,
+    optimum_at_once,
+    printed,
+    randomised_response,
+)
 from privopt.errors import FileRefused
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from privopt.benchmarks.data import streams as loaders
 from privopt.benchmarks.data.streams import Gaze, Integers, Streams
-from privopt.benchmarks.papers._sequence_kernels import Floats
 from privopt.benchmarks.papers._sequence_streams import counted, cut, fitted
+from privopt.benchmarks.papers.sequences import Floats
 from privopt.errors import FileRefused
 
 ABSENT = "data not available, a synthetic substitute is shown"

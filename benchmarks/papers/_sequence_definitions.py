@@ -12,8 +12,7 @@ import numpy as np
 
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
-from privopt.benchmarks.papers._sequence_kernels import randomised_response
-from privopt.benchmarks.papers._sequence_prefixes import enumerate_releases, random_chain
+from privopt.benchmarks.papers.sequences import enumerate_releases, random_chain, randomised_response
 from privopt.measures.sequence_leakage import sequence_leakage
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.models import MarkovChain

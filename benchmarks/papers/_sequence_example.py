@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privopt.benchmarks.papers._sequence_kernels import leakages, printed
+from privopt.benchmarks.papers.sequences import leakages, printed
 from privopt.mechanisms._hamming_cases import Floats
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.benchmarks.papers._sequence_kernels import Floats
+from privopt.benchmarks.papers.sequences import Floats
 
 _PASSES = 2000
 

@@ -15,16 +15,16 @@ from privopt.benchmarks._papers import Finding
 from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers._sequence_data import ABSENT, gazes, grid_distance
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed, on_substitute
-from privopt.benchmarks.papers._sequence_kernels import (
+from privopt.benchmarks.papers._sequence_streams import coded, fitted, recognised, release
+from privopt.benchmarks.papers._sequence_synthetic import DOUBLE, PAIRS, PRINTED, RR, SINGLE
+from privopt.benchmarks.papers.sequences import (
     Kernels,
     cheapest,
+    in_words,
     optimum_at_once,
     printed,
     randomised_response,
 )
-from privopt.benchmarks.papers._sequence_streams import coded, fitted, recognised, release
-from privopt.benchmarks.papers._sequence_synthetic import DOUBLE, PAIRS, PRINTED, RR, SINGLE
-from privopt.benchmarks.papers._sequence_walk import in_words
 from privopt.mechanisms._hamming_cases import Floats
 
 if TYPE_CHECKING:

@@ -11,8 +11,14 @@ import numpy as np
 
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
-from privopt.benchmarks.papers._sequence_kernels import leakages, printed, randomised_response
-from privopt.benchmarks.papers._sequence_prefixes import enumerate_releases, random_chain, random_kernels
+from privopt.benchmarks.papers.sequences import (
+    enumerate_releases,
+    leakages,
+    printed,
+    random_chain,
+    random_kernels,
+    randomised_response,
+)
 from privopt.measures.composition import composition
 from privopt.mechanisms._hamming_cases import Floats
 

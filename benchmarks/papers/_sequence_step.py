@@ -10,13 +10,7 @@ import math
 import numpy as np
 
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
-from privopt.benchmarks.papers._sequence_kernels import (
-    cheapest,
-    leakages,
-    optimum,
-    printed,
-)
-from privopt.benchmarks.papers._sequence_walk import walk
+from privopt.benchmarks.papers.sequences import cheapest, leakages, optimum, printed, walk
 from privopt.mechanisms._hamming_cases import Floats
 from privopt.mechanisms._hamming_kernel import HammingKernel
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.benchmarks.data.streams import Integers, Streams
-from privopt.benchmarks.papers._sequence_kernels import Kernels, leakages
+from privopt.benchmarks.papers.sequences import Kernels, leakages
 from privopt.mechanisms._hamming_cases import Floats
 
 _SMOOTHING = 0.5
@@ -80,7 +80,7 @@ def release(
 
     Examples
     --------
-    >>> from privopt.benchmarks.papers._sequence_kernels import optimum_at_once
+    >>> from privopt.benchmarks.papers.sequences import optimum_at_once
     >>> half = np.full((2, 2), 0.5)
     >>> found = release(half[0], half, np.array([[0, 1, 1]]), lambda b: optimum_at_once(b, 1.0), 1 - np.eye(2), 0)
     >>> found.releases.shape, round(found.cost, 6), round(found.leakage, 6)

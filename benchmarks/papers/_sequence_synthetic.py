@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.benchmarks._papers import Finding
-from privopt.benchmarks._stream_baselines import ThresholdSmoothing
 from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers._sequence_data import walks
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law, listed
-from privopt.benchmarks.papers._sequence_kernels import (
+from privopt.benchmarks.papers.baselines import ThresholdSmoothing
+from privopt.benchmarks.papers.sequences import (
     Kernels,
+    Walked,
     cheapest,
+    enumerate_releases,
+    in_words,
     optimum_at_once,
     printed,
     randomised_response,
+    walk,
 )
-from privopt.benchmarks.papers._sequence_prefixes import enumerate_releases
-from privopt.benchmarks.papers._sequence_walk import Walked, in_words, walk
 from privopt.mechanisms._hamming_cases import Floats, Levels
 
 if TYPE_CHECKING:

@@ -10,9 +10,15 @@ import math
 import numpy as np
 
 from privopt.benchmarks.papers._sequence_items import Answer, answers, law
-from privopt.benchmarks.papers._sequence_kernels import cheapest, optimum
-from privopt.benchmarks.papers._sequence_prefixes import enumerate_releases, random_chain, random_kernels
-from privopt.benchmarks.papers._sequence_walk import in_words, walk
+from privopt.benchmarks.papers.sequences import (
+    cheapest,
+    enumerate_releases,
+    in_words,
+    optimum,
+    random_chain,
+    random_kernels,
+    walk,
+)
 from privopt.mechanisms._hamming_cases import Floats
 
 

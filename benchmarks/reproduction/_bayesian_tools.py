@@ -10,9 +10,8 @@ import numpy as np
 
 from privopt.benchmarks._papers import Finding
 from privopt.benchmarks._reproduction import Reproduced
-from privopt.benchmarks.measurements._bayesian_laws import chain
-from privopt.benchmarks.measurements._bayesian_oracle import Floats
 from privopt.benchmarks.papers import _bayesian_data as data
+from privopt.benchmarks.papers.bayesian_oracle import Floats, chain
 from privopt.benchmarks.reproduction._verdicts import substitute
 from privopt.models import MarkovChain
 

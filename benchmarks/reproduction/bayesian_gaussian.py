@@ -8,10 +8,10 @@ import numpy as np
 
 from privopt.benchmarks._papers import Exhibit
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.measurements import _bayesian_oracle as oracle
 from privopt.benchmarks.papers import _bayesian_drawings as drawings
 from privopt.benchmarks.papers import _bayesian_frames as frames
 from privopt.benchmarks.papers import _bayesian_noise as noise
+from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.reproduction import _bayesian_tools as tools
 from privopt.benchmarks.reproduction._verdicts import compared, holds, law, refuted
 from privopt.measures import bayesian_leakage

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.measurements import _bayesian_oracle as oracle
 from privopt.benchmarks.papers import _bayesian_noise as noise
+from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.reproduction import _bayesian_tools as tools
 from privopt.benchmarks.reproduction._verdicts import compared, holds, law, refuted, substitute
 from privopt.measures._bayesian_exact import exact_small

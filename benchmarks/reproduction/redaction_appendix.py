@@ -9,9 +9,9 @@ import numpy as np
 
 from privopt._dispatch import solve
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.measurements import _redaction_instances as instances
-from privopt.benchmarks.measurements._redaction_outputs import all_at_once
+from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers._redaction_statements import statements
+from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.reproduction import _redaction_tools as tools
 from privopt.benchmarks.reproduction._verdicts import claimed, holds, law, refuted
 from privopt.measures import redaction_leakage

@@ -10,10 +10,10 @@ import numpy as np
 
 from privopt.benchmarks._papers import Exhibit, Finding
 from privopt.benchmarks._reproduction import Reproduced, Setting, reproduces
-from privopt.benchmarks.measurements import _redaction_instances as instances
-from privopt.benchmarks.measurements._redaction_outputs import all_at_once
 from privopt.benchmarks.papers import _redaction_drawings as drawings
 from privopt.benchmarks.papers import _redaction_frames as frames
+from privopt.benchmarks.papers import redactions as instances
+from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.reproduction import _redaction_tools as tools
 from privopt.benchmarks.reproduction._verdicts import compared, holds, law, substitute
 from privopt.errors import MissingExtra

@@ -53,7 +53,7 @@ def preload(more: Sequence[str] = ()) -> None:
     """Import what every task needs, and more where it is installed; nothing is run, and no thread is started."""
     from privopt._registry import _scan_package
 
-    for name in ("privopt.benchmarks.runner.work", "privopt.benchmarks._peer_work", *PRELOADED):
+    for name in ("privopt.benchmarks.runner.work", "privopt.benchmarks.peers.peer", *PRELOADED):
         importlib.import_module(name)
     for package in ("privopt.problems", "privopt.solvers"):
         _scan_package(package)
@@ -86,7 +86,7 @@ def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
 
 def _be_the_task(asked: Mapping[str, Any], writer: Connection, noise: int) -> NoReturn:
     """In the child: bind it, work, end without running anything that was inherited."""
-    from privopt.benchmarks._peer_work import peer_work
+    from privopt.benchmarks.peers.peer import peer_work
     from privopt.benchmarks.runner.work import work
 
     code = 1

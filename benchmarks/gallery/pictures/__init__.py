@@ -1,0 +1,1 @@
+"""Pictures; every public module registers some."""

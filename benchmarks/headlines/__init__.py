@@ -1,1 +1,0 @@
-"""The headlines of the README, a module a question."""

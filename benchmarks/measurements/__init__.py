@@ -1,1 +1,0 @@
-"""Measurements, registered by the public modules of this folder, which are found by scanning it."""

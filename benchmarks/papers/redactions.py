@@ -1,0 +1,130 @@
+"""Every output of a redaction mechanism, written out: the slow and obvious leakage."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.models import MarkovChain
+from privopt.problems._redaction_side import Floats
+from privopt.problems.redaction import Redaction
+
+
+def binary_chain(rng: np.random.Generator) -> MarkovChain:
+    """Stationary, two states, second eigenvalue of either sign."""
+    alpha, beta = rng.uniform(0.02, 0.98, 2).tolist()
+    return MarkovChain.normalised([[1 - alpha, alpha], [beta, 1 - beta]])
+
+
+def any_chain(rng: np.random.Generator, k: int, length: int) -> MarkovChain:
+    """Stationary, started from another law, or with a matrix for each step."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        return MarkovChain.normalised(rng.dirichlet(np.ones(k), size=k))
+    if kind == 1:
+        return MarkovChain.normalised(rng.dirichlet(np.ones(k), size=k), initial=rng.dirichlet(np.ones(k)))
+    steps = [rng.dirichlet(np.ones(k), size=k) for _ in range(max(1, length - 1))]
+    return MarkovChain.normalised(steps, initial=rng.dirichlet(np.ones(k)))
+
+
+def question(rng: np.random.Generator, longest: int = 8) -> Redaction:
+    """A binary chain of 2 to ``longest`` records, any of them private."""
+    length = int(rng.integers(2, longest + 1))
+    return Redaction(binary_chain(rng), length, int(rng.integers(length)), float(rng.uniform(0.1, 2.5)))
+
+
+def table(rng: np.random.Generator, length: int, k: int, private: int) -> Floats:
+    """Redaction probabilities with zeros and ones among them; the private record is hidden."""
+    found: Floats = rng.random((length, k))
+    found[rng.random((length, k)) < 0.2] = 0.0
+    found[rng.random((length, k)) < 0.2] = 1.0
+    found[private] = 1.0
+    return found
+
+
+HIDDEN = -1
+
+
+def one_by_one(chain: MarkovChain, private: int, table: Floats) -> float:
+    """Leakage: for each of the (k+1)^n outputs, its law given each private value, by sums over its sequences.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Definition 1.
+    """
+    prior, largest = chain.marginal(private), 0.0
+    for output in itertools.product(range(HIDDEN, chain.k), repeat=len(table)):
+        joint = np.array([_probability(chain, table, output, private, x) for x in range(chain.k)])
+        given = (joint[prior > 0] / prior[prior > 0]).tolist()
+        if max(given) > 0:
+            largest = max(largest, math.inf if min(given) <= 0 else math.log(max(given) / min(given)))
+    return largest
+
+
+def _probability(
+    chain: MarkovChain, table: Floats, output: tuple[int, ...], private: int, value: int
+) -> float:
+    """Pr(output, private record has a value)."""
+    law = chain.marginal(0)
+    for t, shown in enumerate(output):
+        if t:
+            law = law @ chain.step(t - 1)
+        if shown == HIDDEN:
+            law = law * table[t]
+        else:
+            law = np.where(np.arange(chain.k) == shown, law * (1 - table[t]), 0.0)
+        if t == private:
+            law = np.where(np.arange(chain.k) == value, law, 0.0)
+    return float(law.sum())
+
+
+def all_at_once(chain: MarkovChain, private: int, table: Floats) -> float:
+    """The same with arrays over all outputs."""
+    return Outputs(chain, len(table), private).leakage(table)
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """All outputs of n records at once; a hidden record is :data:`HIDDEN`."""
+
+    chain: MarkovChain
+    length: int
+    private: int
+
+    @cached_property
+    def letters(self) -> NDArray[np.int64]:
+        """``(outputs, length)``."""
+        return np.array(list(itertools.product(range(HIDDEN, self.chain.k), repeat=self.length)))
+
+    def given(self, tables: Floats) -> Floats:
+        """Pr(output | private value) of tables ``(m, length, k)``: ``(m, possible values, outputs)``."""
+        k, p = self.chain.k, self.private
+        start = self.chain.marginal(p)
+        possible = np.flatnonzero(start > 0)
+        law = np.broadcast_to(self.chain.marginal(0), (1, 1, k))
+        for t in range(self.length):
+            law = law if t == 0 else law @ self.chain.step(t - 1)
+            law = law * self._factor(tables, t)
+            if t == p:
+                law = law[:, None] * (np.eye(k) / start.clip(1e-300))[possible][None, :, None, :]
+        found: Floats = law.sum(axis=-1)
+        return found
+
+    def _factor(self, tables: Floats, t: int) -> Floats:
+        """``(m, outputs, k)``, with an axis for private values once the walk has passed that record."""
+        shown = self.letters[:, t]
+        fits = shown[:, None] == np.arange(self.chain.k)
+        kept = tables[:, None, t, :]
+        factor = np.where((shown == HIDDEN)[:, None], kept, (1 - kept) * fits)
+        return factor[:, None] if t > self.private else factor
+
+    def leakage(self, table: Floats) -> float:
+        """Largest log-ratio over pairs of private values."""
+        given = self.given(table[None])[0]
+        given = given[:, given.max(axis=0) > 0]
+        with np.errstate(divide="ignore"):
+            logs = np.log(given)
+        return float((logs.max(axis=0) - logs.min(axis=0)).max(initial=0.0))

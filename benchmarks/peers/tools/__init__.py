@@ -1,0 +1,1 @@
+"""The tools that are asked; every public module registers some."""

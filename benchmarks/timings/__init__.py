@@ -1,0 +1,1 @@
+"""Work that is timed and invariants that are tried: measurements and headlines."""

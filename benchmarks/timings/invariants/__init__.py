@@ -1,0 +1,1 @@
+"""What must hold whatever the instance; every public module registers some."""

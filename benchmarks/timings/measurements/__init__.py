@@ -1,0 +1,1 @@
+"""Measurements and headlines; every public module registers some."""

@@ -1,0 +1,161 @@
+"""Measurements run: every row kept in files, the page written, the tables printed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from privopt._cli_show import check_output, emit, table
+from privopt._files import writing
+from privopt._text import number
+from privopt.benchmarks.report.document import environment
+from privopt.benchmarks.runner.folder import prepare
+from privopt.benchmarks.timings.measurement import Measurement, Timing, find_measurement, measurements
+from privopt.benchmarks.timings.page import holds, page, sentences
+
+CSV, JSONL = "measurements.csv", "measurements.jsonl"
+HEADER = ("case", "size", "seconds", "reference", "its seconds", "ratio", "quality", "what quality is")
+Listener = Callable[[str, float | None], None]
+"""Told the name of a measurement that begins, and again with its seconds when it is done."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement with what it found, and the seconds it took."""
+
+    measurement: Measurement
+    timings: tuple[Timing, ...]
+    seconds: float
+
+
+def measure(
+    chosen: Sequence[Measurement], quick: bool, listener: Listener | None = None
+) -> tuple[Measured, ...]:
+    """Run measurements in order."""
+    found = []
+    for measurement in chosen:
+        if listener is not None:
+            listener(measurement.name, None)
+        begun = time.monotonic()
+        timings = tuple(measurement.run(quick))
+        found.append(Measured(measurement, timings, time.monotonic() - begun))
+        if listener is not None:
+            listener(measurement.name, found[-1].seconds)
+    return tuple(found)
+
+
+def write_measurements(folder: Path, found: Sequence[Measured]) -> None:
+    """Write every row as CSV and as JSON lines, each file whole or not at all.
+
+    Raises
+    ------
+    FileRefused
+        If the folder cannot be written.
+    """
+    rows = [{"measurement": m.measurement.name, **t.to_dict()} for m in found for t in m.timings]
+    with writing(folder / JSONL) as stream:
+        stream.writelines(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+    with writing(folder / CSV) as stream:
+        names = ["measurement", *(f.name for f in fields(Timing))]
+        table = csv.DictWriter(stream, names, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def times(ratio: float | None) -> str:
+    """A ratio without an exponent.
+
+    Examples
+    --------
+    >>> times(0.30712), times(1453.2), times(None)
+    ('0.307', '1453', '')
+    """
+    return f"{ratio:.0f}" if ratio is not None and 1000 <= ratio < 1e9 else number(ratio, 3)
+
+
+def cells(timing: Timing) -> tuple[str, ...]:
+    """The cells of a row under :data:`HEADER`."""
+    return (
+        timing.case,
+        str(timing.size),
+        number(timing.seconds, 3),
+        timing.reference,
+        number(timing.reference_seconds, 3),
+        times(timing.ratio),
+        number(timing.quality, 3),
+        timing.note,
+    )
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Listener]:
+    """A listener that shows on standard error what runs: a bar on a terminal, else a line when one is done."""
+    if not sys.stderr.isatty():
+        yield _plain(total)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns: tuple[Any, ...] = (TextColumn("{task.description}", markup=False), BarColumn())
+    with Progress(*columns, MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("measuring", total=total)
+
+        def listen(name: str, seconds: float | None) -> None:
+            bar.update(task, advance=float(seconds is not None), description=name)
+
+        yield listen
+
+
+def _plain(total: int) -> Listener:
+    done = 0
+
+    def listen(name: str, seconds: float | None) -> None:
+        nonlocal done
+        if seconds is not None:
+            done += 1
+            print(f"measure: {done}/{total}, {name} in {seconds:.1f} s", file=sys.stderr, flush=True)
+
+    return listen
+
+
+def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:
+    """Measure, write the rows and the page, print the tables; False if a law was violated.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no measurement of that name.
+    FileRefused
+        If the folder or the page cannot be written.
+    """
+    chosen = tuple(measurements().values()) if name is None else (find_measurement(name),)
+    prepare(folder)
+    check_output(report)
+    begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    with progress(len(chosen)) as listener:
+        found = measure(chosen, quick, listener)
+    write_measurements(folder, found)
+    with writing(report) as stream:
+        stream.write(page(found, begun, quick, environment()))
+    _show(found, folder, report, as_json)
+    return holds(found)
+
+
+def _show(found: tuple[Measured, ...], folder: Path, report: Path, as_json: bool) -> None:
+    said = list(sentences(found))
+    if as_json:
+        emit({"holds": holds(found), "folder": str(folder), "report": str(report), "summary": said})
+        return
+    for one in found:
+        print(f"{one.measurement.name}: {one.measurement.describe}")
+        table(map(cells, one.timings), HEADER)
+        print()
+    print("\n".join((*said, f"Rows: {folder}", f"Report: {report}")))
