@@ -25,7 +25,7 @@ class Catalogue(Generic[T]):
 
     Examples
     --------
-    >>> shelf = Catalogue[int]("a number", "privopt.benchmarks.papers")
+    >>> shelf = Catalogue[int]("a number", "privopt.benchmarks.papers.items")
     >>> shelf.add("one", 1)
     >>> shelf.add("one", 2)
     Traceback (most recent call last):

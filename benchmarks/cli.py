@@ -168,7 +168,7 @@ def time_work(
 
     Exit code 0: done; 1: a law was violated; 2: misuse.
     """
-    from privopt.benchmarks.timings.run import measure_command
+    from privopt.benchmarks.timings.command import measure_command
 
     if not measure_command(name, quick, output, output / PAGE if report is None else report, as_json):
         raise typer.Exit(1)
@@ -215,7 +215,7 @@ def compute_paper(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks._paper_command import paper_command
+    from privopt.benchmarks.papers.paper import paper_command
 
     paper_command(name, quick, report, as_json)
 
@@ -232,7 +232,7 @@ def compute_headlines(
 
     Exit code 0: done; 2: misuse.
     """
-    from privopt.benchmarks.timings.headline import headlines_command
+    from privopt.benchmarks.timings.command import headlines_command
 
     headlines_command(name, output, as_json)
 

@@ -27,7 +27,7 @@ def reproduce(
     Data sets that do not ship are read from the folder that the environment variable PRIVOPT_DATA names. Exit code 0:
     done; 1: an item failed or nothing computes it; 2: misuse.
     """
-    from privopt.benchmarks._reproduce_command import reproduce_command
+    from privopt.benchmarks.papers.reproduce import reproduce_command
 
     if not reproduce_command(what, quick, report, as_json):
         raise typer.Exit(1)

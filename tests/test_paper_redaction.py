@@ -5,19 +5,19 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privopt.benchmarks import _papers
-from privopt.benchmarks._paper_page import page, sentences
-from privopt.benchmarks._papers import Claim, Finding, PaperReport, find_paper, papers, register_paper
 from privopt.benchmarks.catalogue import Catalogue
-from privopt.benchmarks.papers import _redaction_frames as frames
-from privopt.benchmarks.papers._redaction_numbers import compare
-from privopt.benchmarks.papers.redaction import redaction_paper
+from privopt.benchmarks.papers import item as _papers
+from privopt.benchmarks.papers import redaction_figures as frames
+from privopt.benchmarks.papers.item import Claim, Finding, PaperReport, find_paper, papers, register_paper
+from privopt.benchmarks.papers.paper import page, sentences
+from privopt.benchmarks.papers.verdicts import compare
 from privopt.cli import app
 from privopt.errors import InvalidProblem, NotSolved
 
@@ -31,7 +31,7 @@ CHAIN = {  # ε: best window, closed form, best constant, optimum
 
 @pytest.fixture(scope="module")
 def report() -> PaperReport:
-    return redaction_paper(quick=True)
+    return find_paper("redaction")(quick=True)
 
 
 def claim(report: PaperReport, where: str, what: str = "") -> Claim:
@@ -41,14 +41,12 @@ def claim(report: PaperReport, where: str, what: str = "") -> Claim:
 # the registry
 
 
-def test_papers_are_found_and_names_are_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert papers()["redaction"] is redaction_paper
+def test_papers_are_found_and_names_are_taken_once() -> None:
+    assert papers()["redaction"] is find_paper("redaction")
     with pytest.raises(InvalidProblem, match=r"no paper 'missing'; there are .*redaction"):
         find_paper("missing")
-    monkeypatch.setattr(_papers, "_CATALOGUE", Catalogue("a paper", _papers.__name__))
-    register_paper("redaction")(redaction_paper)
     with pytest.raises(ValueError, match="paper 'redaction' is registered twice"):
-        register_paper("redaction")(redaction_paper)
+        register_paper(find_paper("redaction"))
 
 
 # what the paper prints
@@ -179,9 +177,9 @@ def test_the_page_needs_nothing_but_itself(report: PaperReport) -> None:
 def test_the_command_prints_and_writes(
     report: PaperReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    catalogue = Catalogue[_papers.Paper]("a paper", "privopt.benchmarks.papers")
+    catalogue = Catalogue[Callable[[bool], PaperReport]]("a paper")
     catalogue.add("redaction", lambda quick: report)
-    monkeypatch.setattr(_papers, "_CATALOGUE", catalogue)
+    monkeypatch.setattr(_papers, "_PAPERS", catalogue)
     target = tmp_path / "page.html"
     result = CliRunner().invoke(app, ["bench", "paper", "redaction", "--quick", "--report", str(target)])
     assert result.exit_code == 0, result.output

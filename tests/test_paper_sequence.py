@@ -8,18 +8,32 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.benchmarks._paper_page import page
-from privopt.benchmarks._papers import Finding, PaperReport
-from privopt.benchmarks._reproduction import items
-from privopt.benchmarks.papers import _sequence_clicks as clicks
-from privopt.benchmarks.papers import _sequence_gaze as gaze
-from privopt.benchmarks.papers import _sequence_synthetic as synthetic
-from privopt.benchmarks.papers import sequence
-from privopt.benchmarks.papers._sequence_data import ABSENT, few_letters, gazes, walks
-from privopt.benchmarks.papers._sequence_data import clicks as source
-from privopt.benchmarks.papers._sequence_example import Example
-from privopt.benchmarks.papers._sequence_items import answers
-from privopt.benchmarks.papers._sequence_streams import likelihoods, release
+from privopt.benchmarks.papers.item import (
+    Finding,
+    Item,
+    PaperReport,
+    Reproduced,
+    Setting,
+    chosen,
+    claims_of,
+    find_paper,
+    reproduce,
+    reproduces,
+)
+from privopt.benchmarks.papers.items import sequence_clicks as clicks
+from privopt.benchmarks.papers.items import sequence_gaze as gaze
+from privopt.benchmarks.papers.items import sequence_synthetic as synthetic
+from privopt.benchmarks.papers.items._sequence_data import (
+    ABSENT,
+    few_letters,
+    gazes,
+    likelihoods,
+    release,
+    walks,
+)
+from privopt.benchmarks.papers.items._sequence_data import clicks as source
+from privopt.benchmarks.papers.items.sequence_noise import Example
+from privopt.benchmarks.papers.paper import page
 from privopt.benchmarks.papers.sequences import (
     cheapest,
     enumerate_releases,
@@ -89,16 +103,20 @@ def substitutes(monkeypatch: pytest.MonkeyPatch) -> None:
 # every printed item
 
 
-def test_every_item_of_the_paper_is_computed() -> None:
-    assert set(sequence.checks()) == {name for name in items() if name.startswith("S-")}
-    with pytest.raises(ValueError, match="S-TH1 is computed twice"):
-        answers("S-TH1")(sequence.checks()["S-TH1"])
+def test_an_item_is_computed_by_one_function() -> None:
+    with pytest.raises(ValueError, match="'S-TH1' is registered twice"):
+        reproduces("S-TH1")(lambda setting: Reproduced("", Finding.OPEN, ""))
+
+
+def computed(name: str) -> tuple[Item, Reproduced]:
+    [found] = reproduce(chosen(name), Setting(quick=True, figures=False))
+    return found
 
 
 @pytest.mark.parametrize("name", sorted(OFF | HOLD | RIGHT))
 def test_verdicts(name: str) -> None:
     wanted = {Finding.OFF: OFF, Finding.HOLDS: HOLD, Finding.MATCHES: RIGHT}
-    found = sequence.claim(name, quick=True)
+    [found] = claims_of(*computed(name))
     assert name in wanted[found.finding], found
     assert found.where.endswith(f"[{name}]")
     assert found.ours
@@ -107,14 +125,14 @@ def test_verdicts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["S-F6", "S-DAT", "S-K0"])
 def test_absent_data_are_said_to_be_absent(name: str) -> None:
-    found = sequence.claim(name, quick=True)
+    found = computed(name)[1]
     assert found.finding is Finding.NOT_REPRODUCIBLE
-    assert "not available" in found.ours + found.sentence
+    assert "not available" in found.ours + found.why
 
 
 def test_the_page_of_some_claims(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {name: sequence.claim(name, quick=True) for name in ("S-TH4b", "S-TH1", "S-TOP")}
-    report = PaperReport("sequence", "T", "A", ("about",), tuple(few.values()), (), 1.0)
+    few = [claim for name in ("S-TH4b", "S-TH1", "S-TOP") for claim in claims_of(*computed(name))]
+    report = PaperReport("sequence", "T", "A", ("about",), tuple(few), (), 1.0)
     text = page(report, "today", {})
     assert 'class="bad"' in text
     assert 'class="good"' in text
@@ -123,7 +141,7 @@ def test_the_page_of_some_claims(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_the_whole_paper_again() -> None:
-    found = sequence.sequence_paper(quick=True)
+    found = find_paper("sequence")(quick=True)
     assert len(found.claims) == 70
     assert {e.name.partition(",")[0] for e in found.exhibits} >= {f"Figure {i}" for i in (3, 4, 6, 8)}
     for name in ("Figure 5 (a)", "Figure 5 (b)"):

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privopt.benchmarks._papers import Finding
-from privopt.benchmarks._reproduction import SOURCES, Setting, chosen, items, reproduce, reproduces
-from privopt.benchmarks.reproduction._verdicts import compared, law, refuted
+from privopt.benchmarks.papers.item import SOURCES, Finding, Setting, chosen, items, reproduce, reproduces
+from privopt.benchmarks.papers.verdicts import compared, law, refuted
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 
@@ -31,7 +30,7 @@ def test_an_unknown_item_is_refused() -> None:
 
 
 def test_an_item_whose_code_raises_has_failed_and_ends_nothing() -> None:
-    from privopt.benchmarks import _reproduction
+    from privopt.benchmarks.papers import item as _reproduction
 
     def broken(setting: Setting) -> object:
         raise ZeroDivisionError("no such number")

@@ -14,11 +14,11 @@ import typer
 
 from privopt._cli_show import complain, emit
 from privopt._text import number
-from privopt.benchmarks.report.write import Verdict
 from privopt.benchmarks.runner.job import Interrupted, Job, Listener
 from privopt.benchmarks.runner.outcome import Outcome
 
 if TYPE_CHECKING:
+    from privopt.benchmarks.report.write import Verdict
     from privopt.benchmarks.runner.rows import Row
 
 

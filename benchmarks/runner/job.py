@@ -13,20 +13,19 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from privopt._certificate import Certificate
 from privopt._files import write_json
 from privopt._solution import Solution
 from privopt._verify import verify
-from privopt.benchmarks.report.document import environment
-from privopt.benchmarks.report.write import Verdict, write_report
 from privopt.benchmarks.runner.contradictions import write_contradictions
 from privopt.benchmarks.runner.folder import (
     PROBLEM,
     RELEASED,
     SOLUTION,
     Manifest,
+    environment,
     prepare,
     read_released,
     write_run,
@@ -39,6 +38,9 @@ from privopt.benchmarks.runner.rows import Row, standing
 from privopt.benchmarks.runner.store import LEASE, Attempt, Store, opened
 from privopt.benchmarks.runner.suite import Showcase, Suite
 from privopt.benchmarks.runner.task import Task, chosen, tasks_of
+
+if TYPE_CHECKING:
+    from privopt.benchmarks.report.write import Verdict
 
 
 class Interrupted(Exception):
@@ -244,6 +246,8 @@ class Job:
             If it was asked to stop; rows and files are then those of what is done.
         """
         self.work(listener)
+        from privopt.benchmarks.report.write import write_report
+
         return write_report(self.folder, self.page)
 
     def work(self, listener: Listener | None = None) -> None:

@@ -9,17 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from privopt._cli_show import check_output, emit, table
 from privopt._files import writing
 from privopt._text import number
-from privopt.benchmarks.report.document import environment
-from privopt.benchmarks.runner.folder import prepare
-from privopt.benchmarks.timings.measurement import Measurement, Timing, find_measurement, measurements
-from privopt.benchmarks.timings.page import holds, page, sentences
+from privopt.benchmarks.timings.measurement import Measurement, Timing
 
 CSV, JSONL = "measurements.csv", "measurements.jsonl"
 HEADER = ("case", "size", "seconds", "reference", "its seconds", "ratio", "quality", "what quality is")
@@ -96,7 +91,7 @@ def cells(timing: Timing) -> tuple[str, ...]:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Listener]:
+def measuring(total: int) -> Iterator[Listener]:
     """A listener that shows on standard error what runs: a bar on a terminal, else a line when one is done."""
     if not sys.stderr.isatty():
         yield _plain(total)
@@ -124,38 +119,3 @@ def _plain(total: int) -> Listener:
             print(f"measure: {done}/{total}, {name} in {seconds:.1f} s", file=sys.stderr, flush=True)
 
     return listen
-
-
-def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:
-    """Measure, write the rows and the page, print the tables; False if a law was violated.
-
-    Raises
-    ------
-    InvalidProblem
-        If there is no measurement of that name.
-    FileRefused
-        If the folder or the page cannot be written.
-    """
-    chosen = tuple(measurements().values()) if name is None else (find_measurement(name),)
-    prepare(folder)
-    check_output(report)
-    begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    with progress(len(chosen)) as listener:
-        found = measure(chosen, quick, listener)
-    write_measurements(folder, found)
-    with writing(report) as stream:
-        stream.write(page(found, begun, quick, environment()))
-    _show(found, folder, report, as_json)
-    return holds(found)
-
-
-def _show(found: tuple[Measured, ...], folder: Path, report: Path, as_json: bool) -> None:
-    said = list(sentences(found))
-    if as_json:
-        emit({"holds": holds(found), "folder": str(folder), "report": str(report), "summary": said})
-        return
-    for one in found:
-        print(f"{one.measurement.name}: {one.measurement.describe}")
-        table(map(cells, one.timings), HEADER)
-        print()
-    print("\n".join((*said, f"Rows: {folder}", f"Report: {report}")))

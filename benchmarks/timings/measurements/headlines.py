@@ -11,7 +11,7 @@ from privopt._dispatch import solve
 from privopt._problem import M, Problem
 from privopt._text import number
 from privopt.benchmarks.data.joints import lecture
-from privopt.benchmarks.papers import _redaction_frames as frames
+from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.timings.clock import clock
 from privopt.benchmarks.timings.headline import Headline, register_headline
 from privopt.benchmarks.timings.measurements.graph import distances

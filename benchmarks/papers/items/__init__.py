@@ -1,0 +1,1 @@
+"""What the papers print, item by item; every public module registers some."""

@@ -1,0 +1,138 @@
+"""The view of all items: a verdict for each, on a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from privopt._cli_show import check_output, emit, progress
+from privopt._cli_show import table as print_table
+from privopt._files import writing
+from privopt.benchmarks.papers.item import (
+    SOURCES,
+    Finding,
+    Found,
+    Item,
+    Reproduced,
+    Setting,
+    chosen,
+    counts,
+    reproduce,
+)
+from privopt.benchmarks.papers.paper import KINDS, exhibit_body
+from privopt.benchmarks.report.cells import Cell, quantity, table
+from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result
+from privopt.benchmarks.runner.folder import environment
+
+_COLUMNS = ("item", "place", "what", "printed", "ours", "verdict", "why", "seconds")
+_ABOUT = (
+    "One row for every figure, table, algorithm, testable statement and printed number of the papers. The verdict says "
+    "whether the printed value was found again, up to rounding or exactly; whether a statement held on every instance that "
+    "was tried; whether the paper is off, with the counter-example; or that what it rests on is not available, with what "
+    "was computed instead."
+)
+
+
+def sentences(found: Found) -> tuple[str, ...]:
+    """How many items there are of each verdict."""
+    listed = ", ".join(f"{count} × {verdict}" for verdict, count in counts(one for _, one in found).items())
+    return (f"{len(found)} printed items: {listed}.",)
+
+
+def page(found: Found, begun: str, seconds: float, environment: Mapping[str, str]) -> str:
+    """The page as text: style, script and figures are inside."""
+    worst = {one.finding for _, one in found} & {Finding.FAILED, Finding.OPEN}
+    sections = [Section("summary", "Summary", paragraphs([_ABOUT]) + result(sentences(found), not worst))]
+    for letter, (authors, title) in SOURCES.items():
+        rows = [(item, one) for item, one in found if item.source == letter]
+        if rows:
+            sections.append(Section(f"source{letter}", title, _source(authors, title, rows)))
+    sections.append(Section("environment", "Environment", facts(environment)))
+    return document(
+        "The papers, computed again",
+        "Every item that the papers print, with ours beside it.",
+        f"Run of {begun}, {seconds:.0f} s.",
+        sections,
+    )
+
+
+def _source(authors: str, title: str, rows: Found) -> str:
+    lines = [
+        (
+            item.name,
+            item.place,
+            item.states,
+            item.printed,
+            one.ours,
+            Cell(one.finding.value, kind=KINDS.get(one.finding, "")),
+            one.why,
+            quantity(one.seconds, 2),
+        )
+        for item, one in rows
+    ]
+    exhibits = "".join(
+        f"<h3>{item.name}</h3>\n{exhibit_body(exhibit)}" for item, one in rows for exhibit in one.exhibits
+    )
+    return paragraphs([f"{authors}.", *sentences(rows)]) + table(_COLUMNS, lines, title) + exhibits
+
+
+HEADER = ("item", "place", "printed", "ours", "verdict")
+_WIDEST = 60
+
+
+def reproduce_command(what: str, quick: bool, report: Path | None, as_json: bool) -> bool:
+    """Compute items again, write the page if one is asked for, print the verdicts; whether none failed or is open.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no such item.
+    FileRefused
+        If the page cannot be written.
+    """
+    coarse = quick or what == "quick"
+    asked = chosen("all" if what == "quick" else what)
+    check_output(report)
+    started, begun = time.monotonic(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    with progress("computing the papers again") as show:
+        found = list(reproduce(asked, Setting(coarse, figures=report is not None), show))
+    if report is not None:
+        with writing(report) as stream:
+            stream.write(page(found, begun, time.monotonic() - started, environment()))
+    _show(found, report, as_json)
+    return not {one.finding for _, one in found} & {Finding.FAILED, Finding.OPEN}
+
+
+def _show(found: list[tuple[Item, Reproduced]], report: Path | None, as_json: bool) -> None:
+    written = None if report is None else str(report)
+    if as_json:
+        emit(
+            {
+                "counts": counts(one for _, one in found),
+                "items": [_plain(item, one) for item, one in found],
+                "report": written,
+            }
+        )
+        return
+    print_table(
+        [(i.name, i.place, _cut(i.printed), _cut(one.ours), one.finding.value) for i, one in found], HEADER
+    )
+    print("\n".join((*sentences(found), *(() if written is None else (f"Report: {written}",)))))
+
+
+def _plain(item: Item, one: Reproduced) -> dict[str, object]:
+    return {
+        "item": item.name,
+        "place": item.place,
+        "printed": item.printed,
+        "ours": one.ours,
+        "verdict": one.finding.value,
+        "why": one.why,
+        "seconds": round(one.seconds, 3),
+    }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."

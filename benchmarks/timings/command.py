@@ -1,0 +1,83 @@
+"""What ``privopt bench measure`` and ``privopt bench headlines`` do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from privopt._cli_show import check_output, emit, progress, table
+from privopt._files import writing
+from privopt.benchmarks.runner.folder import environment, prepare
+from privopt.benchmarks.timings.headline import Headline, compute, headlines, written
+from privopt.benchmarks.timings.measurement import find_measurement, measurements
+from privopt.benchmarks.timings.page import holds, page, sentences
+from privopt.benchmarks.timings.run import HEADER, Measured, cells, measure, measuring, write_measurements
+
+
+def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:
+    """Measure, write the rows and the page, print the tables; False if a law was violated.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no measurement of that name.
+    FileRefused
+        If the folder or the page cannot be written.
+    """
+    chosen = tuple(measurements().values()) if name is None else (find_measurement(name),)
+    prepare(folder)
+    check_output(report)
+    begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    with measuring(len(chosen)) as listener:
+        found = measure(chosen, quick, listener)
+    write_measurements(folder, found)
+    with writing(report) as stream:
+        stream.write(page(found, begun, quick, environment()))
+    _show(found, folder, report, as_json)
+    return holds(found)
+
+
+def _show(found: tuple[Measured, ...], folder: Path, report: Path, as_json: bool) -> None:
+    said = list(sentences(found))
+    if as_json:
+        emit({"holds": holds(found), "folder": str(folder), "report": str(report), "summary": said})
+        return
+    for one in found:
+        print(f"{one.measurement.name}: {one.measurement.describe}")
+        table(map(cells, one.timings), HEADER)
+        print()
+    print("\n".join((*said, f"Rows: {folder}", f"Report: {report}")))
+
+
+def headlines_command(name: str | None, output: Path | None, as_json: bool) -> None:
+    """Compute one headline or all of them, write the CSV if one is asked for, print the table.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is no headline of that name.
+    FileRefused
+        If the file cannot be written.
+    """
+    check_output(output)
+    with progress("computing the headlines"):
+        found = compute(name)
+    if output is not None:
+        with writing(output) as stream:
+            stream.write(written(found))
+    if as_json:
+        emit(
+            {"headlines": [asdict(one) for one in found], "written": None if output is None else str(output)}
+        )
+        return
+    _show_headlines(found)
+    if name is None:
+        print(f"{len(headlines())} headlines; those that are times differ between machines.")
+
+
+def _show_headlines(found: list[Headline]) -> None:
+    table(
+        [(one.name, one.what, one.privopt, one.beside) for one in found],
+        ("name", "what", "privopt", "beside"),
+    )
