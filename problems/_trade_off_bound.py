@@ -4,7 +4,7 @@ The kinds of dual:
 
 - ``{"kind": "analytic"}``: I(S;Y) >= I(X;Y) - H(X | S), and what follows from data processing; nothing can be said
   without any leakage where P(s | w) has full rank.
-- ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...]}``: prices of the observations at which no
+- ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...], "tightened": True}``: prices of the observations at which no
   posterior costs less than the tree shows (:mod:`privopt.problems._trade_off_tree`); this bounds I(S;Y) - m I(X;Y)
   over every release.
 - ``{"kind": "independent", "dual": {...}}``: for a funnel that may leak nothing, a dual of local information privacy
@@ -115,7 +115,7 @@ def _contracts(table: ExactJoint, support: list[int], weight: float) -> bool:
     roots = [[(arb(row[w]) / arb(table.columns[w])).sqrt() for row in table.cells] for w in support]
     for first, second in itertools.combinations(roots, 2):
         squared = sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), arb(0))
-        if not squared - squared * squared / 4 <= limit:
+        if not bool(squared - squared * squared / 4 <= limit):
             return False
     return True
 
@@ -133,7 +133,7 @@ def _expands(table: ExactJoint, support: list[int], weight: float) -> bool:
     rows = [[Fraction(int(v.p), int(v.q)) for v in row] for row in inverse.tolist()]
     norm = max(sum(map(abs, column)) for column in zip(*rows, strict=True))
     least = Fraction(min(table.columns[w] for w in support), table.total)
-    return Fraction(weight) * norm * norm <= least
+    return bool(Fraction(weight) * norm * norm <= least)
 
 
 def _analytic(problem: TradeOff, rest: Fraction, most: Fraction, told: Fraction) -> Fraction:
@@ -200,7 +200,9 @@ def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclo
     m, prices = float(multiplier), np.array([float(v) for v in given])  # type: ignore[arg-type]  # a number, as was seen
     if not np.isfinite(prices).all() or not 0 <= m < math.inf:
         return None
-    least = least_reduced_cost(cost_of(problem, m), prices, dual.get("tree"), seconds)
+    least = least_reduced_cost(
+        cost_of(problem, m), prices, dual.get("tree"), seconds, tight="tightened" in dual
+    )
     if least is None:
         return None
     law = observed.p_w[observed.support]

@@ -12,7 +12,8 @@ splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 o
 rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
 concave. Once that many are positive the others are 0. A leaf is ``{"q": law}``, with multipliers
 ``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
-of a split at t are tightened by what the sum 1 leaves, as C v is a law too; outside the box t leaves one part empty.
+of a split at t are tightened by what the sum 1 leaves, as C v is a law too (in proofs of version 0.1.0, which do not
+say so, only where C = 1); outside the box t leaves one part empty.
 """
 
 from __future__ import annotations
@@ -189,7 +190,7 @@ def exact_rank(problem: TradeOff) -> int:
 
 
 def least_reduced_cost(
-    cost: Cost, prices: Floats, tree: object, seconds: float = math.inf
+    cost: Cost, prices: Floats, tree: object, seconds: float = math.inf, *, tight: bool = True
 ) -> tuple[float, float] | None:
     """Floats around the lower bound on the cost less the prices that a tree proves; None if it is not a proof.
 
@@ -203,7 +204,11 @@ def least_reduced_cost(
     if not isinstance(tree, list) or not tree:
         return None
     deadline = time.monotonic() + seconds
-    least, most, leaves = math.inf, math.inf, _leaves(tree, cost, deadline)
+    least, most, leaves = (
+        math.inf,
+        math.inf,
+        _leaves(tree, cost, deadline, tight=tight or cost.coordinates is None),
+    )
     try:
         while batch := list(islice(leaves, BATCH)):
             low, high = np.array([box.low for box, _ in batch]), np.array([box.high for box, _ in batch])
@@ -220,7 +225,9 @@ class _NotAProof(Exception):
     """The tree does not cover the first box, a leaf is malformed, or time is out."""
 
 
-def _leaves(tree: list[object], cost: Cost, deadline: float) -> Iterator[tuple[Box, dict[str, object]]]:
+def _leaves(
+    tree: list[object], cost: Cost, deadline: float, *, tight: bool
+) -> Iterator[tuple[Box, dict[str, object]]]:
     """The boxes of the leaves; every minimum is in one of them."""
     waiting = [cost.first_box()]
     for node in tree:
@@ -237,7 +244,9 @@ def _leaves(tree: list[object], cost: Cost, deadline: float) -> Iterator[tuple[B
             k, t = _whole(node["k"]), _numbers([node["t"]])[0]
             if not 0 <= k < cost.dimension:
                 raise _NotAProof
-            first, second = (part.tightened() for part in box.halves(k, min(1.0, max(0.0, t))))
+            first, second = box.halves(k, min(1.0, max(0.0, t)))
+            if tight:
+                first, second = first.tightened(), second.tightened()
         else:
             yield box, node
             continue

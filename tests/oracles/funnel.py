@@ -54,7 +54,7 @@ def merged(table: Table, assignment: Sequence[int]) -> list[list[Fraction]]:
 def both(table: Table, assignment: Sequence[int]) -> tuple[Any, Any]:
     """I(S;Y) and I(X;Y) = H(Y) of a merging."""
     small = merged(table, assignment)
-    masses = [sum(c) for c in zip(*small, strict=True)]
+    masses = [sum(c, Fraction(0)) for c in zip(*small, strict=True)]
     diagonal = [[m if i == j else Fraction(0) for j, m in enumerate(masses)] for i in range(len(masses))]
     return information(small), information(diagonal)
 

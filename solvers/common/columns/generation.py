@@ -48,6 +48,7 @@ class Proof:
             "multiplier": self.multiplier,
             "pi": self.search.prices.tolist(),
             "tree": tree,
+            "tightened": True,
         }
 
 
