@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mpmath import exp, mp, mpf, sinh
+from mpmath import exp, log, mpf, sinh
 from oracles.bayesian import any_mechanism, noisy_count
 
 import privopt as po
@@ -41,9 +41,14 @@ def chains(seed: int, k: int) -> po.MarkovChain:
     return po.MarkovChain.normalised(rows, None if seed % 2 else rng.dirichlet(np.ones(k)) + 1e-3)
 
 
-def problems() -> list[po.BayesianPrivacy]:
+def examples() -> list[po.BayesianPrivacy]:
     found = [example.problem for example in po.BayesianPrivacy.examples()]
-    for seed in range(8):
+    return [problem for problem in found if isinstance(problem, po.BayesianPrivacy)]
+
+
+def problems() -> list[po.BayesianPrivacy]:
+    found = examples()
+    for seed in range(4):
         found.append(po.BayesianPrivacy(chains(seed, 2), "count", 0.3 + seed / 3, length=4 + 9 * (seed % 3)))
         found.append(po.BayesianPrivacy(chains(seed, 3), "histogram", 0.3 + seed / 3, length=12))
         half = np.random.default_rng(seed).normal(size=(2 + seed, 12))
@@ -69,11 +74,7 @@ def test_every_processor_gives_the_same_verdict(tmp_path: Path) -> None:
     file, solved = tmp_path / "solved.json", []
     for problem in problems():
         solved.append((problem, po.solve(problem)))
-        solved += [
-            (problem, s)
-            for s in po.compare(problem, ["markov-recursion", "laplace-tail", "oracle"])
-            if s.status.ok
-        ]
+        solved += [(problem, s) for s in po.compare(problem, ["laplace-tail", "oracle"]) if s.status.ok]
     file.write_text(json.dumps([(p.to_dict(), s.to_dict()) for p, s in solved]))
     expected = [
         prove_markov_recursion(p.model, 0.3, p.length).hex() if isinstance(p.model, po.MarkovChain) else ""
@@ -157,8 +158,8 @@ def test_tiny_transitions(tiny: float, n: int) -> None:
         warnings.simplefilter("error")
         for rows in ([[1.0, tiny], [0.3, 0.7]], [[tiny, 1.0], [1.0, tiny]], [[1.0, tiny], [3 * tiny, 1.0]]):
             chain = po.MarkovChain(rows, [0.5, 0.5])
-            for tau in (0.1, 2.0, 300.0):
-                truth = any_mechanism(chain, n, tau)
+            for tau in (0.1, 300.0):
+                truth = any_mechanism(chain, n, tau, 800)
                 assert prove_markov_leak(chain, tau, n) <= truth <= prove_markov_recursion(chain, tau, n)
             for noise in ("laplace", "discrete_laplace"):
                 problem = po.BayesianPrivacy(chain, "count", 1.0, length=n, mechanism=noise)
@@ -188,7 +189,7 @@ def test_gaussian_factors_are_enclosed(seed: int) -> None:
 
 def test_all_draws_of_the_rounding_keep_the_mean_and_the_sensitivity() -> None:
     clip, data = (0.0, 0.1), [0.1, 0.07, float(np.nextafter(0.1, 0))]
-    total, (_, grid) = sum(map(Fraction, data)), spacing("mean", clip, 3)
+    total, (_, grid) = sum(map(Fraction, data), Fraction(0)), spacing("mean", clip, 3)
     q = (total / 3 / grid).denominator
     shown = [Fraction(value("mean", data, clip, 3, None, lambda most, j=j: j * most // q)) for j in range(q)]  # type: ignore[misc]
     assert q == 3
@@ -207,8 +208,7 @@ def test_the_gaussian_proof_counts_the_step_of_the_grid(grid: float, scale: floa
 
     starts, outputs = np.linspace(0, grid, 41), np.linspace(-9, 9, 37)
     worst = max(
-        abs(mp.log(density(s + moved, y) / density(s, y)))
-        for s, y in product(starts.tolist(), outputs.tolist())
+        abs(log(density(s + moved, y) / density(s, y))) for s, y in product(starts.tolist(), outputs.tolist())
     )
     apart = Fraction(moved) / Fraction(3, 2)  # of two records with a factor of 1.5
     setting = Setting(
@@ -273,16 +273,14 @@ DUALS: list[Any] = [
 
 def test_hostile_duals_prove_nothing_that_is_false() -> None:
     for example in po.BayesianPrivacy.examples():
+        problem, least = example.problem, example.optimum or -1.0
         for dual in DUALS:
-            assert example.problem.check_bound(-math.inf, dual) is None
-        for tau in (1e3, 1e15, 1e308, 5):
-            bound = example.problem.check_bound(-math.inf, {"kind": "level", "tau": tau})
-            assert bound is None or (example.optimum or -1.0) <= bound <= 1e-300
-        assert example.problem.check_bound(-math.inf, {"kind": "error"}) == 0.0
-        assert (
-            example.problem.check_bound(-math.inf, {"kind": "level", "tau": example.problem.epsilon / 50})
-            is None
-        )
+            assert problem.check_bound(-math.inf, dual) is None
+        for tau in (1e3, 1e15, 1e308, 5, problem.budget / 50):
+            bound = problem.check_bound(-math.inf, {"kind": "level", "tau": tau})
+            assert bound is None or least <= bound <= 1e-300
+            assert bound is None or tau >= 5
+        assert problem.check_bound(-math.inf, {"kind": "error"}) == 0.0
 
 
 def test_too_much_noise_on_a_large_mean_is_not_optimal() -> None:
@@ -309,8 +307,7 @@ def test_ordinary_questions_close(epsilon: float) -> None:
 
 
 def test_every_certificate_says_what_it_is_about() -> None:
-    for example in po.BayesianPrivacy.examples():
-        problem = example.problem
+    for problem in examples():
         told = problem.certify(po.solve(problem).mechanism)
         assert told.kind == "privacy"
         assert f"{math.exp(problem.epsilon):.4g} times as likely" in told.statement

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise, product
+from typing import Any
 
 from mpmath import exp, log, mp, mpf
 
@@ -75,7 +76,7 @@ def any_mechanism(chain: po.MarkovChain, n: int, tau: float, digits: int = 60) -
         return best
 
 
-def _side(step: list[list[mpf]], first: list[mpf], depth: int, growth: mpf) -> list[tuple[mpf, mpf]]:
+def _side(step: Any, first: Any, depth: int, growth: Any) -> list[tuple[Any, Any]]:
     """G(1, 0) and G(0, 1) of every adversary of a side: nothing known, or the nearest known record at a distance."""
     starts = [(first, depth)]
     starts += [([step[x][z] for x in range(2)], d - 1) for d in range(1, depth + 1) for z in range(2)]
