@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._balls import U, Balls
+from privopt._balls import Balls, U
 from privopt._problem import Enclosure
 from privopt.problems._observation import Floats
 
@@ -59,11 +59,9 @@ class BallLevels:
         >>> BallLevels.of(math.inf).room.ends
         (1.0, 1.0)
         """
-        if isinstance(level, float):
-            if level == math.inf:
-                return cls(Balls.exact(0.0), Balls.exact(1.0), Balls.exact(0.0))
-            level = Balls.exact(level)
-        low = (-level).exp()
+        if level == math.inf:
+            return cls(Balls.exact(0.0), Balls.exact(1.0), Balls.exact(0.0))
+        low = (-(level if isinstance(level, Balls) else Balls.exact(level))).exp()
         return cls(low, 1.0 - low, low / (1.0 + low))
 
 
@@ -141,7 +139,7 @@ def priced(
     """
     least = cost.min(axis=1)
     free = (-(p @ least)).ends if least.any() else (0.0, 0.0)
-    nominal = level if isinstance(level, float) else float(level.mid)
+    nominal = float(level.mid) if isinstance(level, Balls) else level
     if PRECISE < nominal < math.inf and cost.size <= PRECISE_CELLS:
         found = _precise(p, cost, level, lam, exact)
     else:
@@ -170,7 +168,8 @@ def _priced(p: Balls, cost: Floats, levels: BallLevels, lam: Floats) -> Enclosur
         group = cheapest(p, levels.room * part - nu[:, None], levels.theta)
         each = levels.low * (p @ part) + group
         least = min(least[0], float(each.lower.min())), min(least[1], float(each.upper.min()))
-    return (-((p @ nu) + Balls.between(*least))).ends
+    found: Balls = (p @ nu) + Balls.between(*least)
+    return (-found).ends
 
 
 def cheapest(p: Balls, costs: Balls, theta: Balls, order: NDArray[np.intp] | None = None) -> Balls:
@@ -219,11 +218,11 @@ def _precise(
             if exact is None
             else [arb(fmpq(q.numerator, q.denominator)) for q in exact]
         )
-        nats = arb(level) if isinstance(level, float) else arb(float(level.mid), float(level.rad))
+        nats = arb(float(level.mid), float(level.rad)) if isinstance(level, Balls) else arb(level)
         low = (-nats).exp()
         room, theta = 1 - low, low / (1 + low)
         nu = [room * price for price in (lam - lam[int(np.argmax(p.mid))]).tolist()]
-        least = low_end = None
+        ends: list[tuple[Any, Any]] = []
         for column in cost.T.tolist():
             prices = [room * d - v for d, v in zip(column, nu, strict=True)]
             order = sorted(range(len(prices)), key=lambda x: float(prices[x].mid()))
@@ -231,15 +230,13 @@ def _precise(
             while head < len(order) - 1 and mass + laws[order[head]] <= theta:
                 mass += laws[order[head]]
                 head += 1
-            threshold = min((prices[x].lower() for x in order[head:]), key=lambda c: float(c.mid()))
+            threshold = min(prices[x].lower() for x in order[head:])  # ends are exact, and so is their order
             group = sum((laws[x] * (threshold - prices[x]).max(arb(0)) for x in order[:head]), arb(0))
             mean = sum((q * d for q, d in zip(laws, column, strict=True)), arb(0))
             found = low * mean + threshold - (group / theta if head else arb(0))
-            if low_end is None or found.lower() < low_end:
-                low_end = found.lower()
-            if least is None or found.upper() < least:
-                least = found.upper()
+            ends.append((found.lower(), found.upper()))
         spent = sum((q * v for q, v in zip(laws, nu, strict=True)), arb(0))
+        low_end, least = (min(each) for each in zip(*ends, strict=True))
         return _floats(-(spent + least), -(spent + low_end))
     finally:
         ctx.prec = saved

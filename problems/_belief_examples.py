@@ -22,6 +22,7 @@ def examples() -> tuple[Example[Channel], ...]:
         Example("impossible", ask([0.6, 0.0, 0.4], 0.5), -0.29113471666206403),
         Example("nothing-leaks", ask([0.5, 0.3, 0.2], 0.0), -0.5),
         Example("everything", ask([0.5, 0.3, 0.2], math.inf), 0.0),
+        Example("large-budget", ask([0.5, 0.3, 0.2], 27.0), -0.62 * math.exp(-27.0), 1e-18),
         Example("l1", ask([0.1, 0.3, 0.3, 0.2, 0.1], 1.0, "l1"), -0.5310914970542981),
         Example("squared", ask([1 / 3] * 3, math.log(2), "squared", letters=[0, 1, 10]), -(19 + 1 / 3), 1e-7),
         Example("metric", ask([0.4, 0.35, 0.25], math.log(4), "l1")),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._balls import ETA, U, Balls
+from privopt._balls import ETA, Balls, U
 from privopt._problem import Enclosure
 from privopt.problems._belief_bound import price_row
 from privopt.problems._observation import Floats
@@ -106,8 +106,9 @@ def sequence_enclosure(
     room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / problem.horizon + ETA
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
-    exact = all(hi == 0 for _, hi in total)
-    return low - room, 0.0 if exact else high + room
+    if all(hi == 0 for _, hi in total):  # nothing costs less than nothing, on any machine
+        return 0.0, 0.0
+    return low - room, high + room
 
 
 @dataclass(eq=False)

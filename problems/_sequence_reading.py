@@ -139,8 +139,8 @@ class Nodes:
         found = float(size.reshape(-1)[at])
         if found <= 1.0:
             return 1.0, None
-        _, x, y = np.unravel_index(at, size.shape)
-        return found, (int(x), int(y))
+        _, row, column = np.unravel_index(at, size.shape)
+        return found, (int(row), int(column))
 
     def cost(self) -> tuple[float, float]:
         """Expected sum of distortions of this release, and the same of their sizes, before rounding is counted."""

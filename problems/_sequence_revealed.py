@@ -55,13 +55,14 @@ def least_costs(rows: Floats | Balls, cost: Floats, budget: float, prices: Float
 
 def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) -> Balls:
     """The same as balls; None is an infinite budget."""
-    free = rows @ cost.min(axis=1)
+    free: Balls = rows @ cost.min(axis=1)
     levels = None if budget is None else BallLevels.of(budget)
     if levels is None or not float(levels.theta.mid) >= MIN_THETA:
         return free
     found = [_cost(rows[i], cost, levels, nu) for i, nu in enumerate(prices)]
     ends = np.array([ball.ends for ball in found])
-    return free.maximum(Balls.between(np.where(np.isfinite(ends[:, 0]), ends[:, 0], -1e300), ends[:, 1]))
+    known = Balls.between(np.where(np.isfinite(ends[:, 0]), ends[:, 0], -1e300), ends[:, 1])
+    return free.maximum(known)
 
 
 def _cost(row: Balls, cost: Floats, levels: BallLevels, nu: Floats) -> Balls:
@@ -74,4 +75,5 @@ def _cost(row: Balls, cost: Floats, levels: BallLevels, nu: Floats) -> Balls:
         over = Balls.exact(gap.upper.clip(0.0)).sum(axis=0) / levels.theta
         each = levels.low * (row @ part) - over
         low, high = min(low, float(each.lower.min())), min(high, float(each.upper.min()))
-    return Balls.exact(nu).sum() + Balls.between(low, high)
+    found: Balls = Balls.exact(nu).sum() + Balls.between(low, high)
+    return found

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._balls import ETA, U, Balls
+from privopt._balls import ETA, Balls, U
 from privopt._problem import Enclosure
 from privopt.mechanisms._policy_words import reachable
 from privopt.models import MarkovChain
@@ -134,7 +134,7 @@ def _next(
     """The law of the next state, its roundings, and which states are possible."""
     step = chain.step(record)
     may = reachable(chain, 0 if chain.homogeneous else record)
-    can = may[can].any(axis=0)
+    can = np.asarray(may[can].any(axis=0))
     if _forgets(chain, 0 if chain.homogeneous else record):
         return np.array(step[0]), 1, can
     return law @ step, count + chain.k + 2, can

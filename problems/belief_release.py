@@ -206,7 +206,9 @@ class BeliefRelease(Problem[Channel]):
         )
 
     def is_worst(self, mechanism: Channel, worst: tuple[Hashable, ...], where: str) -> bool | None:
-        """Whether the named letter and release leak as much as any."""
+        """Whether the named letter and release leak as much as any; not asked of no pair where everything may leak."""
+        if not worst and self.epsilon == math.inf:  # version 0.1.0 named none there
+            return None
         return self.ratios.is_worst(self.check(mechanism), worst, where)
 
     def constant(self) -> Channel:

@@ -132,7 +132,7 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         """Whether the named pair leaks as much as any; None where its release is not followed, or rounding hides it."""
         from privopt.problems._sequence_reading import is_worst
 
-        return is_worst(self, mechanism, worst, where)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType] - labels, and two files to it
+        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""
@@ -222,8 +222,8 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         from privopt._solution import Solution
         from privopt.problems._sequence_reading import walk
 
-        simulated = isinstance(solution, Solution) and isinstance(solution.answer, SequencePolicy)
-        if simulated and not walk(self, solution.answer).complete:  # type: ignore[attr-defined, arg-type]  # pyright: ignore
+        answer = solution.answer if isinstance(solution, Solution) else None
+        if isinstance(answer, SequencePolicy) and not walk(self, answer).complete:  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
             return -1.0
         return abs(solution.objective or 0.0)
 

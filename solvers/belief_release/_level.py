@@ -106,6 +106,6 @@ def _least(nats: float) -> Fraction:
     ctx.prec = 64
     try:
         scaled = (-arb(nats)).exp() * arb(2) ** int(nats / math.log(2))
-        return Fraction(ball_ceiling(scaled)) / 2 ** int(nats / math.log(2))
+        return Fraction(ball_ceiling(scaled)) / Fraction(2 ** int(nats / math.log(2)))
     finally:
         ctx.prec = saved
