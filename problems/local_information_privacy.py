@@ -184,13 +184,17 @@ class LocalInformationPrivacy(Problem[Release]):
     def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
         """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered.
 
-        Where no side is bounded those records count a leakage of 0: the enclosure is widened to hold it.
+        Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
         """
         from privopt.problems._lip_certificate import certify
 
         found = certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
         if old and self.budget == math.inf and self.notion == "lip":
-            return replace(found, leakage=(0.0, found.leakage[1]), worst=(), where="")
+            told = (
+                "the leakage of both sides: version 0.1.0 counted bounded ones only, of which there are none; the largest "
+                f"|log-lift| is in [{found.leakage[0]!r}, {found.leakage[1]!r}]"
+            )
+            return replace(found, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*found.uncovered, told))
         return found
 
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:

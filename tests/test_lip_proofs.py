@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -366,6 +369,19 @@ def test_without_a_bound_the_leakage_is_that_of_both_sides(seed: int) -> None:
     assert ruled_out.evaluate(ruled_out.answer(np.eye(2))).leakage == math.inf
 
 
+def test_a_record_of_0_1_0_without_a_bound_still_verifies() -> None:
+    """It counted no side, so it states a leakage of 0; its certificate says what both sides leak."""
+    free = po.LocalInformationPrivacy(SMALL, math.inf)
+    solution = po.solve(free)
+    assert solution.certificate is not None
+    old = replace(solution.certificate, kind="", leakage=(0.0, 0.0), worst=(), where="", statement="")
+    record = replace(solution, certificate=old, leakage=0.0)
+    certificate = po.verify(free, record)
+    assert certificate.ok
+    assert any(repr(solution.certificate.leakage[1]) in text for text in certificate.uncovered)
+    assert not po.verify(free, replace(record, certificate=replace(old, kind="privacy"))).ok
+
+
 def test_ties_for_the_worst_pair_count() -> None:
     joint = po.JointDistribution.normalised([[3, 1], [1, 3]])
     for problem in (
@@ -522,3 +538,43 @@ def test_bounds_survive_a_file(tmp_path: Path) -> None:
         lie = json.loads(path.read_text())
         lie["bound"] = lie["objective"] = (lie["bound"] + lie["objective"]) / 2 - 1e-4
         assert not po.verify(problem, po.Solution.from_dict(lie)).ok
+
+
+VERIFIED = """
+import sys
+from pathlib import Path
+import privopt as po
+
+folder = Path(sys.argv[1])
+for path in sorted(folder.glob("*.problem.json")):
+    solution = po.Solution.load(path.with_name(path.name.replace(".problem", "")))
+    certificate = po.verify(po.load_problem(path), solution)
+    print(path.name, certificate.ok, certificate.reason if not certificate.ok else "")
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {
+            "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
+            "OPENBLAS_CORETYPE": "Prescott",
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+        {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"},
+    ],
+    ids=["oldest", "two threads"],
+)
+def test_default_answers_verify_on_other_processors(settings: dict[str, str], tmp_path: Path) -> None:
+    count = 0
+    for problem_type in (po.LocalInformationPrivacy, po.DistortionPrivacy):
+        for example in problem_type.examples():
+            solution = po.solve(example.problem, time_limit=4)
+            (tmp_path / f"{count}.problem.json").write_text(json.dumps(example.problem.to_dict()))
+            solution.save(tmp_path / f"{count}.json")
+            count += 1
+    command = [sys.executable, "-W", "ignore", "-c", VERIFIED, str(tmp_path)]
+    ran = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=True)
+    lines = ran.stdout.splitlines()
+    assert len(lines) == count
+    assert all(" True " in line for line in lines), lines
