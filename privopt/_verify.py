@@ -118,7 +118,7 @@ class _Check:
             yield "the stored certificate says that nothing is proved"
         if stored.budget != fresh.budget:
             yield f"the certificate states the budget {stored.budget!r}, the problem's is {fresh.budget!r}"
-        if stored.worst != fresh.worst:
+        if stored.worst != fresh.worst and (stored.worst or not self._old):
             yield from self._pair(stored)
         words = ("claim", "reason", "where", "method", "assumption", "kind", "statement", "adversary", "unit")
         changed = [name for name in words if getattr(stored, name) != getattr(fresh, name)]
@@ -147,6 +147,15 @@ class _Check:
             ("utility", self.solution.utility, stored.utility, self.fresh.utility),
             ("leakage", self.solution.leakage, stored.leakage, self.fresh.leakage),
         ):
+            if (
+                name == "leakage"
+                and self._old
+                and self.fresh.budget == math.inf
+                and kept == (0.0, 0.0)
+                and value == 0
+            ):
+                self.remarks.append("version 0.1.0 called the leakage 0 where nothing bounds it")
+                continue
             if not kept[0] <= kept[1] or not _overlap(kept, proved, READING_0_1_0 if self._old else 0.0):
                 yield f"the certificate encloses the {name} in {_shown(kept)}, proved is {_shown(proved)}"
             if name == "leakage" and self.fresh.only_bounded:

@@ -151,11 +151,9 @@ def _ratios(
             up = law[i][j] / (p_s[i] * p_y[j])
             down = None if not up else 1 / up
             kept = at_most_exp(up, upper) and at_most_exp(down, lower)
-            high = (
-                (up if upper < math.inf else Fraction(1))
-                if up >= 1
-                else (down if lower < math.inf else Fraction(1))
-            )
+            side = upper if up >= 1 else lower
+            counts = side < math.inf or lower == upper
+            high = (up if up >= 1 else down) if counts else Fraction(1)
         ratios[s, y], weight[s, y] = high, law[i][j]
         private &= kept
         mass += 0 if kept else law[i][j]
@@ -431,6 +429,8 @@ def _bayesian(problem: Json, mechanism: Json) -> Truth:
     scale, tau, stated = (number(mechanism[name]) for name in ("scale", "tau", "leakage"))
     if not scale > 0 or min(tau, stated) < 0 or scale == math.inf:
         raise Undecided("no noise, or noise alone")
+    if problem["query"] != "sum" and not isinstance(problem["query"], dict):
+        raise Undecided(problem["query"])
     model, epsilon = problem["model"], number(problem["epsilon"])
     reach = (
         Fraction(1)
