@@ -30,6 +30,9 @@ from privopt.problems._redaction_track import Far, Track, U, Walker, near, preci
 
 Dual = dict[str, float]
 _PARTS = 200_000
+_PART = (
+    1 / 256
+)  # of the share left open that splits are halved to, so that any way to halve them proves nearly the same
 _FINEST = 1e-12  # no share of the search is smaller: it would follow roundings
 _CELLS = 1 << 22  # of a matrix of costs in memory
 _SECONDS_A_ROW = 4e-3  # of the smallest tables, four of them
@@ -242,7 +245,7 @@ class Setting:
         for branch in (0, 1):
             best = min(best, self._different(arms[0][branch], arms[1][1 - branch], best, clock))
         for v in (0, 1):
-            for part in self._same(arms[0][v], arms[1][v], best, max(dual["share"], _FINEST), clock):
+            for part in self._same(arms[0][v], arms[1][v], best, max(dual["share"] * _PART, _FINEST), clock):
                 best = min(best, part)
         return max(0.0, best * (1 - 8 * U))
 

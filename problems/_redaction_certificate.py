@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt._certificate import Certificate, Terms
 from privopt._exact import MAX_BITS, ball_ceiling, ball_floor, exp_at_least, log_enclosure
@@ -25,6 +26,8 @@ BITS_IN_MEMORY = 1 << 23
 """Numbers of the recursion longer than this are replaced by balls."""
 
 CLAIM = "leakage <= budget"
+
+Cell: TypeAlias = tuple[int, int]
 
 
 @dataclass
@@ -48,15 +51,13 @@ def certify(problem: Redaction, mechanism: RedactionMechanism) -> Certificate:
     finding, ok = findings[worst], all(f.passes is True for f in findings.values())
     lo, hi = finding.enclosure
     named = finding.pair is not None and hi > 0
-    reason, shown = _reason(problem, findings, ok), shown_impossible(problem, mechanism)
-    if shown is not None:
-        record, value = shown
-        ok, reason = (
-            False,
-            (
-                f"record {record} can never be {problem.chain.states[value]!r}, yet that value would be shown: hide it always, "
-                "as problem.repair does"
-            ),
+    reason, (partial, _) = _reason(problem, findings, ok), shown_impossible(problem, mechanism)
+    if partial:
+        record, value = partial[0]
+        ok = False
+        reason = (
+            f"record {record} can never be {problem.chain.states[value]!r}, yet that value would be shown: hide it always, "
+            "as problem.repair does"
         )
     return problem.certificate(
         mechanism,
@@ -79,20 +80,26 @@ def _findings(problem: Redaction, mechanism: RedactionMechanism) -> dict[int, _F
     return {p: _one_record(problem, weights, p) for p in problem.private}
 
 
-def shown_impossible(problem: Redaction, mechanism: RedactionMechanism) -> tuple[int, int] | None:
-    """The first (record, state) that the chain rules out and the mechanism might show, or None.
+def shown_impossible(problem: Redaction, mechanism: RedactionMechanism) -> tuple[list[Cell], list[Cell]]:
+    """Cells (record, state) that the chain rules out and the mechanism might show: among partial releases, and others.
 
-    Such a value has no probability under the model, so no leakage counts it: it is hidden always.
+    Such a value has no probability under the model, so no leakage counts it. Where every possible value of the record
+    is released always, it is in the clear by design of the mechanism (files of version 0.1.0 have such), which is said.
     """
-    shown = (mechanism.exact() < TOTAL) & ~problem.supports
+    weights, can = mechanism.exact(), problem.supports
+    shown = (weights < TOTAL) & ~can
+    by_design = ((weights == 0) | ~can).all(axis=1)
+    partial = shown & ~by_design[:, None]
     if mechanism.sequential is not None:
-        never = np.zeros_like(shown)
-        never[tuple(np.array(mechanism.never, dtype=np.intp).reshape(-1, 2).T)] = True
-        shown = ~problem.supports & ~never
-        shown[mechanism.sequential] = False
-        shown |= (mechanism.exact() < TOTAL) & ~problem.supports
-    at = np.argwhere(shown)
-    return (int(at[0, 0]), int(at[0, 1])) if len(at) else None
+        beyond = ~can
+        beyond[[t for t, _ in mechanism.never], [v for _, v in mechanism.never]] = False
+        beyond[mechanism.sequential] = False
+        shown = shown | beyond
+    return _cells(partial), _cells(shown & ~partial)
+
+
+def _cells(mask: NDArray[np.bool_]) -> list[Cell]:
+    return [(int(t), int(v)) for t, v in np.argwhere(mask)]
 
 
 def is_worst(
@@ -115,7 +122,7 @@ def _where(problem: Redaction, record: int, finding: _Finding) -> str:
     return output_in_words(problem.chain.states, record, finding.left, finding.right, finding.known)
 
 
-def terms(problem: Redaction) -> Terms:
+def terms(problem: Redaction, mechanism: RedactionMechanism) -> Terms:
     """What a certificate of a redaction mechanism is about."""
     named = [f"record {p}" for p in problem.private]
     which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
@@ -133,6 +140,13 @@ def terms(problem: Redaction) -> Terms:
         "other sequences that depend on this one, and what is kept beside the release",
         "data that the chain rules out: an impossible value is hidden always, yet that one occurred may show",
     ]
+    _, clear = shown_impossible(problem, mechanism)
+    if clear:
+        record, value = clear[0]
+        uncovered[-1] = (
+            f"data that the chain rules out: this mechanism shows {len(clear)} impossible value(s) in the clear, such as "
+            f"{problem.chain.states[value]!r} at record {record}"
+        )
     if not informed:
         uncovered.append(
             "an adversary who knows other records of the sequence may learn more than the budget; "

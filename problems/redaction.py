@@ -219,7 +219,7 @@ class Redaction(Problem[RedactionMechanism]):
         """What a certificate of a redaction is about: whose values, against whom, and what it leaves out."""
         from privopt.problems._redaction_certificate import terms
 
-        return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
 
     def is_worst(self, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair of values leaks as much as any, about some private record."""

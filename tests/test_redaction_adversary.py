@@ -13,6 +13,7 @@ import pytest
 from oracles.redaction_adversary import informed_leakage, informed_ratio
 
 import privopt as po
+from privopt._certificate import ONE_RELEASE
 from privopt.measures import redaction_leakage
 
 FIGURE = po.MarkovChain([[0.99, 0.01], [0.8, 0.2]])
@@ -175,10 +176,10 @@ def test_impossible_values_are_hidden_by_every_solver(solver: str, chain: po.Mar
         assert solution.mechanism.release(letters, np.random.default_rng(seed))[0] is None
 
 
-def test_a_mechanism_that_shows_an_impossible_value_is_refused_and_repaired() -> None:
+def test_a_mechanism_that_may_show_an_impossible_value_is_refused_and_repaired() -> None:
     problem = po.Redaction(STARTED, 5, 3, 1.0)
     table = np.ones((5, 2))
-    table[0] = 0.0  # as files of earlier versions have it
+    table[0] = 0.5, 0.0
     mechanism = po.RedactionMechanism(table, STARTED.states)
     certificate = problem.certify(mechanism)
     assert not certificate.ok
@@ -187,8 +188,23 @@ def test_a_mechanism_that_shows_an_impossible_value_is_refused_and_repaired() ->
     assert problem.certify(repaired).ok
     assert problem.evaluate(repaired).utility == problem.evaluate(mechanism).utility
     solution = po.solve(problem)
-    stored = replace(solution, answer=mechanism)
-    assert not po.verify(problem, stored).ok
+    assert not po.verify(problem, replace(solution, answer=mechanism)).ok
+
+
+def test_one_that_releases_a_record_whole_says_so() -> None:
+    """As files of earlier versions do: not refused, and named."""
+    problem = po.Redaction(STARTED, 5, 3, 1.0)
+    table = np.ones((5, 2))
+    table[0] = 0.0
+    certificate = problem.certify(po.RedactionMechanism(table, STARTED.states))
+    assert certificate.ok
+    assert any(
+        "1 impossible value(s) in the clear, such as 'wet' at record 0" in text
+        for text in certificate.uncovered
+    )
+    hidden = problem.certify(problem.answer(table))
+    assert hidden.ok
+    assert not any("in the clear" in text for text in hidden.uncovered)
 
 
 def test_a_constant_private_record_keeps_its_other_value_hidden() -> None:
@@ -211,9 +227,11 @@ def test_sequential_mechanisms_hide_them_beyond_a_first_release() -> None:
     assert again == solution.mechanism
     assert solution.mechanism.to_dict()["version"] == 2
     bare = po.RedactionMechanism(np.ones((5, 2)), STARTED.states, sequential=3)
-    assert "record 0 can never be" in problem.certify(bare).reason
+    assert any("in the clear, such as 'wet' at record 0" in text for text in problem.certify(bare).uncovered)
     assert "never" not in bare.to_dict()
-    assert problem.certify(problem.repair(bare, 2.0**-44).quantised()).ok
+    assert not any(
+        "clear" in t for t in problem.certify(problem.repair(bare, 2.0**-44).quantised()).uncovered
+    )
     for never in ([(0, 2)], [(9, 0)], [(0,)], [("0", 1)], [(True, 1)], 5):
         with pytest.raises(po.errors.InvalidMechanism, match="never"):
             po.RedactionMechanism(np.ones((5, 2)), sequential=3, never=never)  # type: ignore[arg-type]
@@ -268,7 +286,7 @@ def test_what_certificates_say(problem: po.Redaction, words: tuple[str, ...]) ->
     assert str(problem.length) in certificate.unit
     assert "MarkovChain" in certificate.assumption
     assert any("rules out" in text for text in certificate.uncovered)
-    assert any("second draw" in text for text in certificate.uncovered)
+    assert ONE_RELEASE in certificate.uncovered
     assert (problem.side_information is None) == any(
         "side_information" in text for text in certificate.uncovered
     )
