@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 FAINT = 1e-280
 """What is less likely is not followed: it is taken to be anything up to this."""
+GRID = 2.0**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +105,7 @@ def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
     law, count, before = np.array(chain.initial), 1, Balls.exact(0.0)
     can = np.array([weight > 0 for weight in chain.exact_initial.weights])
     moved: tuple[Floats, Floats, float] | None = None
+    known: object = None
     for release in releases(problem):
         budget = problem.epsilon
         level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
@@ -118,9 +120,20 @@ def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
             last, count, can = _next(chain, record, last, count, can)
         spread = _counted(count)
         follows = _next(chain, after - 1, last, count, can)
-        before = _told(chain, after - 1, relative(last, spread), can, level)
+        key = (last.tobytes(), spread, level.ends, 0 if chain.homogeneous else after)
+        if key != known:
+            known, before = key, _upward(_told(chain, after - 1, relative(last, spread), can, level), level)
         moved = (last, step, spread)
         law, count, can = follows
+
+
+def _upward(told: Balls, level: Balls) -> Balls:
+    """The next multiple of 2^-30 nats, which is as true, and the same when laws have settled."""
+    most = float(told.upper)
+    if not 0 < most < math.inf:
+        return told
+    found = math.ceil(most * GRID) / GRID
+    return Balls.exact(found) if found < float(level.lower) else level
 
 
 def _counted(count: int) -> float:
