@@ -161,7 +161,7 @@ def test_tiny_transitions(tiny: float, n: int) -> None:
             for tau in (0.1, 300.0):
                 truth = any_mechanism(chain, n, tau, 800)
                 assert prove_markov_leak(chain, tau, n) <= truth <= prove_markov_recursion(chain, tau, n)
-            for noise in ("laplace", "discrete_laplace"):
+            for noise in ("laplace", "discrete_laplace") if n == 2 else ():
                 problem = po.BayesianPrivacy(chain, "count", 1.0, length=n, mechanism=noise)
                 found = po.solve(problem, time_limit=5)
                 assert po.verify(problem, found).ok

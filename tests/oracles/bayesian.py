@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, product
 from typing import Any
 
@@ -44,17 +45,16 @@ def counts(chain: po.MarkovChain, state: object, n: int) -> Iterator[list[Distri
                 yield found
 
 
+@lru_cache(maxsize=512)
 def noisy_count(chain: po.MarkovChain, state: object, n: int, tau: float, digits: int = 60) -> mpf:
     """The leakage of noise of level tau on the count, at outputs between the integers and beyond them too."""
-    outputs = [mpf(y) / 2 for y in range(-2, 2 * n + 3)]
+    outputs = range(-2, 2 * n + 3)  # in halves
     with mp.workdps(digits):
-        worst = mpf(0)
+        worst, powers = mpf(0), [exp(-mpf(tau) * d / 2) for d in range(2 * n + 4)]
         for laws in counts(chain, state, n):
             for y in outputs:
                 values = [
-                    sum(
-                        mpf(p.numerator) / p.denominator * exp(-mpf(tau) * abs(y - c)) for c, p in law.items()
-                    )
+                    sum(mpf(p.numerator) / p.denominator * powers[abs(y - 2 * c)] for c, p in law.items())
                     for law in laws
                 ]
                 worst = max(worst, log(max(values) / min(values)))
