@@ -457,7 +457,7 @@ def _bayesian(problem: Json, mechanism: Json) -> Truth:
     else:
         raise Undecided(model["type"])
     kept = True if most <= epsilon else False if least > epsilon else None
-    if Fraction(tau) < level or least > stated * (1 + arb(1e-9)):
+    if Fraction(tau) < level or least > stated * (1 + arb(1.001 * MET)):
         kept = False  # the file understates what its own noise is
     return Truth(kept, utility, (least * (1 - arb(MET)), arb("inf")))
 
