@@ -66,6 +66,8 @@ def test_leakage_to_those_who_know_other_records_is_that_of_enumeration(seed: in
 def test_a_certified_budget_is_exceeded_by_knowing_another_record() -> None:
     solution = po.solve(po.Redaction(FIGURE, 10, 0, 1.0))
     table = solution.mechanism.probabilities
+    assert solution.leakage is not None
+    assert solution.certificate is not None
     assert solution.leakage <= 1.0
     assert redaction_leakage(FIGURE, 0, table, "any") == pytest.approx(1.608, abs=5e-4)
     # The records that count are the first six: the same by enumeration.
@@ -82,7 +84,8 @@ def test_side_information_is_offered() -> None:
     window = po.solve(problem, "windows")
     assert window.utility == pytest.approx(0.7)
     assert solution.bound is not None
-    assert solution.bound >= po.solve(po.Redaction(FIGURE, 10, 0, 1.0)).objective - 1e-9
+    assert solution.certificate is not None
+    assert solution.bound >= 0.7957304177
     ratio = informed_ratio(FIGURE, 0, solution.mechanism.probabilities[:6])
     assert ratio is not None
     assert float(ratio) <= math.e
@@ -116,6 +119,8 @@ def test_answers_hold_for_any_kind_of_chain_and_windows_are_the_best(seed: int) 
     answer = po.solve(problem, "side-information", time_limit=3)
     assert window.certified
     assert answer.certified
+    assert answer.utility is not None
+    assert window.utility is not None
     assert answer.utility >= window.utility - 1e-12
     for solution in (window, answer):
         found = informed_leakage(chain, p, solution.mechanism.probabilities)

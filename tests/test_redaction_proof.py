@@ -320,6 +320,7 @@ def test_answers_verify_under_other_settings_of_the_processor(tmp_path: Path) ->
             po.Redaction(chain, length, int(rng.integers(length)), float(np.exp(rng.uniform(-2, 1))))
         )
     for i, problem in enumerate(problems):
+        assert isinstance(problem, po.Redaction)
         solver = None if problem.chain.k == 2 and len(problem.private) == 1 else "windows"
         po.solve(problem, solver, time_limit=5).save(tmp_path / f"{i}.json")
         (tmp_path / f"{i}.problem.json").write_text(json.dumps(problem.to_dict()))
