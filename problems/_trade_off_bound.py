@@ -41,6 +41,10 @@ FEW = 40
 """Symbols up to which it is tried to prove that nothing is better than silence."""
 
 
+ANYWAY = 3.0
+"""Seconds that a tree may take whatever is allowed: on a busy machine a proof would be lost for a moment."""
+
+
 def prove_bound(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
     """Floats around the upper bound on the objective that a dual proves, or None."""
     if not isinstance(dual, dict):
@@ -114,7 +118,8 @@ def _contracts(table: ExactJoint, support: list[int], weight: float) -> bool:
     limit = arb(fmpq(*Fraction(weight).as_integer_ratio()))
     roots = [[(arb(row[w]) / arb(table.columns[w])).sqrt() for row in table.cells] for w in support]
     for first, second in itertools.combinations(roots, 2):
-        squared = sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), arb(0))
+        apart = [a - b for a, b in zip(first, second, strict=True)]
+        squared = sum((d * d for d in apart), arb(0))
         if not bool(squared - squared * squared / 4 <= limit):
             return False
     return True
@@ -201,7 +206,7 @@ def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclo
     if not np.isfinite(prices).all() or not 0 <= m < math.inf:
         return None
     least = least_reduced_cost(
-        cost_of(problem, m), prices, dual.get("tree"), seconds, tight="tightened" in dual
+        cost_of(problem, m), prices, dual.get("tree"), max(seconds, ANYWAY), tight="tightened" in dual
     )
     if least is None:
         return None

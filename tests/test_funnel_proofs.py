@@ -415,6 +415,11 @@ def test_what_cannot_be_told_from_zero_is_not_zero() -> None:
     assert found.bound == 0.0
 
 
+def test_silence_is_proved_best_where_values_of_the_secret_tell_nothing() -> None:
+    joint = po.JointDistribution.normalised([[4, 3], [3, 4], [4, 4], [3, 3]])
+    assert InformationBottleneck(joint, trade_off=0.325).prove_bound({"kind": "analytic"}) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_silence_is_proved_best_only_where_it_is(seed: int) -> None:
     """Optima of exactly 0; beside each, no release that is tried is better than nothing."""
