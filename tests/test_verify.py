@@ -472,3 +472,14 @@ def test_the_ends_of_what_is_no_number_are_infinite() -> None:
     assert ball_ceiling(1 / arb(10) ** 400) == 5e-324
     assert ball_floor(1 / arb(10) ** 400) == 0.0
     assert ball_ceiling(arb(10) ** 400) == math.inf
+
+
+@pytest.mark.parametrize("name", ["level", "answers"])
+@pytest.mark.parametrize(
+    "value", [[[1], 0, 0, 0], ["0", 0, 0, 0], [2**63, 0, 0, 0], [True, 0, 0, 0], [0.0, 0, 0, 0], "0000", 5]
+)
+def test_positions_of_a_colouring_are_whole_numbers(
+    colouring: tuple[po.Problem[Any], Json], name: str, value: object
+) -> None:
+    with pytest.raises(InvalidMechanism, match="must be a list of positions"):
+        verified(colouring, (("mechanism", name), value))

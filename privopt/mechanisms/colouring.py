@@ -292,11 +292,14 @@ class Colouring(Mechanism):
             )
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
-        if not isinstance(fields["level"], list):
-            raise InvalidMechanism('"level" must be a list of rows')
+        for name in ("level", "answers"):
+            given = fields.get(name, [])
+            whole = isinstance(given, list) and all(type(v) is int and abs(v) < 2**31 for v in given)
+            if not whole and not (name == "answers" and given is None):
+                raise InvalidMechanism(f'"{name}" must be a list of positions, one a vertex')
         return cls.of_levels(
             fields["levels"],
-            np.array(fields["level"]),
+            np.array(fields["level"], dtype=np.int64),
             colours,
             answers=fields.get("answers"),
             vertices=vertices,
