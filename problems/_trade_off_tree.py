@@ -12,8 +12,8 @@ splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 o
 rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
 concave. Once that many are positive the others are 0. A leaf is ``{"q": law}``, with multipliers
 ``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
-of a split at t are tightened by what the sum 1 leaves, as C v is a law too (in proofs of version 0.1.0, which do not
-say so, only where C = 1); outside the box t leaves one part empty.
+of a split at t are tightened by what the sum 1 leaves where C = 1 or C v has two entries, as C v is a law too (in proofs
+of version 0.1.0, which do not say so, only where C = 1); outside the box t leaves one part empty.
 """
 
 from __future__ import annotations
@@ -67,6 +67,11 @@ class Cost:
     def dimension(self) -> int:
         """Number of coordinates of C v."""
         return self.size if self.coordinates is None else len(self.coordinates)
+
+    @property
+    def tight(self) -> bool:
+        """Whether parts of boxes are tightened: in v itself, and in two coordinates, of which either gives the other."""
+        return self.coordinates is None or self.dimension == 2
 
     def first_box(self) -> Box:
         """Holds C v for every v of the simplex."""
@@ -207,7 +212,7 @@ def least_reduced_cost(
     least, most, leaves = (
         math.inf,
         math.inf,
-        _leaves(tree, cost, deadline, tight=tight or cost.coordinates is None),
+        _leaves(tree, cost, deadline, tight=cost.tight and (tight or cost.coordinates is None)),
     )
     try:
         while batch := list(islice(leaves, BATCH)):

@@ -34,7 +34,7 @@ class ColumnGeneration(Solver[InformationBottleneck]):
     name: ClassVar[str] = "column-generation"
     interruptible: ClassVar[bool] = True
 
-    tolerance: float = 6e-7
+    tolerance: float = 9e-7
 
     def guarantee(self, problem: InformationBottleneck) -> Guarantee:
         """Optimal where the proof is expected to end within seconds, else bounded."""

@@ -42,7 +42,7 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
     name: ClassVar[str] = "column-generation"
     interruptible: ClassVar[bool] = True
 
-    tolerance: float = 6e-7
+    tolerance: float = 9e-7
     supports: int = 10_000
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:

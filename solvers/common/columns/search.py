@@ -107,7 +107,7 @@ class Search:
             return []
         self.size += 30 - self._leaf_size
         parts = node.on_side(k, float(seen[k]))
-        for part in parts:
+        for part in parts if self.cost.tight else ():
             part.low, part.high = tightened(part.low, part.high)
         return list(parts)
 
