@@ -104,6 +104,7 @@ def budget(problem: Json) -> float:
 
 
 CHAIN: Json = {
+    "type": "markov_chain", "version": 1,
     "initial": None, "states": [0, 1], "order": 1, "letters": [0, 1], "normalised": False, "counts": None,
 }  # fmt: skip
 """What a chain of two states has where its document is silent."""

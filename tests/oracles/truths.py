@@ -18,6 +18,7 @@ from typing import Any
 
 from flint import arb
 from oracles.documents import (
+    CHAIN,
     DEFAULTS,
     MET,
     Json,
@@ -376,6 +377,7 @@ def _sequence(problem: Json, mechanism: Json) -> Truth:
     """Binary letters one at a time under Hamming distortion, the rule of the closed form; up to the rounding of kernels."""
     plain = {"batch": 1, "distortion": "hamming"}
     mechanism = {**DEFAULTS["sequence_policy"], **mechanism}
+    mechanism["chain"] = {**CHAIN, **mechanism["chain"]}
     if not all(mechanism[key] == problem[key] for key in ("chain", *plain)):
         raise ValueError("a policy of another question")
     level, horizon = number(mechanism["epsilon"]), problem["horizon"]
