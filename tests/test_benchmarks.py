@@ -22,10 +22,10 @@ from privopt.benchmarks.data.external import external_sets, load_external
 from privopt.benchmarks.data.shipped import seattle_weather
 from privopt.benchmarks.report.findings import counts
 from privopt.benchmarks.report.write import Verdict, judge_run, write_report
-from privopt.benchmarks.runner.contradictions import alarm, contradictions
 from privopt.benchmarks.runner.folder import PROBLEM, RELEASED, SOLUTION, Manifest, read_run
 from privopt.benchmarks.runner.job import Job, verify_folder
 from privopt.benchmarks.runner.rows import Row
+from privopt.benchmarks.runner.store import alarm, contradictions
 from privopt.benchmarks.runner.suite import find_suite
 from privopt.benchmarks.suites.redaction import frost_chain, month, records
 from privopt.cli import app

@@ -16,7 +16,7 @@ import_everything = (
     "privopt.benchmarks.peers.peer",
     "privopt.benchmarks.runner.suite",
     "privopt.benchmarks.timings.headline",
-    "privopt.benchmarks.timings.invariant",
+    "privopt.benchmarks.timings.measurement",
 )
 
 

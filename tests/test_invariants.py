@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privopt.benchmarks.timings.invariant import Check, invariants
+from privopt.benchmarks.timings.measurement import Check, invariants
 
 ALL = [
     (name, statement, check) for name, checks in invariants().items() for statement, check in checks.items()

@@ -16,19 +16,18 @@ from typer.testing import CliRunner
 
 import privopt as po
 from privopt.benchmarks.catalogue import Catalogue
-from privopt.benchmarks.papers.redactions import all_at_once, one_by_one
+from privopt.benchmarks.papers.redactions import General, all_at_once, one_by_one
 from privopt.benchmarks.timings import measurement as _measurements
-from privopt.benchmarks.timings.clock import clock
 from privopt.benchmarks.timings.invariants import redaction as laws
 from privopt.benchmarks.timings.measurement import (
     Measurement,
     Timing,
+    clock,
     find_measurement,
     measurements,
     register_measurement,
 )
 from privopt.benchmarks.timings.measurements import redaction as isotonic
-from privopt.benchmarks.timings.measurements.redaction import General
 from privopt.benchmarks.timings.page import growth_caption, holds, lines, page, sentences
 from privopt.benchmarks.timings.run import CSV, JSONL, Measured, measure, write_measurements
 from privopt.cli import app

@@ -23,15 +23,8 @@ from privopt.benchmarks.papers.item import (
 from privopt.benchmarks.papers.items import sequence_clicks as clicks
 from privopt.benchmarks.papers.items import sequence_gaze as gaze
 from privopt.benchmarks.papers.items import sequence_synthetic as synthetic
-from privopt.benchmarks.papers.items._sequence_data import (
-    ABSENT,
-    few_letters,
-    gazes,
-    likelihoods,
-    release,
-    walks,
-)
-from privopt.benchmarks.papers.items._sequence_data import clicks as source
+from privopt.benchmarks.papers.items._sequence import ABSENT, few_letters, gazes, likelihoods, release, walks
+from privopt.benchmarks.papers.items._sequence import clicks as source
 from privopt.benchmarks.papers.items.sequence_noise import Example
 from privopt.benchmarks.papers.paper import page
 from privopt.benchmarks.papers.sequences import (

@@ -21,11 +21,10 @@ from typer.testing import CliRunner
 
 import privopt as po
 from privopt.benchmarks.report.content import Content, content
-from privopt.benchmarks.report.data import of_rows
 from privopt.benchmarks.report.export import escape_latex
 from privopt.benchmarks.report.figure import complete
 from privopt.benchmarks.report.findings import findings
-from privopt.benchmarks.report.judged import Judged, judged, violations
+from privopt.benchmarks.report.judged import Judged, judged, of_rows, violations
 from privopt.benchmarks.report.mechanism import draw, register_drawing
 from privopt.benchmarks.report.page import page as html_page
 from privopt.benchmarks.report.profiles import Profile, quality_profile, time_profile

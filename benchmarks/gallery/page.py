@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from privopt._cli_show import emit, progress
 from privopt._files import writing
 from privopt.benchmarks.gallery.picture import Drawn, Picture, pictures, styled
-from privopt.benchmarks.report.svg import svg
+from privopt.benchmarks.report.document import svg
 from privopt.errors import FileRefused
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from privopt._dispatch import solve
 from privopt._plots import COLOURS, MARKERS, draw_line, new_figure
 from privopt._solution import Solution
 from privopt._solver import Solver
-from privopt.benchmarks.report.svg import _style as figure_style
-from privopt.benchmarks.report.svg import svg
+from privopt.benchmarks.report.document import _style as figure_style
+from privopt.benchmarks.report.document import svg
 from privopt.errors import NotSolved
 from privopt.measures import data_independent_bound, influence, redaction_leakage
 from privopt.mechanisms import RedactionMechanism

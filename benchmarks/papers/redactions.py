@@ -1,9 +1,10 @@
-"""Every output of a redaction mechanism, written out: the slow and obvious leakage."""
+"""Redaction by brute force: every output written out, leakage by definition, and SLSQP over all probabilities."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from privopt.models import MarkovChain
 from privopt.problems._redaction_side import Floats
 from privopt.problems.redaction import Redaction
+from privopt.solvers.common.slsqp import minimise
 
 
 def binary_chain(rng: np.random.Generator) -> MarkovChain:
@@ -128,3 +130,69 @@ class Outputs:
         with np.errstate(divide="ignore"):
             logs = np.log(given)
         return float((logs.max(axis=0) - logs.min(axis=0)).max(initial=0.0))
+
+
+FEASIBLE = 1e-7
+"""Nats by which an answer of SLSQP may miss the budget."""
+
+
+class General:
+    """SLSQP over all redaction probabilities, told nothing of the structure: the baseline of peers and timings.
+
+    e^epsilon Pr(y | x') >= Pr(y | x) for every output y and ordered pair of private values, each row divided by what y
+    has where all is hidden half of the time. The probability of an output is linear in each redaction probability, so
+    that its slope is the difference between hiding a value always and never.
+    """
+
+    def __init__(self, problem: Redaction) -> None:
+        (private,) = problem.private
+        self._problem, self._n, self._k = problem, problem.length, problem.chain.k
+        self._outputs = Outputs(problem.chain, self._n, private)
+        self._free = np.flatnonzero(np.arange(self._n * self._k) // self._k != private)
+        self.gain = problem.chain.marginals(self._n).ravel()[self._free] / self._n
+        usual = self._outputs.given(self.table(np.full(len(self._free), 0.5))[None])[0].sum(axis=0)
+        self._possible, self._usual = usual > 0, usual[usual > 0]
+
+    def answers(self, starts: int, seed: int = 0) -> Iterator[Floats]:
+        """Where SLSQP ends from each of several starts: free probabilities, which may miss a row a little."""
+        size = len(self._free)
+        for start in (np.full(size, 0.95), *np.random.default_rng(seed).random((starts - 1, size))):
+            yield minimise(self._cost, self.slack, start)
+
+    def best(self, starts: int, seed: int = 0) -> float:
+        """The largest utility found, 0 if no start led to a private mechanism."""
+        found = 0.0
+        for part in self.answers(starts, seed):
+            found = max(found, self._utility(self.table(np.where(part > 1 - 1e-6, 1.0, part))))
+        return found
+
+    def _utility(self, table: Floats) -> float:
+        """Utility, after moving towards redaction what misses the budget: rare outputs may by far."""
+        mechanism = self._problem.answer(table)
+        if self._problem.evaluate(mechanism).leakage > self._problem.epsilon + FEASIBLE:
+            mechanism = self._problem.repair(mechanism, 0.0)
+        reading = self._problem.evaluate(mechanism)
+        return reading.utility if reading.leakage <= self._problem.epsilon + FEASIBLE else 0.0
+
+    def table(self, part: Floats) -> Floats:
+        """Redaction probabilities (n, k), 1 at the private record."""
+        full = np.ones(self._n * self._k)
+        full[self._free] = part
+        return full.reshape(self._n, self._k)
+
+    def _cost(self, part: Floats) -> tuple[float, Floats]:
+        return float(self.gain @ part - self.gain.sum()), self.gain
+
+    def slack(self, part: Floats) -> tuple[Floats, Floats]:
+        """The rows, all to be at least 0, and their slopes."""
+        tables = [self.table(part)]
+        for i in range(len(part)):
+            for value in (1.0, 0.0):
+                moved = part.copy()
+                moved[i] = value
+                tables.append(self.table(moved))
+        given = self._outputs.given(np.array(tables))[:, :, self._possible] / self._usual
+        pairs = [(a, b) for a in range(given.shape[1]) for b in range(given.shape[1]) if a != b]
+        ratio = math.exp(self._problem.epsilon)
+        rows = np.concatenate([ratio * given[:, a] - given[:, b] for a, b in pairs], axis=1)
+        return rows[0], (rows[1::2] - rows[2::2]).T

@@ -8,7 +8,7 @@ from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance
 from privopt.benchmarks.suites.boundary_colouring import regions
 from privopt.benchmarks.suites.redaction import frost_chain, random_chain
-from privopt.benchmarks.suites.sequence_information_privacy import quick as sequences
+from privopt.benchmarks.suites.streams import sequence_quick as sequences
 from privopt.models import DatasetGraph, JointDistribution, MarkovChain
 from privopt.problems.bayesian_privacy import BayesianPrivacy
 from privopt.problems.belief_release import BeliefRelease

@@ -13,8 +13,8 @@ from privopt._files import writing, writing_bytes
 from privopt.benchmarks.report import figure as drawing
 from privopt.benchmarks.report.cells import Cell, Table, text
 from privopt.benchmarks.report.content import Content, Part
-from privopt.benchmarks.report.data import Value, encode
 from privopt.benchmarks.report.figure import Figure
+from privopt.benchmarks.report.judged import Value, encode
 from privopt.errors import FileRefused, InvalidProblem, MissingExtra
 
 

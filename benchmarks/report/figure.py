@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from privopt.benchmarks.report.data import Dataset
+from privopt.benchmarks.report.judged import Dataset
 from privopt.errors import MissingExtra
 
 GREY = "#888888"

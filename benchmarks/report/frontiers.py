@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from privopt.benchmarks.report import style as marks
-from privopt.benchmarks.report.data import Dataset, finite, of_rows
 from privopt.benchmarks.report.figure import GREY, Figure
-from privopt.benchmarks.report.judged import Judged
+from privopt.benchmarks.report.judged import Dataset, Judged, finite, of_rows
 from privopt.benchmarks.report.style import Style
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from privopt.benchmarks.report import style as marks
-from privopt.benchmarks.report.data import Dataset, finite, of_rows
 from privopt.benchmarks.report.figure import Figure
-from privopt.benchmarks.report.judged import Judged, excess, questions
+from privopt.benchmarks.report.judged import Dataset, Judged, excess, finite, of_rows, questions
 from privopt.benchmarks.report.style import Style
 
 COLUMNS = ("instance", "budget", "solver", "seconds", "gap", "drawn_gap", "own_bound")

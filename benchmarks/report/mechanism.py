@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from privopt._text import number
-from privopt.benchmarks.report.data import Dataset
 from privopt.benchmarks.report.figure import Figure
+from privopt.benchmarks.report.judged import Dataset
 from privopt.benchmarks.report.style import COLOURS, named, specification
 from privopt.benchmarks.runner.folder import Released
 from privopt.mechanisms import RedactionMechanism

@@ -10,9 +10,8 @@ from typing import Any
 
 from privopt.benchmarks.report import document
 from privopt.benchmarks.report.content import Content, Part
-from privopt.benchmarks.report.data import FIELDS, Dataset, Value, encode
 from privopt.benchmarks.report.figure import DARK, LIGHT, Figure, library
-from privopt.benchmarks.report.judged import LEAST_GAP, Judged, questions
+from privopt.benchmarks.report.judged import FIELDS, LEAST_GAP, Dataset, Judged, Value, encode, questions
 from privopt.benchmarks.report.profiles import TICK
 from privopt.benchmarks.report.style import Style
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from privopt.benchmarks.report import style as marks
-from privopt.benchmarks.report.data import Dataset, of_rows
 from privopt.benchmarks.report.figure import Figure
-from privopt.benchmarks.report.judged import LEAST_GAP, Judged, Task, questions
+from privopt.benchmarks.report.judged import LEAST_GAP, Dataset, Judged, Task, of_rows, questions
 from privopt.benchmarks.report.style import Style
 
 TICK = 1e-6

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.benchmarks.report import style as marks
-from privopt.benchmarks.report.data import Dataset
 from privopt.benchmarks.report.figure import Figure
-from privopt.benchmarks.report.judged import Judged
+from privopt.benchmarks.report.judged import Dataset, Judged
 from privopt.benchmarks.report.style import Style
 
 SIZES = 3

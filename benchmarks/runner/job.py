@@ -19,7 +19,6 @@ from privopt._certificate import Certificate
 from privopt._files import write_json
 from privopt._solution import Solution
 from privopt._verify import verify
-from privopt.benchmarks.runner.contradictions import write_contradictions
 from privopt.benchmarks.runner.folder import (
     PROBLEM,
     RELEASED,
@@ -35,7 +34,7 @@ from privopt.benchmarks.runner.outcome import Outcome
 from privopt.benchmarks.runner.pool import Engine, Pool, default_jobs
 from privopt.benchmarks.runner.process import Limits
 from privopt.benchmarks.runner.rows import Row, standing
-from privopt.benchmarks.runner.store import LEASE, Attempt, Store, opened
+from privopt.benchmarks.runner.store import LEASE, Attempt, Store, opened, write_contradictions
 from privopt.benchmarks.runner.suite import Showcase, Suite
 from privopt.benchmarks.runner.task import Task, chosen, tasks_of
 
@@ -282,7 +281,7 @@ class Job:
     def _engine(self) -> Engine:
         if self.scheduler is None:
             return Pool(default_jobs() if self.jobs is None else self.jobs, Limits(self.memory))
-        from privopt.benchmarks.runner.cluster import Cluster
+        from privopt.benchmarks.runner.pool import Cluster
 
         return Cluster(self.scheduler, Limits(self.memory))
 

@@ -1,13 +1,52 @@
-"""Measurements: the same work by this library and by a reference, timed in one run; found by scanning a folder."""
+"""Measurements: the same work by this library and by a reference, timed in one run; invariants, tried on random instances."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+
+import numpy as np
 
 from privopt._numbers import encode_float
 from privopt.benchmarks.catalogue import Catalogue
+
+T = TypeVar("T")
+LONG, VERY_LONG = 0.5, 5.0
+"""Seconds above which work runs only once after its warm-up, and above which its warm-up is the reading."""
+SHORTEST = 2e-3
+"""Seconds that one reading of the clock should span; shorter work is looped."""
+_REPETITIONS, _MOST_LOOPS = 7, 1000
+
+
+def clock(work: Callable[[], T]) -> tuple[T, float]:
+    """The result of some work, and its seconds: the median of several repetitions after a warm-up.
+
+    Long work is read once, and very long work has no warm-up: do a small one of its kind before, so that
+    no reading pays for imports.
+
+    Examples
+    --------
+    >>> result, seconds = clock(lambda: sum(range(100)))
+    >>> result, 0 < seconds < 0.1
+    (4950, True)
+    """
+    begun = time.perf_counter()
+    result = work()
+    first = time.perf_counter() - begun
+    if first > LONG:
+        return result, first if first > VERY_LONG else _reading(work, 1)
+    loops = max(1, min(_MOST_LOOPS, int(SHORTEST / max(_reading(work, 1), 1e-9))))
+    return result, statistics.median(_reading(work, loops) for _ in range(_REPETITIONS))
+
+
+def _reading(work: Callable[[], object], loops: int) -> float:
+    begun = time.perf_counter()
+    for _ in range(loops):
+        work()
+    return (time.perf_counter() - begun) / loops
 
 
 @dataclass(frozen=True)
@@ -117,3 +156,64 @@ def find_measurement(name: str) -> Measurement:
         If there is none.
     """
     return _CATALOGUE.find(name)
+
+
+Check = Callable[[np.random.Generator], bool]
+"""Draws an instance and says whether the invariant holds on it."""
+
+_INVARIANTS = Catalogue[Mapping[str, Check]]("a list of invariants", "privopt.benchmarks.timings.invariants")
+
+
+def register_invariants(
+    name: str, describe: str, checks: Mapping[str, Check], *, few: int, many: int
+) -> None:
+    """Enter invariants by what they state, and the measurement of that name that tries them.
+
+    Parameters
+    ----------
+    name, describe : str
+        Of the measurement.
+    checks : mapping of str to callable
+    few, many : int
+        Instances of each in a quick measurement and in a whole one.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+
+    def run(quick: bool) -> Sequence[Timing]:
+        return tuple(tried(checks, few if quick else many))
+
+    _INVARIANTS.add(name, checks)
+    register_measurement(name, describe)(run)
+
+
+def invariants() -> dict[str, Mapping[str, Check]]:
+    """Every list of invariants by the name of its measurement.
+
+    Examples
+    --------
+    >>> "redaction-laws" in invariants()
+    True
+    """
+    return _INVARIANTS.items()
+
+
+def tried(checks: Mapping[str, Check], count: int) -> Iterator[Timing]:
+    """Every invariant on ``count`` instances of its own.
+
+    Examples
+    --------
+    >>> (row,) = tried({"squares are not negative": lambda rng: rng.normal() ** 2 >= 0}, 5)
+    >>> row.size, row.quality, row.holds
+    (5, 0.0, True)
+    """
+    for place, (name, check) in enumerate(checks.items()):
+        rng, begun = np.random.default_rng(place), time.perf_counter()
+        violations = sum(not check(rng) for _ in range(count))
+        seconds = time.perf_counter() - begun
+        yield Timing(
+            name, count, seconds, quality=float(violations), note="violations", holds=violations == 0
+        )

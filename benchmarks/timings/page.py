@@ -12,9 +12,17 @@ import numpy as np
 from privopt._plots import draw_line, new_figure
 from privopt._text import number
 from privopt.benchmarks.report.cells import Cell, quantity, table
-from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result, words
-from privopt.benchmarks.report.svg import _style as figure_style
-from privopt.benchmarks.report.svg import svg
+from privopt.benchmarks.report.document import (
+    Section,
+    document,
+    facts,
+    figure,
+    paragraphs,
+    result,
+    svg,
+    words,
+)
+from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.timings.measurement import Timing
 from privopt.benchmarks.timings.run import HEADER, Measured, times
 from privopt.errors import MissingExtra

@@ -18,8 +18,8 @@ from privopt._solver import Solver
 from privopt._text import number
 from privopt.benchmarks.papers.item import Finding, Reproduced
 from privopt.benchmarks.papers.verdicts import EXACT
-from privopt.benchmarks.report.svg import _style as figure_style
-from privopt.benchmarks.report.svg import svg
+from privopt.benchmarks.report.document import _style as figure_style
+from privopt.benchmarks.report.document import svg
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import JointDistribution
 

@@ -11,11 +11,11 @@ import numpy as np
 from privopt._dispatch import solve
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
+from privopt.benchmarks.papers.items import _bayesian as drawings
+from privopt.benchmarks.papers.items import _bayesian as frames
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.items import _bayesian_figures as drawings
-from privopt.benchmarks.papers.items import _bayesian_figures as frames
 from privopt.benchmarks.papers.verdicts import holds, law, refuted, substitute
 from privopt.measures._bayesian_joint import joint_table
 from privopt.measures._bayesian_markov import markov_published, markov_recursion

@@ -9,10 +9,10 @@ import numpy as np
 
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
+from privopt.benchmarks.papers.items import _bayesian as drawings
+from privopt.benchmarks.papers.items import _bayesian as frames
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.items import _bayesian_figures as drawings
-from privopt.benchmarks.papers.items import _bayesian_figures as frames
 from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted
 from privopt.measures import bayesian_leakage
 from privopt.measures._bayesian_gaussian import gaussian_factor

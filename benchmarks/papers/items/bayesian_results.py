@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
+from privopt.benchmarks.papers.items import _bayesian as drawings
+from privopt.benchmarks.papers.items import _bayesian as frames
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.items import _bayesian_figures as drawings
-from privopt.benchmarks.papers.items import _bayesian_figures as frames
 from privopt.benchmarks.papers.verdicts import compared, holds, refuted, substitute
 from privopt.errors import MissingExtra
 from privopt.measures._bayesian_gaussian_class import published_factor

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_graphs as graphs
+from privopt.benchmarks.papers.items import _lectures_measures as graphs
 from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted
 from privopt.errors import InvalidMechanism

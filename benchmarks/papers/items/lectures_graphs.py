@@ -6,7 +6,7 @@ import numpy as np
 
 from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_graphs as tools
+from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import compared, holds, law, substitute
 from privopt.errors import InvalidModel
 from privopt.measures import above, below, colouring_epsilon, dominates, is_optimal_colouring

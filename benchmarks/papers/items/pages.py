@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from privopt.benchmarks.papers.item import Exhibit, Finding, Found, Item, Paper, register_paper
-from privopt.benchmarks.papers.items._bayesian_figures import table_three
+from privopt.benchmarks.papers.items._bayesian import table_three
 
 _REDACTION = "T1 E1a E1b E1c F2 F3 F4 TH2 C1 EQ3 O1 O3 O4 MQ2 JE P1b"
 """Numbers, figures, and what is stated without a number and can be seen to hold or to fail on an instance."""

@@ -13,14 +13,15 @@ import numpy as np
 
 from privopt.benchmarks.data.streams import kosarak_rows
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence_figures as drawings
-from privopt.benchmarks.papers.items._sequence import listed, on_substitute
-from privopt.benchmarks.papers.items._sequence_data import (
+from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items._sequence import (
     Released,
     Source,
     clicks,
     coded,
     few_letters,
+    listed,
+    on_substitute,
     release,
 )
 from privopt.benchmarks.papers.items.sequence_synthetic import (

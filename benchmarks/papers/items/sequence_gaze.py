@@ -13,14 +13,16 @@ import numpy as np
 
 from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence_figures as drawings
-from privopt.benchmarks.papers.items._sequence import law, listed, on_substitute
-from privopt.benchmarks.papers.items._sequence_data import (
+from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items._sequence import (
     ABSENT,
     coded,
     fitted,
     gazes,
     grid_distance,
+    law,
+    listed,
+    on_substitute,
     recognised,
     release,
 )

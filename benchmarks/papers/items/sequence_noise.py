@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence_figures as drawings
+from privopt.benchmarks.papers.items import _sequence as drawings
 from privopt.benchmarks.papers.items._sequence import law, listed
 from privopt.benchmarks.papers.sequences import Floats, leakages, printed
 

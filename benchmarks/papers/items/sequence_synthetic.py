@@ -15,9 +15,8 @@ import numpy as np
 from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers.baselines import ThresholdSmoothing
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence_figures as drawings
-from privopt.benchmarks.papers.items._sequence import law, listed
-from privopt.benchmarks.papers.items._sequence_data import walks
+from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items._sequence import law, listed, walks
 from privopt.benchmarks.papers.sequences import (
     Floats,
     Kernels,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from privopt.benchmarks.papers import bayesian_oracle as oracle
-from privopt.benchmarks.timings.invariant import Check, register_invariants
+from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.errors import InvalidProblem
 from privopt.measures._bayesian_exact import exact_small
 from privopt.measures._bayesian_gaussian import gaussian_factor

@@ -10,7 +10,7 @@ import numpy as np
 from privopt._dispatch import candidates, solve
 from privopt._exact import exp_at_least
 from privopt._solution import Solution, Status
-from privopt.benchmarks.timings.invariant import Check, register_invariants
+from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems._observation import Floats, Release

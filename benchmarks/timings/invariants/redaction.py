@@ -9,7 +9,7 @@ import numpy as np
 from privopt._dispatch import candidates, solve
 from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.redactions import all_at_once
-from privopt.benchmarks.timings.invariant import Check, register_invariants
+from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
 from privopt.problems.redaction import Redaction

@@ -19,7 +19,7 @@ from privopt.benchmarks.papers.sequences import (
     random_kernels,
     walk,
 )
-from privopt.benchmarks.timings.invariant import Check, register_invariants
+from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.mechanisms._hamming_kernel import HammingKernel
 from privopt.mechanisms.sequence_policy import SequencePolicy
 from privopt.models import MarkovChain

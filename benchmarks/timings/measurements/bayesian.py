@@ -10,8 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from privopt.benchmarks.timings.clock import clock
-from privopt.benchmarks.timings.measurement import Timing, register_measurement
+from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
 from privopt.measures._bayesian_gaussian_brute import brute_force_factor
 from privopt.measures._bayesian_gaussian_column import column_factor
 from privopt.measures._bayesian_gaussian_h_matrix import h_matrix_factor

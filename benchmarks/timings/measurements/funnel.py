@@ -15,8 +15,7 @@ import numpy as np
 
 from privopt._dispatch import solve
 from privopt._solver import Budget, Solver
-from privopt.benchmarks.timings.clock import clock
-from privopt.benchmarks.timings.measurement import Timing, register_measurement
+from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
 from privopt.models import JointDistribution
 from privopt.problems._partition_costs import Ints
 from privopt.problems._partitions import best_partition

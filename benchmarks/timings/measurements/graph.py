@@ -12,8 +12,7 @@ import numpy as np
 
 from privopt._dispatch import solve
 from privopt._solver import Budget
-from privopt.benchmarks.timings.clock import clock
-from privopt.benchmarks.timings.measurement import Timing, register_measurement
+from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
 from privopt.measures._colouring_distance import hops
 from privopt.measures._colouring_envelope import extend
 from privopt.measures._colouring_steps import Pair, step

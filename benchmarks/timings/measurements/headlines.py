@@ -12,8 +12,8 @@ from privopt._problem import M, Problem
 from privopt._text import number
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers import redaction_figures as frames
-from privopt.benchmarks.timings.clock import clock
 from privopt.benchmarks.timings.headline import Headline, register_headline
+from privopt.benchmarks.timings.measurement import clock
 from privopt.benchmarks.timings.measurements.graph import distances
 from privopt.benchmarks.timings.measurements.redaction import programme
 from privopt.measures import composition

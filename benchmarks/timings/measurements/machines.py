@@ -21,8 +21,7 @@ from privopt._remote_release import release_users
 from privopt.benchmarks.runner.suite import find_suite
 from privopt.benchmarks.runner.task import tasks_of
 from privopt.benchmarks.suites import redaction as frost
-from privopt.benchmarks.timings.clock import clock
-from privopt.benchmarks.timings.measurement import Timing, register_measurement
+from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
 from privopt.mechanisms._hamming_cases import Integers
 from privopt.mechanisms.sequence_policy import SequencePolicy
 from privopt.models import MarkovChain
