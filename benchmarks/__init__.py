@@ -1,1 +1,1 @@
-"""Benchmarks: suites of questions, a runner that keeps every outcome as a row, and a report."""
+"""Benchmarks: suites of problems, a runner that keeps every outcome as a row, and a report."""

@@ -164,9 +164,9 @@ def time_work(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Time the same work by privopt and by references, check laws on random instances, write the report.
+    """Time the same work by privopt and by references, check invariants on random instances, write the report.
 
-    Exit code 0: done; 1: a law was violated; 2: misuse.
+    Exit code 0: done; 1: an invariant was violated; 2: misuse.
     """
     from privopt.benchmarks.timings.command import measure_command
 
@@ -244,7 +244,7 @@ def draw_gallery(
     ] = Path("privopt-runs"),
     as_json: Json = False,
 ) -> None:
-    """Compute the pictures of docs/gallery.md again: one a question, from data that ship with the library.
+    """Compute the pictures of docs/gallery.md again: one a problem, from data that ship with the library.
 
     Exit code 0: done; 2: misuse.
     """

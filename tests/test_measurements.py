@@ -171,7 +171,9 @@ def test_the_page_needs_nothing_but_itself(found: tuple[Measured, ...]) -> None:
 def test_a_violated_law_is_an_alarm() -> None:
     broken = Measured(FAILED, (Timing("a law", 5, 0.1, quality=2.0, note="violations", holds=False),), 0.1)
     assert not holds([broken])
-    assert sentences([broken]) == ("1 laws were checked on 5 random instances in all; violated: a law.",)
+    assert sentences([broken]) == (
+        "1 invariants were checked on 5 random instances in all; violated: a law.",
+    )
     text = page([broken], "now", False, {})
     assert 'class="result alarm"' in text
     assert '<td class="bad number" data-key="2.0">2</td>' in text

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privopt.benchmarks.papers.item import SOURCES, Finding, Setting, chosen, items, reproduce, reproduces
-from privopt.benchmarks.papers.verdicts import compared, law, refuted
+from privopt.benchmarks.papers.verdicts import compared, invariant, refuted
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 
@@ -45,8 +45,8 @@ def test_verdicts_follow_from_the_numbers() -> None:
     assert compared([0.5], [0.5], 0.0, "").finding is Finding.MATCHES
     assert compared([0.33], [1 / 3], 0.005, "").finding is Finding.ROUNDING
     assert compared([0.33], [0.36], 0.005, "").finding is Finding.OFF
-    assert law(lambda rng: float(rng.random()), Setting(), 3, "").finding is Finding.OFF
-    assert law(lambda rng: float("nan"), Setting(), 3, "").finding is Finding.OFF
+    assert invariant(lambda rng: float(rng.random()), Setting(), 3, "").finding is Finding.OFF
+    assert invariant(lambda rng: float("nan"), Setting(), 3, "").finding is Finding.OFF
     with pytest.raises(ValueError, match="does not refute"):
         refuted(False, "", "")
 

@@ -1,4 +1,4 @@
-"""Joint laws for the suites: the lectures' table, an election survey, external data where present, random tables."""
+"""Joint distributions for the suites: the lectures' table, an election survey, external data where present, random tables."""
 
 from __future__ import annotations
 

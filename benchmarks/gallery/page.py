@@ -22,7 +22,7 @@ DIGITS = "%.6g"
 """Of the numbers in the files: more than can be seen, and fewer than differ between machines."""
 OPENING = """# Gallery
 
-One picture a question, computed from data that ship with the library: frosts of Seattle (2012 to 2015, NOAA), an election
+One picture a problem, computed from data that ship with the library: frosts of Seattle (2012 to 2015, NOAA), an election
 survey (ANES 1996), and examples that are printed in papers and lectures. Each links to its numbers. The whole page
 is made again by
 

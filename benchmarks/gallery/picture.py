@@ -48,7 +48,7 @@ class Picture:
     title, caption : str
         What is shown, and what to see in it.
     guide : str
-        The page of the documentation on that question.
+        The page of the documentation on that problem.
     make : callable
         Computes it.
     """

@@ -16,39 +16,39 @@ Pair = tuple[Floats, Floats]
 
 
 def joint(chain: MarkovChain, length: int) -> Floats:
-    """The joint law of a chain, product by product."""
-    law = np.zeros((chain.k,) * length)
+    """The joint distribution of a chain, product by product."""
+    distribution = np.zeros((chain.k,) * length)
     for word in product(range(chain.k), repeat=length):
         p = float(chain.initial[word[0]])
         for t in range(length - 1):
             p *= float(chain.step(t)[word[t], word[t + 1]])
-        law[word] = p
-    return law
+        distribution[word] = p
+    return distribution
 
 
-def adversaries(law: Floats, most_known: int | None = None) -> Iterator[Pair]:
+def adversaries(distribution: Floats, most_known: int | None = None) -> Iterator[Pair]:
     """Laws of all records given what is known and the one or the other value of a target, where both are possible."""
-    n = law.ndim
+    n = distribution.ndim
     for target in range(n):
         others = [j for j in range(n) if j != target]
         for size in range(n if most_known is None else most_known + 1):
             for known in combinations(others, size):
-                for values in product(*(range(law.shape[j]) for j in known)):
-                    yield from _two(law, dict(zip(known, values, strict=True)), target)
+                for values in product(*(range(distribution.shape[j]) for j in known)):
+                    yield from _two(distribution, dict(zip(known, values, strict=True)), target)
 
 
-def _two(law: Floats, given: dict[int, int], target: int) -> Iterator[Pair]:
+def _two(distribution: Floats, given: dict[int, int], target: int) -> Iterator[Pair]:
     rows = []
-    for value in range(law.shape[target]):
-        where = tuple({**given, target: value}.get(j, slice(None)) for j in range(law.ndim))
-        part = np.zeros_like(law)
-        part[where] = law[where]
+    for value in range(distribution.shape[target]):
+        where = tuple({**given, target: value}.get(j, slice(None)) for j in range(distribution.ndim))
+        part = np.zeros_like(distribution)
+        part[where] = distribution[where]
         if part.sum() > 0:
             rows.append(part / part.sum())
     yield from permutations(rows, 2)
 
 
-def leakage(law: Floats, kernel: Floats) -> float:
+def leakage(distribution: Floats, kernel: Floats) -> float:
     """Leakage of a mechanism with finitely many outputs: ``kernel[y]`` is Pr(y | x), an axis a record.
 
     Examples
@@ -59,19 +59,19 @@ def leakage(law: Floats, kernel: Floats) -> float:
     3.0
     """
     rows, worst = kernel.reshape(len(kernel), -1), 0.0
-    for above, below in adversaries(law):
+    for above, below in adversaries(distribution):
         one, other = rows @ above.ravel(), rows @ below.ravel()
         worst = max(worst, float(np.log(one / other).max()))
     return worst
 
 
-def worst_mechanism(law: Floats, tau: float) -> float:
+def worst_mechanism(distribution: Floats, tau: float) -> float:
     """The most that a mechanism of level tau leaks: a linear programme an adversary, over Pr(y | x) of one output on all records."""
     from scipy.optimize import linprog
 
-    limits = _neighbours(law.shape, tau)
+    limits = _neighbours(distribution.shape, tau)
     worst = 0.0
-    for above, below in adversaries(law):
+    for above, below in adversaries(distribution):
         answer = linprog(
             -above.ravel(), limits, np.zeros(len(limits)), below.ravel()[None], [1.0], method="highs"
         )
@@ -94,22 +94,22 @@ def _neighbours(shape: tuple[int, ...], tau: float) -> Floats:
     return np.array(rows)
 
 
-def response(law: Floats, tau: float) -> Floats:
+def response(distribution: Floats, tau: float) -> Floats:
     """The kernel of randomised response on every record of two states."""
     keep = math.exp(tau) / (math.exp(tau) + 1)
-    words = list(product(range(2), repeat=law.ndim))
-    kernel = np.zeros((len(words), *law.shape))
+    words = list(product(range(2), repeat=distribution.ndim))
+    kernel = np.zeros((len(words), *distribution.shape))
     for y, x in product(range(len(words)), words):
         same = sum(a == b for a, b in zip(words[y], x, strict=True))
-        kernel[(y, *x)] = keep**same * (1 - keep) ** (law.ndim - same)
+        kernel[(y, *x)] = keep**same * (1 - keep) ** (distribution.ndim - same)
     return kernel
 
 
-def counted(law: Floats, tau: float) -> Floats:
+def counted(distribution: Floats, tau: float) -> Floats:
     """Densities of the noisy count of ones at outputs that reach into both tails, as ``kernel[y]``."""
-    sums = np.indices(law.shape).sum(axis=0)
-    outputs = np.arange(-2.0, law.ndim + 2.01, 0.25)
-    kernel: Floats = np.exp(-tau * np.abs(outputs.reshape(-1, *(1,) * law.ndim) - sums))
+    sums = np.indices(distribution.shape).sum(axis=0)
+    outputs = np.arange(-2.0, distribution.ndim + 2.01, 0.25)
+    kernel: Floats = np.exp(-tau * np.abs(outputs.reshape(-1, *(1,) * distribution.ndim) - sums))
     return kernel
 
 

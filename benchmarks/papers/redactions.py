@@ -24,7 +24,7 @@ def binary_chain(rng: np.random.Generator) -> MarkovChain:
 
 
 def any_chain(rng: np.random.Generator, k: int, length: int) -> MarkovChain:
-    """Stationary, started from another law, or with a matrix for each step."""
+    """Stationary, started from another distribution, or with a matrix for each step."""
     kind = int(rng.integers(3))
     if kind == 0:
         return MarkovChain.normalised(rng.dirichlet(np.ones(k), size=k))
@@ -70,17 +70,17 @@ def _probability(
     chain: MarkovChain, table: Floats, output: tuple[int, ...], private: int, value: int
 ) -> float:
     """Pr(output, private record has a value)."""
-    law = chain.marginal(0)
+    distribution = chain.marginal(0)
     for t, shown in enumerate(output):
         if t:
-            law = law @ chain.step(t - 1)
+            distribution = distribution @ chain.step(t - 1)
         if shown == HIDDEN:
-            law = law * table[t]
+            distribution = distribution * table[t]
         else:
-            law = np.where(np.arange(chain.k) == shown, law * (1 - table[t]), 0.0)
+            distribution = np.where(np.arange(chain.k) == shown, distribution * (1 - table[t]), 0.0)
         if t == private:
-            law = np.where(np.arange(chain.k) == value, law, 0.0)
-    return float(law.sum())
+            distribution = np.where(np.arange(chain.k) == value, distribution, 0.0)
+    return float(distribution.sum())
 
 
 def all_at_once(chain: MarkovChain, private: int, table: Floats) -> float:
@@ -106,13 +106,15 @@ class Outputs:
         k, p = self.chain.k, self.private
         start = self.chain.marginal(p)
         possible = np.flatnonzero(start > 0)
-        law = np.broadcast_to(self.chain.marginal(0), (1, 1, k))
+        distribution = np.broadcast_to(self.chain.marginal(0), (1, 1, k))
         for t in range(self.length):
-            law = law if t == 0 else law @ self.chain.step(t - 1)
-            law = law * self._factor(tables, t)
+            distribution = distribution if t == 0 else distribution @ self.chain.step(t - 1)
+            distribution = distribution * self._factor(tables, t)
             if t == p:
-                law = law[:, None] * (np.eye(k) / start.clip(1e-300))[possible][None, :, None, :]
-        found: Floats = law.sum(axis=-1)
+                distribution = (
+                    distribution[:, None] * (np.eye(k) / start.clip(1e-300))[possible][None, :, None, :]
+                )
+        found: Floats = distribution.sum(axis=-1)
         return found
 
     def _factor(self, tables: Floats, t: int) -> Floats:

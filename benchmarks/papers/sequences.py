@@ -1,4 +1,4 @@
-"""Every sequence with every release: joint laws by enumeration, for short sequences."""
+"""Every sequence with every release: joint distributions by enumeration, for short sequences."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
         if solved is None:
             raise ArithmeticError(f"the linear programme of a belief of {len(p)} letters found no optimum")
         rows_of = solved.kernel / solved.kernel.sum(axis=1, keepdims=True)
-        law = p @ rows_of
-        found = np.tile(law, (len(belief), 1))
-        found[seen] = levels.room * rows_of + levels.low * law
+        distribution = p @ rows_of
+        found = np.tile(distribution, (len(belief), 1))
+        found[seen] = levels.room * rows_of + levels.low * distribution
         return mended(found, belief, epsilon)
 
     return lambda beliefs: np.array([one(belief) for belief in beliefs])
@@ -105,16 +105,16 @@ def mended(kernel: Floats, belief: Floats, epsilon: float) -> Floats:
     >>> round(float((after[0, 0] - 0.9) / (0.55 - 0.9)), 12)
     0.576125773474
     """
-    law = belief @ kernel
-    used, seen = law > 0, belief > 0
-    ratios = kernel[np.ix_(seen, used)] / law[used]
+    distribution = belief @ kernel
+    used, seen = distribution > 0, belief > 0
+    ratios = kernel[np.ix_(seen, used)] / distribution[used]
     low, high = float(ratios.min()), float(ratios.max())
     weight = max(
         0.0,
         (math.exp(-epsilon) - low) / (1 - low) if low < math.exp(-epsilon) else 0.0,
         (high - math.exp(epsilon)) / (high - 1) if high > math.exp(epsilon) else 0.0,
     )
-    return np.asarray((1 - weight) * kernel + weight * law)
+    return np.asarray((1 - weight) * kernel + weight * distribution)
 
 
 def leakages(beliefs: Floats, kernels: Floats) -> Floats:
@@ -126,10 +126,10 @@ def leakages(beliefs: Floats, kernels: Floats) -> Floats:
     >>> round(float(np.exp(leakages(belief, printed(np.log(2))(belief))[0])), 9)
     5.5
     """
-    law = np.einsum("mx,mxy->my", beliefs, kernels)
-    counted = (beliefs > 0)[:, :, None] & (law > 0)[:, None, :]
+    distribution = np.einsum("mx,mxy->my", beliefs, kernels)
+    counted = (beliefs > 0)[:, :, None] & (distribution > 0)[:, None, :]
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.abs(np.log(kernels / law[:, None, :]))
+        logs = np.abs(np.log(kernels / distribution[:, None, :]))
     return np.asarray(np.where(counted, logs, 0.0).max(axis=(1, 2)))
 
 
@@ -189,8 +189,8 @@ def walk(initial: Floats, transition: Floats, kernels: Kernels, cost: Floats, st
 
 def _next(joint: Floats, weights: Floats, transition: Floats) -> tuple[Floats, Floats]:
     """The beliefs after every release, with their probabilities; equal ones are put together."""
-    law = joint.sum(axis=1)
-    chance = (weights[:, None] * law).ravel()
+    distribution = joint.sum(axis=1)
+    chance = (weights[:, None] * distribution).ravel()
     kept = chance > 0
     after = joint.transpose(0, 2, 1).reshape(-1, joint.shape[1])[kept]
     after = (after / after.sum(axis=1, keepdims=True)) @ transition
@@ -229,7 +229,7 @@ def in_words(initial: Floats, transition: Floats, size: int, letter_cost: Floats
 
 @dataclass(frozen=True, eq=False)
 class Enumerated:
-    """Joint law after each step, ``joints[k]`` of shape (m^(k+1), n^(k+1)): a row a sequence of releases.
+    """Joint distribution after each step, ``joints[k]`` of shape (m^(k+1), n^(k+1)): a row a sequence of releases.
 
     ``leakage`` is the largest leakage of the one letter read by each step.
     """
@@ -239,10 +239,10 @@ class Enumerated:
 
     def logs(self) -> tuple[Floats, Floats]:
         """Ln Pr(x, y) / (Pr(x) Pr(y)) of whole sequences, and their probabilities, for those of positive probability."""
-        law = self.joints[-1]
-        apart = np.outer(law.sum(axis=1), law.sum(axis=0))
-        used = law > 0
-        return np.log(law[used] / apart[used]), law[used]
+        distribution = self.joints[-1]
+        apart = np.outer(distribution.sum(axis=1), distribution.sum(axis=0))
+        used = distribution > 0
+        return np.log(distribution[used] / apart[used]), distribution[used]
 
     @property
     def sequence_leakage(self) -> float:
@@ -252,9 +252,12 @@ class Enumerated:
     def prefix_leakage(self) -> tuple[float, ...]:
         """The largest |ln Pr(x prefix | y prefix) / Pr(x prefix | y before)| of each step, by enumeration."""
         found = []
-        for law in self.joints:
-            before = law.reshape(-1, self._releases, law.shape[1]).sum(axis=1)
-            given, after = _given(before), law / np.maximum(law.sum(axis=1, keepdims=True), 1e-300)
+        for distribution in self.joints:
+            before = distribution.reshape(-1, self._releases, distribution.shape[1]).sum(axis=1)
+            given, after = (
+                _given(before),
+                distribution / np.maximum(distribution.sum(axis=1, keepdims=True), 1e-300),
+            )
             prior = np.repeat(given, self._releases, axis=0)
             used = after > 0
             found.append(float(np.abs(np.log(after[used] / prior[used])).max()))
@@ -266,7 +269,7 @@ class Enumerated:
 
 
 def enumerate_releases(initial: Floats, transition: Floats, kernels: Kernels, steps: int) -> Enumerated:
-    """The joint law of sequences and releases if each step's kernel reads one letter and the releases before.
+    """The joint distribution of sequences and releases if each step's kernel reads one letter and the releases before.
 
     Examples
     --------
@@ -276,17 +279,21 @@ def enumerate_releases(initial: Floats, transition: Floats, kernels: Kernels, st
     >>> found.joints[-1].shape, round(found.sequence_leakage, 9), [round(v, 9) for v in found.prefix_leakage()]
     ((8, 8), 3.0, [1.0, 1.0, 1.0])
     """
-    n, law = len(initial), np.asarray(initial, dtype=np.float64)[None, :]
+    n, distribution = len(initial), np.asarray(initial, dtype=np.float64)[None, :]
     joints, leaks = [], []
     for step in range(steps):
         if step:
-            law = (law.reshape(len(law), -1, n)[:, :, :, None] * transition).reshape(len(law), -1)
-        last = law.reshape(len(law), -1, n)
+            distribution = (
+                distribution.reshape(len(distribution), -1, n)[:, :, :, None] * transition
+            ).reshape(len(distribution), -1)
+        last = distribution.reshape(len(distribution), -1, n)
         beliefs = _given(last.sum(axis=1))
         kernel = kernels(beliefs)
         leaks.append(float(leakages(beliefs, kernel).max()))
-        law = np.einsum("pax,pxy->pyax", last, kernel).reshape(len(law) * kernel.shape[2], -1)
-        joints.append(law)
+        distribution = np.einsum("pax,pxy->pyax", last, kernel).reshape(
+            len(distribution) * kernel.shape[2], -1
+        )
+        joints.append(distribution)
     return Enumerated(tuple(joints), tuple(leaks))
 
 

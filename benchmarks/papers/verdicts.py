@@ -11,7 +11,7 @@ from privopt.benchmarks.papers.item import Claim, Exhibit, Finding, Reproduced, 
 
 EXACT = 1e-9
 """Differences that count as none, relative to max(1, |printed|)."""
-Law = Callable[[np.random.Generator], float]
+Excess = Callable[[np.random.Generator], float]
 """Draws an instance and gives by how much the statement fails on it: at most 0, or rounding, where it holds."""
 
 
@@ -35,12 +35,14 @@ def compared(
     return Reproduced(", ".join(number(value, digits) for value in ours), finding, why)
 
 
-def law(check: Law, setting: Setting, instances: int, why: str, tolerance: float = 1e-9) -> Reproduced:
+def invariant(
+    check: Excess, setting: Setting, instances: int, why: str, tolerance: float = 1e-9
+) -> Reproduced:
     """A statement on random instances: it holds if it fails on none by more than rounding.
 
     Examples
     --------
-    >>> law(lambda rng: rng.random() - 1, Setting(), 5, "Below one.").ours
+    >>> invariant(lambda rng: rng.random() - 1, Setting(), 5, "Below one.").ours
     '0 of 5 instances fail'
     """
     rng = setting.rng()

@@ -1,4 +1,4 @@
-"""The questions that peers and privopt answer side by side: small first, the same every time."""
+"""The problems that peers and privopt answer side by side: small first, the same every time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from privopt.problems.redaction import Redaction
 
 
 def peer_instances(quick: bool) -> tuple[Instance, ...]:
-    """The instances of all questions; those of one question begin with a small one.
+    """The instances of all problems; those of one problem begin with a small one.
 
     Examples
     --------

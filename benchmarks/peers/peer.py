@@ -22,14 +22,14 @@ from privopt.mechanisms import Mechanism
 
 @dataclass(frozen=True)
 class PeerAnswer:
-    """What a peer made of a question, as it came out of the tool.
+    """What a peer made of a problem, as it came out of the tool.
 
     Parameters
     ----------
     mechanism : Mechanism
         Rebuilt from the tool's numbers with no repair.
     claimed : float or None
-        The objective the tool says it reached, in the sense of the question (larger is better); None if it says none.
+        The objective the tool says it reached, in the sense of the problem (larger is better); None if it says none.
     """
 
     mechanism: Mechanism
@@ -49,7 +49,7 @@ def _takes_all(problem: Problem[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool at work on one kind of question; ``requires`` are the modules that it needs."""
+    """A tool at work on one kind of problem; ``requires`` are the modules that it needs."""
 
     question: str
     name: str
@@ -81,7 +81,7 @@ def register_peer(
     Raises
     ------
     ValueError
-        If the question has a peer of that name.
+        If the problem has a peer of that name.
     """
 
     def enter(work: Work) -> Work:
@@ -93,7 +93,7 @@ def register_peer(
 
 
 def peers() -> dict[str, Peer]:
-    """Every registered peer by "question/name", in that order.
+    """Every registered peer by "problem/name", in that order.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def peers() -> dict[str, Peer]:
 
 
 def find_peer(key: str) -> Peer:
-    """The peer of that "question/name".
+    """The peer of that "problem/name".
 
     Raises
     ------
@@ -117,7 +117,7 @@ def find_peer(key: str) -> Peer:
 T = TypeVar("T")
 Send: TypeAlias = Callable[[Mapping[str, Any]], None]
 Copies: TypeAlias = Callable[[], Problem[Any]]
-"""Gives a fresh copy of a question, in which nothing is remembered."""
+"""Gives a fresh copy of a problem, in which nothing is remembered."""
 
 SHORT, RUNS, PATIENCE = 0.1, 3, 1.0
 """Seconds below which work is repeated, how often it then runs, and seconds after which, copying included, it is not."""
@@ -126,8 +126,8 @@ SHORT, RUNS, PATIENCE = 0.1, 3, 1.0
 def peer_work(asked: Mapping[str, Any], send: Send) -> None:
     """Run one task of :func:`privopt.benchmarks.peers.run.asked_of`; three phases are told: ours, answered, judged.
 
-    Both tools answer an easy question first, so that neither pays for imports; each then gets a fresh copy of
-    the question, so that neither profits from what the other computed.
+    Both tools answer an easy problem first, so that neither pays for imports; each then gets a fresh copy of
+    the problem, so that neither profits from what the other computed.
     """
     peer, limit = find_peer(asked["peer"]), asked["time_limit"]
     easy, hard = partial(_problem, asked["easy"]), partial(_problem, asked["hard"])
@@ -182,7 +182,7 @@ def timed(work: Callable[[Problem[Any]], T], copies: Copies) -> tuple[T, float]:
 
 
 def judged(problem: Problem[Any], given: Mechanism) -> dict[str, Any]:
-    """What the question reads of a raw mechanism in floats, and whether its integer form is proved to keep the budget.
+    """What the problem reads of a raw mechanism in floats, and whether its integer form is proved to keep the budget.
 
     Examples
     --------

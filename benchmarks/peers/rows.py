@@ -16,7 +16,7 @@ class PeerRow:
 
     Parameters
     ----------
-    question, peer, instance : str
+    problem, peer, instance : str
     size : int
     budget : float
     status : str
@@ -26,7 +26,7 @@ class PeerRow:
     seconds, our_seconds : float or None
         Of the peer, and of ``privopt.solve`` with its certificate.
     objective, claimed : float or None
-        What the question reads of the peer's mechanism, and what the peer says it reached.
+        What the problem reads of the peer's mechanism, and what the peer says it reached.
     our_objective : float or None
     our_status, our_solver : str
     our_certified : bool
@@ -69,7 +69,7 @@ class PeerRow:
 
     @property
     def difference(self) -> float | None:
-        """Its objective minus ours, as the question reads both: positive where it got more, private or not."""
+        """Its objective minus ours, as the problem reads both: positive where it got more, private or not."""
         if self.objective is None or self.our_objective is None:
             return None
         return self.objective - self.our_objective
@@ -114,7 +114,7 @@ def _figure(value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class PeerSummary:
-    """All rows of one peer at one question; ``ratio`` is the geometric mean, ``reason`` that of the first without an answer."""
+    """All rows of one peer at one problem; ``ratio`` is the geometric mean, ``reason`` that of the first without an answer."""
 
     question: str
     peer: str
@@ -129,7 +129,7 @@ class PeerSummary:
 
 
 def summaries(rows: Iterable[PeerRow]) -> tuple[PeerSummary, ...]:
-    """One line for each question and peer, in the order of the rows."""
+    """One line for each problem and peer, in the order of the rows."""
     groups: dict[tuple[str, str], list[PeerRow]] = {}
     for row in rows:
         groups.setdefault((row.question, row.peer), []).append(row)

@@ -25,7 +25,7 @@ from privopt.benchmarks.runner.suite import Instance
 from privopt.errors import InvalidProblem
 
 EASIER = 0.8
-"""Of the budget of the smallest instance that a peer takes: the question that warms both tools up."""
+"""Of the budget of the smallest instance that a peer takes: the problem that warms both tools up."""
 PRELOADED = ("cvxpy", "networkx")
 """What many peers need, imported once before their processes are forked."""
 Listener = Callable[[int, int, str], None]
@@ -33,12 +33,12 @@ Listener = Callable[[int, int, str], None]
 
 
 def chosen_peers(names: Collection[str] = (), questions: Collection[str] = ()) -> tuple[Peer, ...]:
-    """The peers of some names ("highs" or "belief_release/highs") and questions; all where none is given.
+    """The peers of some names ("highs" or "belief_release/highs") and problems; all where none is given.
 
     Raises
     ------
     InvalidProblem
-        If there is no peer or no question of that name.
+        If there is no peer or no problem of that name.
     """
     every = tuple(peers().values())
     known = {"peer": {n for p in every for n in (p.name, p.key)}, "question": {p.question for p in every}}
@@ -59,7 +59,7 @@ def compare_with(
     memory: float = 4.0,
     listener: Listener | None = None,
 ) -> tuple[PeerRow, ...]:
-    """Every peer at every instance of its question and every budget, one after another.
+    """Every peer at every instance of its problem and every budget, one after another.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _labels(peer: Peer, instance: Instance) -> dict[str, Any]:
 
 
 def _tasks(peer: Peer, instances: Sequence[Instance]) -> Iterator[tuple[Peer, Instance, Problem[Any] | None]]:
-    """A peer's instances with one budget each, and its easy question, None where it takes no instance."""
+    """A peer's instances with one budget each, and its easy problem, None where it takes no instance."""
     own = [one for one in instances if one.problem.kind == peer.question]
     expanded = [
         replace(one, problem=one.problem.with_budget(budget), budgets=())
@@ -163,7 +163,7 @@ def peers_command(
     Raises
     ------
     InvalidProblem
-        If there is no peer or question of a name.
+        If there is no peer or problem of a name.
     FileRefused
         If the folder or the page cannot be written.
     """

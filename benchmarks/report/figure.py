@@ -83,7 +83,7 @@ class Figure:
         By the names that the specification reads.
     shown : str
         Which of the data are what the figure shows: those become CSV.
-    question, instance : str
+    problem, instance : str
         What it is about; empty where it is about more than one.
     profile : str
         "time" or "quality" if ``data["rows"]`` holds what the curves are computed from.

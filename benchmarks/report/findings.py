@@ -1,4 +1,4 @@
-"""What was found, a question at a time, in sentences: who was best, proved it, was fastest, private, refused."""
+"""What was found, a problem at a time, in sentences: who was best, proved it, was fastest, private, refused."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def release_sentences(
 
 
 def findings(rows: Sequence[Judged]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Each kind of question with its sentences."""
+    """Each kind of problem with its sentences."""
     return tuple(
         (question, tuple(_question([j for j in rows if j.row.question == question])))
         for question in questions(rows)

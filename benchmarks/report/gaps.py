@@ -14,7 +14,7 @@ COLUMNS = ("instance", "budget", "solver", "seconds", "gap", "drawn_gap", "own_b
 
 
 def gaps(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
-    """A figure a question that has a checked bound somewhere."""
+    """A figure a problem that has a checked bound somewhere."""
     for place, question in enumerate(questions(rows), 1):
         own = [j for j in rows if j.row.question == question and drawable(j)]
         if own:
@@ -78,7 +78,7 @@ def _spec(names: Sequence[str], look: Mapping[str, Style]) -> dict[str, object]:
 
 
 def excesses(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
-    """A figure a question where some proposal was over the budget."""
+    """A figure a problem where some proposal was over the budget."""
     for place, question in enumerate(questions(rows), 1):
         own = [j for j in rows if j.row.question == question and j.row.over_budget]
         if own:

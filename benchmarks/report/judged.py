@@ -104,7 +104,7 @@ def _gap(row: Row, bound: float | None) -> float | None:
 
 
 def questions(rows: Iterable[Judged]) -> tuple[str, ...]:
-    """The kinds of question, in order of appearance."""
+    """The kinds of problem, in order of appearance."""
     return tuple(dict.fromkeys(j.row.question for j in rows))
 
 
@@ -115,7 +115,7 @@ def solvers(rows: Iterable[Judged]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Violations:
-    """Counts and worst cases of one solver on one question.
+    """Counts and worst cases of one solver on one problem.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def leaks(one: Judged) -> bool:
 
 
 def violations(rows: Sequence[Judged]) -> tuple[Violations, ...]:
-    """A line a question and solver that proposed a mechanism."""
+    """A line a problem and solver that proposed a mechanism."""
     found: dict[tuple[str, str], list[Judged]] = {}
     for j in rows:
         if j.row.ok or j.row.raw_violation is not None:

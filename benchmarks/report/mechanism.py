@@ -19,7 +19,7 @@ _drawings: dict[type[Any], Drawing] = {}
 
 
 def register_drawing(mechanism: type[Any], drawing: Drawing) -> None:
-    """Enter what draws a type of mechanism; it returns None where the question is not one it can draw.
+    """Enter what draws a type of mechanism; it returns None where the problem is not one it can draw.
 
     Raises
     ------

@@ -136,7 +136,7 @@ def _box(label: str, cell: str) -> str:
 
 
 def _controls(content: Content) -> str:
-    """What chooses solvers, a question, an instance and a text; hidden until the script runs."""
+    """What chooses solvers, a problem, an instance and a text; hidden until the script runs."""
     boxes = "".join(_choice(name, content.look[name]) for name in sorted(content.look))
     instances = dict.fromkeys(j.row.instance for j in content.rows)
     return (

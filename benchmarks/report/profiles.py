@@ -124,7 +124,7 @@ _QUALITY = (
 
 
 def staircases(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
-    """Two figures a question that has answers."""
+    """Two figures a problem that has answers."""
     for place, question in enumerate(questions(rows), 1):
         own = [j for j in rows if j.row.question == question]
         data = of_rows(rows, lambda j, asked=question: j.row.question == asked, COLUMNS)  # type: ignore[misc]

@@ -23,7 +23,7 @@ class Growth:
 
     Parameters
     ----------
-    question, family, solver, measure : str
+    problem, family, solver, measure : str
         ``measure`` is the name of the field, "seconds" or "peak_memory".
     points : tuple of (size, cost)
         Of completed runs.
@@ -54,7 +54,7 @@ def completed(one: Judged) -> bool:
 
 
 def families(rows: Sequence[Judged]) -> Iterator[tuple[str, str]]:
-    """Pairs of question and family with at least three sizes."""
+    """Pairs of problem and family with at least three sizes."""
     sizes: dict[tuple[str, str], set[int]] = {}
     for j in rows:
         if j.row.family:

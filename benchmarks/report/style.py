@@ -40,7 +40,7 @@ def style(place: int) -> Style:
 
 
 def styles(rows: Iterable[Judged]) -> dict[str, Style]:
-    """A style for every solver: the earliest that no solver of the same questions has."""
+    """A style for every solver: the earliest that no solver of the same problems has."""
     asked: dict[str, set[str]] = {}
     for j in rows:
         asked.setdefault(j.row.solver, set()).add(j.row.question)

@@ -27,7 +27,7 @@ def heads(*names: str) -> tuple[Head, ...]:
 
 
 def objectives(rows: Sequence[Judged]) -> Iterator[Table]:
-    """A table a question: the objective of every solver for each instance and budget, with the best checked bound."""
+    """A table a problem: the objective of every solver for each instance and budget, with the best checked bound."""
     for place, question in enumerate(questions(rows), 1):
         own = [j for j in rows if j.row.question == question and j.row.ok]
         if own:
@@ -174,7 +174,7 @@ def _proof(j: Judged) -> Cell:
 
 
 def solver_table(rows: Sequence[Judged]) -> Table:
-    """One line a question and solver: how often it answered, was best and fastest, and how long it took."""
+    """One line a problem and solver: how often it answered, was best and fastest, and how long it took."""
     names = (
         "runs",
         "mechanisms",

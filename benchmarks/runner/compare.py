@@ -21,7 +21,7 @@ Identity: TypeAlias = tuple[str, str, float, str, int, float]
 
 
 def identity(row: Row) -> Identity:
-    """What was asked, whatever the version: question, problem, budget, solver, seed, time limit."""
+    """What was asked, whatever the version: problem, problem, budget, solver, seed, time limit."""
     return (
         row.question,
         row.fingerprint or row.instance,

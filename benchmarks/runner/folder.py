@@ -52,7 +52,7 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Released:
-    """A release read back from files: the question, the answer, and the lines of the CSV with their header."""
+    """A release read back from files: the problem, the answer, and the lines of the CSV with their header."""
 
     problem: Problem[Any]
     solution: Solution[Any]

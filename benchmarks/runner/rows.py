@@ -27,9 +27,9 @@ class Row:
     Parameters
     ----------
     key : str
-        SHA-256 of what was asked: question, solver, budget, seed, time limit, version.
-    suite, question, family, instance, size : str or int
-        ``question`` is the kind of problem; instances of a ``family`` differ in ``size`` only.
+        SHA-256 of what was asked: problem, solver, budget, seed, time limit, version.
+    suite, problem, family, instance, size : str or int
+        ``problem`` is the kind of problem; instances of a ``family`` differ in ``size`` only.
     fingerprint : str
         That of the problem with its budget.
     solver, budget, seed, time_limit
@@ -45,7 +45,7 @@ class Row:
         Leakage of the mechanism as proposed, by how much it missed its budget, by how much the one that came out
         does in float64, and the utility that repair took.
     seconds, cold_seconds : float or None
-        Wall time of solving and judging: in a process that has solved this kind of question before, and
+        Wall time of solving and judging: in a process that has solved this kind of problem before, and
         the first time in a fresh process, imports included.
     peak_memory : float or None
         Largest resident size of the run's own process, in MiB.

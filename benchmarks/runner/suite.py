@@ -12,7 +12,7 @@ from privopt.benchmarks.catalogue import Catalogue
 
 @dataclass(frozen=True)
 class Instance:
-    """A named question; budgets replace the one it carries: its own where it has some, else those of the suite.
+    """A named problem; budgets replace the one it carries: its own where it has some, else those of the suite.
 
     ``size`` orders the instances of a ``family``, which differ in nothing else that matters for time;
     tests run the smallest.
@@ -53,7 +53,7 @@ class Showcase:
 
 @dataclass(frozen=True)
 class Suite:
-    """Instances times budgets, given to every registered solver that answers the question.
+    """Instances times budgets, given to every registered solver that answers the problem.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def register_instances(given: InstanceSet) -> InstanceSet:
 
 
 def instance_sets() -> dict[str, InstanceSet]:
-    """The instances of every question, in the order of questions.
+    """The instances of every problem, in the order of problems.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def instance_sets() -> dict[str, InstanceSet]:
 
 
 def collect(suite: str) -> tuple[Instance, ...]:
-    """The instances of all questions in one suite.
+    """The instances of all problems in one suite.
 
     Raises
     ------
@@ -214,5 +214,5 @@ def collect(suite: str) -> tuple[Instance, ...]:
 
 
 def sentences(suite: str) -> tuple[str, ...]:
-    """What the questions say about their instances in one suite."""
+    """What the problems say about their instances in one suite."""
     return tuple(text for given in instance_sets().values() if given.of(suite) for text in given.about(suite))

@@ -26,7 +26,7 @@ CORE = ("", "measures", "mechanisms", "models", "problems", "solvers/common")
 def digest(solver: type[Solver[Any]] | None) -> str:
     """SHA-256 of the code that judges and of the folder that the solver lives in.
 
-    The command line, the benchmarks and the folders of other questions do not count; for a solver from
+    The command line, the benchmarks and the folders of other problems do not count; for a solver from
     outside the package its own file counts.
 
     Examples
@@ -79,7 +79,7 @@ class Task:
 
     @cached_property
     def fingerprint(self) -> str:
-        """That of the question with its budget; empty where the budget makes no question."""
+        """That of the problem with its budget; empty where the budget makes no problem."""
         try:
             return self.instance.problem.with_budget(self.budget).fingerprint
         except PrivoptError:
@@ -131,7 +131,7 @@ class Task:
 def tasks_of(
     suite: Suite, *, seeds: Sequence[int] = (0,), time_limit: float | None = None
 ) -> tuple[Task, ...]:
-    """Instances x budgets x seeds x registered solvers of the question.
+    """Instances x budgets x seeds x registered solvers of the problem.
 
     Examples
     --------

@@ -79,11 +79,11 @@ def drawn(chain: MarkovChain, length: int, rng: np.random.Generator) -> NDArray[
     """
     place = {letter: i for i, letter in enumerate(chain.letters)}
     letter = [place[s[-1] if chain.order > 1 and isinstance(s, tuple) else s] for s in chain.states]
-    found, law = [], chain.initial
+    found, distribution = [], chain.initial
     for t in range(length):
-        state = int(rng.choice(chain.k, p=law / law.sum()))
+        state = int(rng.choice(chain.k, p=distribution / distribution.sum()))
         found.append(letter[state])
-        law = chain.step(t)[state] if t + 1 < length else law
+        distribution = chain.step(t)[state] if t + 1 < length else distribution
     return np.array(found, dtype=np.int64)
 
 

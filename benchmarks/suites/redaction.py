@@ -23,7 +23,7 @@ DAYS = 31
 
 @cache
 def frost_chain() -> MarkovChain:
-    """The chain of frosts, fitted on all days, started from its stationary law.
+    """The chain of frosts, fitted on all days, started from its stationary distribution.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every question, from its smallest instances to the limits of the solvers, random and real."""
+"""Every problem, from its smallest instances to the limits of the solvers, random and real."""
 
 from __future__ import annotations
 

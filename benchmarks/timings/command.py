@@ -16,7 +16,7 @@ from privopt.benchmarks.timings.run import HEADER, Measured, cells, measure, mea
 
 
 def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:
-    """Measure, write the rows and the page, print the tables; False if a law was violated.
+    """Measure, write the rows and the page, print the tables; False if an invariant was violated.
 
     Raises
     ------

@@ -70,7 +70,7 @@ class Timing:
     note : str
         What the quality is, or why a number is missing.
     holds : bool
-        False where a law was violated.
+        False where an invariant was violated.
     """
 
     case: str

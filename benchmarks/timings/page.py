@@ -120,19 +120,21 @@ _WORDS = (
 
 
 def holds(found: Sequence[Measured]) -> bool:
-    """Whether no law was violated."""
+    """Whether no invariant was violated."""
     return all(timing.holds for one in found for timing in one.timings)
 
 
 def sentences(found: Sequence[Measured]) -> tuple[str, ...]:
     """What was found, a sentence for each reference and one for the laws."""
     said = [sentence for one in found for sentence in _headlines(one.timings)]
-    laws = [t for one in found for t in one.timings if t.note == "violations"]
-    if laws:
-        broken = [t.case for t in laws if not t.holds]
-        checks = sum(t.size for t in laws)
+    invariants = [t for one in found for t in one.timings if t.note == "violations"]
+    if invariants:
+        broken = [t.case for t in invariants if not t.holds]
+        checks = sum(t.size for t in invariants)
         outcome = f"violated: {', '.join(broken)}" if broken else "none was violated"
-        said.append(f"{len(laws)} laws were checked on {checks} random instances in all; {outcome}.")
+        said.append(
+            f"{len(invariants)} invariants were checked on {checks} random instances in all; {outcome}."
+        )
     return tuple(said)
 
 

@@ -238,8 +238,8 @@ def level(rng: np.random.Generator) -> float:
     return float(rng.uniform(0.05, 2.5))
 
 
-def law(rng: np.random.Generator, records: int, zeros: bool = False) -> Floats:
-    """A random joint law of binary records, with impossible words if asked."""
+def distribution(rng: np.random.Generator, records: int, zeros: bool = False) -> Floats:
+    """A random joint distribution of binary records, with impossible words if asked."""
     weights = rng.dirichlet(np.full(2**records, 0.7))
     if zeros:
         weights = weights * (rng.random(2**records) > 0.25) + 1e-3 * (np.arange(2**records) == 0)
@@ -248,7 +248,7 @@ def law(rng: np.random.Generator, records: int, zeros: bool = False) -> Floats:
 
 
 def independent(rng: np.random.Generator, records: int) -> Floats:
-    """A joint law of independent binary records."""
+    """A joint distribution of independent binary records."""
     found = np.ones(())
     for share in rng.uniform(0.05, 0.95, records):
         found = np.multiply.outer(found, np.array([1 - share, share]))
@@ -259,7 +259,7 @@ def grouped(rng: np.random.Generator, sizes: tuple[int, ...]) -> Floats:
     """Independent groups of binary records that depend on each other in any way."""
     found = np.ones(())
     for size in sizes:
-        found = np.multiply.outer(found, law(rng, size))
+        found = np.multiply.outer(found, distribution(rng, size))
     return found
 
 
@@ -322,12 +322,12 @@ def clipped_moment(mean: float, sd: float, clip: tuple[float, float], rate: floa
     from scipy.stats import norm
 
     low, high = clip
-    law = norm(mean, sd)
+    distribution = norm(mean, sd)
     near = [point for point in (mean - 5 * sd, mean, mean + 5 * sd) if low < point < high]
     inside = quad(
-        lambda v: math.exp(rate * (v - high)) * law.pdf(v), low, high, points=near or None, limit=200
+        lambda v: math.exp(rate * (v - high)) * distribution.pdf(v), low, high, points=near or None, limit=200
     )
-    return float(inside[0] + math.exp(rate * (low - high)) * law.cdf(low) + law.sf(high))
+    return float(inside[0] + math.exp(rate * (low - high)) * distribution.cdf(low) + distribution.sf(high))
 
 
 def clipped_tail(x: float, other: float, rho: float, clip: tuple[float, float] = (40.0, 160.0)) -> float:

@@ -54,14 +54,14 @@ def any_channel(rng: np.random.Generator, joint: JointDistribution, outputs: int
     return Channel(rng.dirichlet(np.ones(outputs), len(joint.useful)), joint.useful)
 
 
-def entropy(law: Floats) -> float:
+def entropy(distribution: Floats) -> float:
     """Entropy by its definition, nats."""
-    return -math.fsum(p * math.log(p) for p in law.ravel().tolist() if p > 0)
+    return -math.fsum(p * math.log(p) for p in distribution.ravel().tolist() if p > 0)
 
 
-def information(law: Floats) -> float:
+def information(distribution: Floats) -> float:
     """Mutual information as H + H - H, nats."""
-    return entropy(law.sum(axis=0)) + entropy(law.sum(axis=1)) - entropy(law)
+    return entropy(distribution.sum(axis=0)) + entropy(distribution.sum(axis=1)) - entropy(distribution)
 
 
 def informations(table: Floats, matrix: Floats) -> tuple[float, float]:

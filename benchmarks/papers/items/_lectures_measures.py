@@ -28,7 +28,7 @@ def channel(rng: np.random.Generator, inputs: int, outputs: int) -> Floats:
 
 
 def joint(rng: np.random.Generator, most: int = 5) -> Floats:
-    """A positive joint law of at least two secrets and two releases."""
+    """A positive joint distribution of at least two secrets and two releases."""
     shape = rng.integers(2, most, 2)
     cells = rng.gamma(rng.uniform(0.3, 2), size=shape) + 0.01
     return np.asarray(cells / cells.sum())
@@ -106,7 +106,7 @@ def column_lifts(table: Floats, prior: Floats, alpha: float) -> Floats:
     return np.asarray((prior @ lifts**alpha) ** (1 / alpha))
 
 
-def best_reward(law: Floats, alpha: float) -> float:
+def best_reward(distribution: Floats, alpha: float) -> float:
     """The largest expected reward sum_s P(s) q(s)^(1 - 1/alpha) over beliefs q, by a search from the uniform one."""
     from scipy.optimize import minimize
     from scipy.special import log_softmax, logsumexp
@@ -116,12 +116,12 @@ def best_reward(law: Floats, alpha: float) -> float:
     def lost(z: Floats) -> tuple[float, Floats]:
         # The logarithm of the reward, since the reward itself is flat far from its maximum.
         belief = log_softmax(z)
-        terms = np.log(law) + power * belief
+        terms = np.log(distribution) + power * belief
         total = float(logsumexp(terms))
         return -total, power * (np.exp(belief) - np.exp(terms - total))
 
     search: Any = minimize  # its stubs know fewer calls
-    found = search(lost, np.zeros(len(law)), jac=True, method="BFGS", tol=1e-8)
+    found = search(lost, np.zeros(len(distribution)), jac=True, method="BFGS", tol=1e-8)
     return math.exp(-float(found.fun))
 
 
@@ -151,17 +151,17 @@ def over_priors(measure: Callable[[Floats, Floats, float], float], rows: Floats,
 
 
 def split(rows: Floats, parts: NDArray[np.int64], prior: Floats) -> Floats:
-    """The joint law of S and Y where S is X with its symbol x split into equally likely parts[x]."""
+    """The joint distribution of S and Y where S is X with its symbol x split into equally likely parts[x]."""
     return np.asarray(np.repeat(rows * (prior / parts)[:, None], parts, axis=0))
 
 
 def behind(rng: np.random.Generator, prior: Floats, rows: Floats) -> Floats:
-    """The joint law of Y and a random secret of three values behind X."""
+    """The joint distribution of Y and a random secret of three values behind X."""
     return np.asarray((channel(rng, len(rows), 3) * prior[:, None]).T @ rows)
 
 
 def law_of(table: Floats) -> JointDistribution:
-    """A joint law from cells that sum to 1 up to rounding."""
+    """A joint distribution from cells that sum to 1 up to rounding."""
     return JointDistribution.normalised(table)
 
 

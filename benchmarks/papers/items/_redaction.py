@@ -31,31 +31,31 @@ def rates(rng: np.random.Generator, sign: int = 0) -> tuple[float, float]:
             return alpha, beta
 
 
-def told(law: MarkovChain, distance: int) -> Floats:
+def told(distribution: MarkovChain, distance: int) -> Floats:
     """Influence of both values at a distance."""
-    return influence(law, 0, distance)
+    return influence(distribution, 0, distance)
 
 
-def largest(law: MarkovChain, distance: int) -> float:
+def largest(distribution: MarkovChain, distance: int) -> float:
     """Max-influence at a distance."""
-    return float(told(law, distance).max())
+    return float(told(distribution, distance).max())
 
 
-def reach(law: MarkovChain, budget: float) -> int:
+def reach(distribution: MarkovChain, budget: float) -> int:
     """The smallest distance of at least 1 whose max-influence is within the budget."""
-    found = BinaryChain.of(law)
+    found = BinaryChain.of(distribution)
     assert found is not None
     return found.first_within(budget)
 
 
-def one_side(law: MarkovChain, rows: Floats) -> float:
+def one_side(distribution: MarkovChain, rows: Floats) -> float:
     """Leakage about a record of the ones that follow it, with redaction probabilities by distance and value."""
-    return redaction_leakage(law, 0, np.vstack([ALWAYS, rows]))
+    return redaction_leakage(distribution, 0, np.vstack([ALWAYS, rows]))
 
 
-def both_sides(law: MarkovChain, left: Floats, right: Floats) -> float:
+def both_sides(distribution: MarkovChain, left: Floats, right: Floats) -> float:
     """Leakage about a record from both sides; rows by distance."""
-    return redaction_leakage(law, len(left), np.vstack([left[::-1], ALWAYS, right]))
+    return redaction_leakage(distribution, len(left), np.vstack([left[::-1], ALWAYS, right]))
 
 
 def utility(problem: Redaction, solver: str | Solver[Redaction]) -> float:
@@ -67,36 +67,36 @@ def utility(problem: Redaction, solver: str | Solver[Redaction]) -> float:
 
 
 def question(rng: np.random.Generator, sign: int = 0, longest: int = 30) -> Redaction:
-    """A question whose private record is in the first half."""
+    """A problem whose private record is in the first half."""
     n = int(rng.integers(4, longest + 1))
     return Redaction(
         chain(*rates(rng, sign)), n, int(rng.integers((n + 1) // 2)), float(rng.uniform(0.1, 2.5))
     )
 
 
-def regions_of(law: MarkovChain, records: int, budget: float) -> tuple[int, int]:
+def regions_of(distribution: MarkovChain, records: int, budget: float) -> tuple[int, int]:
     """How many records next to the private one are large, and how many after them medium, on a side."""
-    large = next((d for d in range(1, records + 1) if told(law, d).min() <= budget), records + 1) - 1
-    small = next((d for d in range(1, records + 1) if largest(law, d) <= budget), records + 1)
+    large = next((d for d in range(1, records + 1) if told(distribution, d).min() <= budget), records + 1) - 1
+    small = next((d for d in range(1, records + 1) if largest(distribution, d) <= budget), records + 1)
     return large, max(0, small - 1 - large)
 
 
-def prefix_budgets(law: MarkovChain, records: int, budget: float) -> Floats:
+def prefix_budgets(distribution: MarkovChain, records: int, budget: float) -> Floats:
     """What the medium records may use up together, from the first to each of them (Appendix A)."""
-    large, medium = regions_of(law, records, budget)
+    large, medium = regions_of(distribution, records, budget)
     found = []
     for i in range(1, medium + 1):
         after = large + i + 1
         ahead = 0.0
         if after <= records:
-            ahead = float(told(law, after).min()) if i < medium else largest(law, after)
+            ahead = float(told(distribution, after).min()) if i < medium else largest(distribution, after)
         found.append(budget - ahead)
     return np.array(found)
 
 
-def mechanism_side(law: MarkovChain, records: int, budget: float, q: Floats) -> Floats:
+def mechanism_side(distribution: MarkovChain, records: int, budget: float, q: Floats) -> Floats:
     """Rows of a 3R mechanism on a side: hidden, then zeros hidden with q, then released; ones are the telling value."""
-    large, medium = regions_of(law, records, budget)
+    large, medium = regions_of(distribution, records, budget)
     rows = np.zeros((records, 2))
     rows[:large] = 1.0
     rows[large : large + medium, 1] = 1.0
@@ -104,11 +104,11 @@ def mechanism_side(law: MarkovChain, records: int, budget: float, q: Floats) -> 
     return rows
 
 
-def relaxed_bound(law: MarkovChain, records: int, budget: float, q: Floats) -> float:
+def relaxed_bound(distribution: MarkovChain, records: int, budget: float, q: Floats) -> float:
     """The upper bound on the leakage of one side (Eq. (4)), with the plain influence of the first medium record."""
     if not len(q):
         return min(budget, math.inf)
     used = np.cumsum(-np.log(q))
-    ahead = budget - prefix_budgets(law, records, budget)
-    first = float(told(law, regions_of(law, records, budget)[0] + 1).min())
+    ahead = budget - prefix_budgets(distribution, records, budget)
+    first = float(told(distribution, regions_of(distribution, records, budget)[0] + 1).min())
     return max(first, float((used + ahead).max()))

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def law(held: bool) -> Finding:
+def verdict(held: bool) -> Finding:
     """Holds, or the paper is off.
 
     Examples
     --------
-    >>> law(True).value, law(False).value
+    >>> verdict(True).value, verdict(False).value
     ('holds', 'paper is off')
     """
     return Finding.HOLDS if held else Finding.OFF

@@ -16,7 +16,7 @@ from privopt.benchmarks.papers.items import _bayesian as frames
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.verdicts import holds, law, refuted, substitute
+from privopt.benchmarks.papers.verdicts import holds, invariant, refuted, substitute
 from privopt.measures._bayesian_joint import joint_table
 from privopt.measures._bayesian_markov import markov_published, markov_recursion
 from privopt.models import MarkovChain
@@ -30,13 +30,13 @@ _PRIOR = (
 
 @reproduces("B-D61")
 def chains(setting: Setting) -> Reproduced:
-    """The joint law of a chain, word by word."""
+    """The joint distribution of a chain, word by word."""
 
     def check(rng: np.random.Generator) -> float:
         chain, n = tools.positive_chain(rng, int(rng.integers(2, 4))), int(rng.integers(1, 5))
         return float(np.abs(joint_table(chain, n, 1000) - oracle.joint(chain, n)).max())
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(10, 100),
@@ -57,7 +57,7 @@ def markov_bound(setting: Setting) -> Reproduced:
         recursion = markov_recursion(chain, tau, n).value
         return max(worst - recursion, recursion - markov_published(chain, tau).value)
 
-    found = law(check, setting, setting.count(3, 30), "", tools.LP)
+    found = invariant(check, setting, setting.count(3, 30), "", tools.LP)
     rest = [
         markov_recursion(data.printed_chain(name), 25.0).value - 25 for name in ("Activity", "Electricity 80")
     ]
@@ -85,7 +85,7 @@ def posterior_ratios(setting: Setting) -> Reproduced:
         return max(any_known / gamma**4, none_known / gamma**3) - 1
 
     why = "At most the fourth power for every adversary, the third where nothing is known."
-    return law(check, setting, setting.count(3, 40), why)
+    return invariant(check, setting, setting.count(3, 40), why)
 
 
 def _ratio(above: oracle.Floats, below: oracle.Floats) -> float:
@@ -102,7 +102,7 @@ def _ratio(above: oracle.Floats, below: oracle.Floats) -> float:
 
 @reproduces("B-ERG")
 def convergence(setting: Setting) -> Reproduced:
-    """One stationary law, approached by a constant factor a step."""
+    """One stationary distribution, approached by a constant factor a step."""
 
     def check(rng: np.random.Generator) -> float:
         chain = tools.positive_chain(rng, int(rng.integers(2, 6)))
@@ -118,7 +118,7 @@ def convergence(setting: Setting) -> Reproduced:
         unique = moduli[-2] < 1 - 1e-12 and abs(moduli[-1] - 1) < 1e-9
         return max(slower, 0.0 if unique and shrink < 1 else 1.0)
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(30, 500),
@@ -135,7 +135,7 @@ def against_general(setting: Setting) -> Reproduced:
         below = markov_published(chain, tau).value < n * tau
         return 0.0 if below == (data.gamma(chain) < math.exp((n - 1) / 4 * tau)) else 1.0
 
-    return law(check, setting, setting.count(50, 1000), "On random chains, levels and lengths.")
+    return invariant(check, setting, setting.count(50, 1000), "On random chains, levels and lengths.")
 
 
 def _of_ratio(gamma: float) -> MarkovChain:
@@ -234,7 +234,7 @@ def lazy_chain(setting: Setting) -> Reproduced:
         added = markov_published(frames.lazy(stay), 1.0).value - 1.0
         return abs(added - 4 * math.log(stay / (1 - stay)))
 
-    return law(check, setting, setting.count(20, 200), "What the published bound adds is 4 ln of it.")
+    return invariant(check, setting, setting.count(20, 200), "What the published bound adds is 4 ln of it.")
 
 
 @reproduces("B-C63")
@@ -253,7 +253,7 @@ def error_factor(setting: Setting) -> Reproduced:
         return abs(ratio - epsilon / (epsilon - floor)) / ratio if enough else math.inf
 
     why = "For every ε above 4 ln gamma; at ε = 4 ln gamma, which the corollary allows, it divides by zero."
-    return law(check, setting, setting.count(5, 100), why, 1e-8)
+    return invariant(check, setting, setting.count(5, 100), why, 1e-8)
 
 
 @reproduces("B-F3")

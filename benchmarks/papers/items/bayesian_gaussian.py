@@ -13,7 +13,7 @@ from privopt.benchmarks.papers.items import _bayesian as drawings
 from privopt.benchmarks.papers.items import _bayesian as frames
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted
+from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
 from privopt.measures import bayesian_leakage
 from privopt.measures._bayesian_gaussian import gaussian_factor
 from privopt.measures._bayesian_gaussian_brute import brute_force_factor
@@ -56,7 +56,7 @@ def target_dependent_leakage(setting: Setting) -> Reproduced:
         return max(max(ratios) - bound, abs(ratios[-1] - bound))
 
     why = "The noisy sum of two records tells (1 + rho) tau |x - x'| in the tail and less before it; unequal variances would serve as well."
-    return law(check, setting, setting.count(5, 60), why, 1e-7)
+    return invariant(check, setting, setting.count(5, 60), why, 1e-7)
 
 
 @reproduces("B-TH55")
@@ -74,7 +74,7 @@ def gaussian_bound(setting: Setting) -> Reproduced:
         better = max(better, published_factor(len(matrix), rho) / ours)
         return max(found - ours, ours - published_factor(len(matrix), rho) * (1 + 1e-12))
 
-    sound = law(check, setting, setting.count(30, 500), "", 1e-7)
+    sound = invariant(check, setting, setting.count(30, 500), "", 1e-7)
     epsilon, x, other = 2.0, 1.0, 0.0
     told = math.log(_density(60.0, x, 0.1, epsilon) / _density(60.0, other, 0.1, epsilon))
     printed = published_factor(2, 0.1)
@@ -102,7 +102,7 @@ def exact_factor(setting: Setting) -> Reproduced:
         "For every adversary 1 + the sum of absolute regression coefficients; a noisy sum with their signs reaches it, so it is exact "
         f"for the class. For correlations .5, .25, .5 it is {shown:.1f}; variances may differ."
     )
-    return law(check, setting, setting.count(30, 500), why, 1e-8)
+    return invariant(check, setting, setting.count(30, 500), why, 1e-8)
 
 
 @reproduces("B-EQ2")
@@ -117,7 +117,7 @@ def eigenvalues(setting: Setting) -> Reproduced:
         return 1 - k * rho - float(np.linalg.eigvalsh(matrix[np.ix_(part, part)]).min())
 
     why = "Holds with k known records besides the target. The proof gives rho (m - 1) < 1 as its reason where it needs rho (m - 2) < 1."
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("B-M2")
@@ -145,7 +145,7 @@ def last_step(setting: Setting) -> Reproduced:
 
     at = largest(3, 0.275)
     why = f"Holds for every whole number of known records, with room: at m = 3, rho = .275 the most is {at:.4f}, the formula {published_factor(3, 0.275):.4f}."
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("B-L57")
@@ -163,7 +163,7 @@ def clipping(setting: Setting) -> Reproduced:
         metric = float(np.abs(logs[0] - logs[1]).max()) - rate * float(np.abs(first - other).sum())
         return max(metric, float(np.abs(logs[0] - logs[2]).max()) - width * rate)
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(50, 1000),
@@ -198,7 +198,7 @@ def recalibration(setting: Setting) -> Reproduced:
         mechanism = noise.noisy(noise.sums(_equal(m, rho), (0.0, 1.0), epsilon), "gaussian-published")
         return math.inf if mechanism is None else abs(mechanism.tau - printed) / printed
 
-    return law(
+    return invariant(
         check, setting, setting.count(10, 200), "ε divided by the factor; the solver's noise has this level."
     )
 
@@ -213,7 +213,7 @@ def threshold(setting: Setting) -> Reproduced:
         return 0.0 if (published_factor(m, rho) <= m) == (rho <= tools.threshold(m)) else 1.0
 
     listed = ", ".join(f"{tools.threshold(m):.6g}" for m in (2, 3, 4, 5, 10, 50))
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(100, 5000),
@@ -283,4 +283,4 @@ def error_factor(setting: Setting) -> Reproduced:
         return max(abs(ratio - published_factor(m, rho)) / ratio, enough - ratio)
 
     why = "The printed factor, which suffices for targets inside the clipping interval; over all reals the same noise does not (Theorem 5.8)."
-    return law(check, setting, setting.count(10, 200), why, 1e-9)
+    return invariant(check, setting, setting.count(10, 200), why, 1e-9)

@@ -11,7 +11,7 @@ from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as noise
-from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted, substitute
+from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
 from privopt.measures._bayesian_exact import exact_small
 from privopt.measures._bayesian_tables import laplace_leakage, response_leakage
 from privopt.mechanisms import NoisyQuery
@@ -32,7 +32,7 @@ def definitions(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         n, tau = int(rng.integers(1, 4)), tools.level(rng)
-        table = oracle.response(tools.law(rng, n), tau).reshape(2**n, 2**n)
+        table = oracle.response(tools.distribution(rng, n), tau).reshape(2**n, 2**n)
         words = np.indices((2,) * n).reshape(n, -1).T
         apart = (words[:, None, :] != words[None, :, :]).sum(axis=2)
         ratios = np.log(table[:, :, None] / table[:, None, :]).max(axis=0)
@@ -45,7 +45,7 @@ def definitions(setting: Setting) -> Reproduced:
         "Randomised response on every record is private for the Hamming distance times its level, neighbours being at "
         "distance one; Laplace noise of scale Δ/ε errs by more than alpha with probability beta."
     )
-    return law(check, setting, setting.count(10, 200), why)
+    return invariant(check, setting, setting.count(10, 200), why)
 
 
 @reproduces("B-P35")
@@ -60,7 +60,7 @@ def laplace_accuracy(setting: Setting) -> Reproduced:
         told = NoisyQuery("sum", "laplace", width / epsilon, epsilon * 1.01, 9.9, clip=(0, width))
         return max(abs(tail - beta), abs(told.accuracy(beta) - alpha) / max(alpha, 1e-9))
 
-    return law(
+    return invariant(
         check, setting, setting.count(20, 300), "The probability beyond alpha is beta itself, so it is tight."
     )
 
@@ -71,7 +71,7 @@ def leakage(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         n, tau = int(rng.integers(1, 5)), tools.level(rng)
-        joint = tools.law(rng, n, zeros=rng.random() < 0.5)
+        joint = tools.distribution(rng, n, zeros=rng.random() < 0.5)
         answers = abs(response_leakage(joint, tau) - oracle.leakage(joint, oracle.response(joint, tau)))
         counts = abs(laplace_leakage(joint, [0, 1], tau) - oracle.leakage(joint, oracle.counted(joint, tau)))
         return max(answers, counts)
@@ -80,7 +80,7 @@ def leakage(setting: Setting) -> Reproduced:
         "Randomised response and noisy counts on any joint law, also with impossible words: values of probability zero are "
         "left out pair by pair, which the definition leaves open."
     )
-    return law(check, setting, setting.count(8, 150), why)
+    return invariant(check, setting, setting.count(8, 150), why)
 
 
 @reproduces("B-IND")
@@ -100,7 +100,7 @@ def independence(setting: Setting) -> Reproduced:
     why = (
         "Two mechanisms, and the worst of all by linear programmes, leak their level of differential privacy."
     )
-    return law(check, setting, setting.count(8, 100), why, tools.LP)
+    return invariant(check, setting, setting.count(8, 100), why, tools.LP)
 
 
 def _error_reached(rows: np.ndarray, values: np.ndarray, outputs: np.ndarray, beta: float) -> float:
@@ -131,7 +131,7 @@ def arbitrary_dependence(setting: Setting) -> Reproduced:
         "Records that are copies of each other make any two databases indistinguishable up to ε, and then half the range is "
         "not reached. In the proof the last sign has to be > or =: 1/(e^ε + 1) is what is left when beta equals it."
     )
-    return law(check, setting, setting.count(50, 2000), why)
+    return invariant(check, setting, setting.count(50, 2000), why)
 
 
 def _two_answers(epsilon: float) -> float:
@@ -187,7 +187,7 @@ def groups(setting: Setting) -> Reproduced:
         asked = {frozenset(np.flatnonzero(names[order] == block).tolist()) for block in range(len(sizes))}
         return 0.0 if found == asked and GroupModel(int(sizes.max())).size == max(map(len, asked)) else 1.0
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(20, 300),
@@ -209,7 +209,7 @@ def general_bound(setting: Setting) -> Reproduced:
         near.append(abs(laplace_leakage(copies, [0, 1], tau) - max(sizes) * tau))
         return worst - max(sizes) * tau
 
-    found = law(check, setting, setting.count(3, 30), "", tools.LP)
+    found = invariant(check, setting, setting.count(3, 30), "", tools.LP)
     why = (
         "The worst of all mechanisms by linear programmes over all adversaries; a noisy count of identical records leaks m tau "
         f"(to {max(near):.0e})."
@@ -300,6 +300,6 @@ def queries(setting: Setting) -> Reproduced:
         apart = abs(float(clipped) - float(np.clip(real, -0.5, 1).sum()))
         return max(abs(float(as_sum) - float(as_count)), abs(float(as_count) - sum(bits)), apart)
 
-    return law(
+    return invariant(
         check, setting, setting.count(20, 200), "A count is the sum of bits; sums are of clipped records."
     )

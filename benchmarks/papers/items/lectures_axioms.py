@@ -11,7 +11,7 @@ import numpy as np
 from privopt._solver import Budget
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
-from privopt.benchmarks.papers.verdicts import holds, law, refuted
+from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
 from privopt.measures import (
     alpha_leakage,
     alpha_lift,
@@ -75,7 +75,7 @@ def zero_if_independent(setting: Setting) -> Reproduced:
         some = {**LINKED, "differential_privacy": _path, "alpha_leakage": UNLINKED["alpha_leakage"]}
         return max(max(f(alone) - 1e-9, 1e-12 - f(given)) for f in some.values())
 
-    rest = law(check, setting, setting.count(20, 200), "")
+    rest = invariant(check, setting, setting.count(20, 200), "")
     return refuted(
         leaked == 0 and told > 0.2 and unseen == 0 and kept > 0.1 and rest.ours.startswith("0 of"),
         f"alpha-leakage of order inf of the counts 1, 0; 1, 2 is {leaked:g} where I(S;Y) is {told:.6f} nats",
@@ -106,7 +106,7 @@ def post_processing(setting: Setting) -> Reproduced:
 
     flagged = all(axioms(name).post_processing for name in [*OTHERS, *UNLINKED])
     why = f"All {len(measures)} measures, on random joint laws and random later channels; our table of axioms says so too: {flagged}."
-    return law(check, setting, setting.count(30, 300), why, 1e-8)
+    return invariant(check, setting, setting.count(30, 300), why, 1e-8)
 
 
 @reproduces("F-P3")
@@ -118,7 +118,7 @@ def linkage(setting: Setting) -> Reproduced:
         far = _behind(rng, given)
         return max(f(far) - f(given) for f in LINKED.values())
 
-    found = law(check, setting, setting.count(40, 300), "", 1e-8)
+    found = invariant(check, setting, setting.count(40, 300), "", 1e-8)
     counts, reading = np.array([[1, 0], [1, 2]]) / 4, np.array([[0, 1], [2 / 3, 1 / 3]])
     family = [differential_privacy([[1 - p, p] for p in chances], tools.hamming(2)) for chances in FAMILY]
     pairs = [
@@ -153,7 +153,7 @@ def equivalent(setting: Setting) -> Reproduced:
         return max(apart, falls)
 
     why = "Information and the three lift measures are equal for the transposed law, and both inequalities hold for each of them."
-    return law(check, setting, setting.count(50, 500), why)
+    return invariant(check, setting, setting.count(50, 500), why)
 
 
 @reproduces("F-P5")
@@ -174,7 +174,7 @@ def diseases_of_a_family(setting: Setting) -> Reproduced:
         "Both levels are the printed ones, and the second is larger for all q < r < s that were drawn; at .2, .4, .6 they are "
         f"{levels[0]:.6f} and {levels[1]:.6f} nats."
     )
-    return law(check, setting, setting.count(200, 5000), why)
+    return invariant(check, setting, setting.count(200, 5000), why)
 
 
 def _families() -> list[tuple[int, ...]]:
@@ -235,7 +235,7 @@ def invariant_release(setting: Setting) -> Reproduced:
         return max(*any_way, same)
 
     instances = setting.count(50, 1000)
-    found = law(check, setting, instances, "")
+    found = invariant(check, setting, instances, "")
     why = (
         "No random release of the high-risk symbols has a lower worst alpha-lift than one that ignores X, and all those are "
         f"alike; it may still exceed the level, as in {above[0]} of {instances}."
@@ -287,7 +287,7 @@ def lift_bounds_leakage(setting: Setting) -> Reproduced:
         share[0] = max(share[0], ours / upper)
         return ours - alpha / (alpha - 1) * upper
 
-    found = law(check, setting, setting.count(100, 3000), "")
+    found = invariant(check, setting, setting.count(100, 3000), "")
     why = (
         "The factor a / (a - 1), which grows without limit near order 1, is not needed: alpha-leakage was at most "
         f"{share[0]:.4f} of the largest log-lift itself."
@@ -306,7 +306,7 @@ def lift_bounds_alpha_lift(setting: Setting) -> Reproduced:
         share[0] = max(share[0], ours * alpha / (alpha - 1) / upper)
         return ours - upper
 
-    found = law(check, setting, setting.count(100, 3000), "")
+    found = invariant(check, setting, setting.count(100, 3000), "")
     why = f"Even (a - 1) / a of the bound is enough: alpha-lift was at most {share[0]:.4f} of that."
     return Reproduced(found.ours, found.finding, why)
 
@@ -319,7 +319,7 @@ def maximal_bounds_alpha_leakage(setting: Setting) -> Reproduced:
         given, alpha = tools.law_of(tools.joint(rng)), tools.order(rng)
         return alpha_leakage(given, alpha) - maximal_alpha_leakage(given, alpha)[1]
 
-    return law(check, setting, setting.count(50, 500), "On random joint laws, at random orders.")
+    return invariant(check, setting, setting.count(50, 500), "On random joint laws, at random orders.")
 
 
 @reproduces("F-R10")
@@ -337,4 +337,4 @@ def grows_with_order(setting: Setting) -> Reproduced:
         "The lemma is right; the title of its slide says the reverse, that a bound at a smaller order is one at a larger: "
         f"for the cells .4, .1, .1, .4 order 2 gives {small:.4f} and order 10 gives {large:.4f}."
     )
-    return law(check, setting, setting.count(50, 500), why)
+    return invariant(check, setting, setting.count(50, 500), why)

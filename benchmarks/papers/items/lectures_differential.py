@@ -10,7 +10,7 @@ from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as graphs
 from privopt.benchmarks.papers.items import _lectures_measures as tools
-from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted
+from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
 from privopt.errors import InvalidMechanism
 from privopt.measures import (
     colouring_privacy,
@@ -52,7 +52,7 @@ def definitions(setting: Setting) -> Reproduced:
         "Ours against the definitions over all events, on databases of up to three bits; for pure privacy one output is "
         "enough, and in the form of (S, Y) the prior does not matter."
     )
-    return law(check, setting, setting.count(40, 400), why)
+    return invariant(check, setting, setting.count(40, 400), why)
 
 
 @reproduces("F-DP2")
@@ -69,7 +69,7 @@ def voters(setting: Setting) -> Reproduced:
         return float(len(matrix) != 48) + (is_private_colouring(cube, p, epsilon) != printed)
 
     instances = setting.count(200, 3000)
-    found = law(check, setting, instances, "")
+    found = invariant(check, setting, instances, "")
     why = (
         "12 edges, 2 colours and 2 directions make 48 inequalities; a random mechanism is judged private exactly where it "
         f"meets them all ({private[0]} of {instances})."
@@ -90,7 +90,7 @@ def both_sides(setting: Setting) -> Reproduced:
     upper, lower, _ = local_information_privacy(even)
     gap = upper - lower - local_differential_privacy(even)
     why = f"The sum cannot be improved: it is attained for the cells .4, .1, .1, .4 (difference {gap:.1e})."
-    return law(check, setting, setting.count(100, 2000), why)
+    return invariant(check, setting, setting.count(100, 2000), why)
 
 
 @reproduces("F-R4")
@@ -105,7 +105,7 @@ def local_implies_neighbours(setting: Setting) -> Reproduced:
         return near - far
 
     instances = setting.count(100, 1000)
-    found = law(check, setting, instances, "")
+    found = invariant(check, setting, instances, "")
     why = f"Databases of three bits; fewer pairs are compared, and the delta was smaller in {strict[0]} of {instances}."
     return Reproduced(found.ours, found.finding, why)
 
@@ -123,7 +123,7 @@ def lifts_of_a_private_channel(setting: Setting) -> Reproduced:
         saved[0] = max(saved[0], 1 - sharp["upper"] / level)
         return max(upper - level, -lower - level, upper - sharp["upper"], -lower - sharp["lower"])
 
-    found = law(check, setting, setting.count(100, 2000), "")
+    found = invariant(check, setting, setting.count(100, 2000), "")
     why = (
         "So do the sharper bounds with the smallest prior p, ln(e^eps / (1 + p (e^eps - 1))) and ln(p + (1 - p) e^eps); the "
         f"first was smaller by up to {100 * saved[0]:.0f} %."
@@ -190,7 +190,7 @@ def information_bound(setting: Setting) -> Reproduced:
         bound = (1 - math.exp(-gap * epsilon / 2)) * math.log2(1 + records / gap) - 1
         return bound - tools.laplace_information(records, gap, epsilon)
 
-    found = law(check, setting, setting.count(50, 1000), "")
+    found = invariant(check, setting, setting.count(50, 1000), "")
     ends = np.arange(-1600, 24800 + 1600)  # in units of 1/40
     binned = tools.laplace_rows(range(0, 24801, 800), ends, 0.5 / 40)
     ours = mutual_information(binned / len(binned), unit="bits", normalise=True)
@@ -252,7 +252,7 @@ def boundary_morphism(setting: Setting) -> Reproduced:
         "On connected graphs of both colours they are the same at every vertex, even if the red boundary is left free. "
         "Elsewhere some vertices reach no boundary and have no image on the line; they can always be answered truthfully."
     )
-    return law(check, setting, setting.count(40, 400), why, 1e-6)
+    return invariant(check, setting, setting.count(40, 400), why, 1e-6)
 
 
 @reproduces("F-G10")
@@ -278,7 +278,7 @@ def recurrences(setting: Setting) -> Reproduced:
         return max(apart, abs(1 - float(graphs.answer(problem, "line")[0]) - one))
 
     instances = setting.count(100, 1000)
-    found = law(check, setting, instances, "")
+    found = invariant(check, setting, instances, "")
     why = (
         "Both are the i-fold repetition of one step, and one step of the optimum is the larger of the two or 0. R_Ter needs "
         f"that 0: it was negative in {negative[0]} of {instances}. At epsilon 0 both divide by zero."

@@ -9,7 +9,7 @@ import numpy as np
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
-from privopt.benchmarks.papers.verdicts import holds, law
+from privopt.benchmarks.papers.verdicts import holds, invariant
 from privopt.measures import (
     conditional_entropy,
     expected_alpha_loss,
@@ -41,7 +41,7 @@ def two_forms(setting: Setting) -> Reproduced:
         "With I(S;Y) as leakage and H(X|Y) as distortion: the least distortion at the least leakage of a distortion is that "
         "distortion again, above the point where nothing leaks; proved optima, to 1e-4."
     )
-    return law(check, setting, setting.count(1, 15), why, 1e-4)
+    return invariant(check, setting, setting.count(1, 15), why, 1e-4)
 
 
 @reproduces("F-D2")
@@ -60,7 +60,7 @@ def distortions(setting: Setting) -> Reproduced:
         )
         return max(abs(of_errors.evaluate(channel).utility + wrong), abs(conditional_entropy(both) - mean))
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(30, 500),
@@ -98,7 +98,7 @@ def log_loss(setting: Setting) -> Reproduced:
         )
 
     why = "A numerical search finds the posterior (to 1e-6), the gain is I(S;Y), and the same from the other side."
-    return law(check, setting, setting.count(5, 60), why)
+    return invariant(check, setting, setting.count(5, 60), why)
 
 
 @reproduces("F-C2")
@@ -155,7 +155,7 @@ def convexity(setting: Setting) -> Reproduced:
         "Midpoints never leak more than the mean. At the floor H(X) both Y = X and a shifted copy are feasible, "
         f"their mixture says only {low:.4f} bits."
     )
-    return law(check, setting, setting.count(100, 2000), why)
+    return invariant(check, setting, setting.count(100, 2000), why)
 
 
 @reproduces("F-IB")
@@ -233,7 +233,7 @@ def linear_constraints(setting: Setting) -> Reproduced:
         "Releases within a level form a convex set under both, and the least error probability is a linear programme. I(X;Y) is "
         "convex too but is to be maximised, so that question becomes linear only through the vertices of the set."
     )
-    return law(check, setting, setting.count(5, 60), why)
+    return invariant(check, setting, setting.count(5, 60), why)
 
 
 def _least_error(joint: JointDistribution, epsilon: float) -> float:

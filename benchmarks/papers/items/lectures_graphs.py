@@ -7,7 +7,7 @@ import numpy as np
 from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
-from privopt.benchmarks.papers.verdicts import compared, holds, law, substitute
+from privopt.benchmarks.papers.verdicts import compared, holds, invariant, substitute
 from privopt.errors import InvalidModel
 from privopt.measures import above, below, colouring_epsilon, dominates, is_optimal_colouring
 from privopt.models import DatasetGraph
@@ -100,7 +100,7 @@ def definitions(setting: Setting) -> Reproduced:
         "A private mechanism is called optimal exactly where a linear programme finds none that dominates it, and the "
         "weighted and the worst accuracy are reasonable: neither is lower for a mechanism that dominates."
     )
-    return law(check, setting, setting.count(30, 300), why, 1e-7)
+    return invariant(check, setting, setting.count(30, 300), why, 1e-7)
 
 
 @reproduces("F-G4")
@@ -137,7 +137,7 @@ def at_most_one(setting: Setting) -> Reproduced:
         return max(1.0 if one is None else float(np.abs(one - ours).max()) for one in tries)
 
     instances = setting.count(40, 400)
-    found = law(check, setting, instances, "", 1e-6)
+    found = invariant(check, setting, instances, "", 1e-6)
     why = (
         "Two linear programmes with different random weights end at the same mechanism, that of the propagation, or have "
         f"none where it proves that the values contradict each other ({none[0]} of {instances})."
@@ -188,7 +188,7 @@ def morphisms(setting: Setting) -> Reproduced:
         return float(_accepted(source, images, target) != is_one)
 
     instances = setting.count(200, 3000)
-    found = law(check, setting, instances, "")
+    found = invariant(check, setting, instances, "")
     ring = DatasetGraph([(0, 1), (1, 2), (2, 3), (3, 0)], [1] * 4)
     folded = _accepted(ring, [0, 1, 1, 0], DatasetGraph([(0, 1)], [1, 1]))
     why = (
@@ -217,4 +217,4 @@ def pullback(setting: Setting) -> Reproduced:
         return colouring_epsilon(source, p[images], delta) - colouring_epsilon(target, p, delta)
 
     why = "The pullback never needs a larger epsilon; accuracy carries over only where the true answers agree as well."
-    return law(check, setting, setting.count(100, 1000), why)
+    return invariant(check, setting, setting.count(100, 1000), why)

@@ -10,7 +10,7 @@ import numpy as np
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
-from privopt.benchmarks.papers.verdicts import holds, law
+from privopt.benchmarks.papers.verdicts import holds, invariant
 from privopt.measures import (
     lift,
     local_information_privacy,
@@ -94,7 +94,9 @@ def identities(setting: Setting) -> Reproduced:
             float(inside != (local_information_privacy(joint).symmetric <= level)),
         )
 
-    return law(check, setting, setting.count(100, 2000), "Random tables; the three statements as they stand.")
+    return invariant(
+        check, setting, setting.count(100, 2000), "Random tables; the three statements as they stand."
+    )
 
 
 @reproduces("F-R0")
@@ -115,7 +117,7 @@ def two_sides(setting: Setting) -> Reproduced:
             abs(lower - math.log(posterior.min())),
         )
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(100, 2000),
@@ -136,7 +138,7 @@ def implies_information(setting: Setting) -> Reproduced:
         closest = max(closest, told / sharper)
         return max(told - upper, told - sharper, sharper - upper)
 
-    found = law(check, setting, setting.count(100, 2000), "")
+    found = invariant(check, setting, setting.count(100, 2000), "")
     why = (
         "Holds. Sharper with the lower level l too: the largest I(S;Y) is that of lifts e^u and e^-l only, for u = l it is "
         f"u tanh(u/2); a random table comes within {closest:.3f} of it."
@@ -171,7 +173,7 @@ def polytope(setting: Setting) -> Reproduced:
         "A channel is private just if every posterior P(x|y) obeys the printed inequalities, and its utility is H(X) less the "
         "mean entropy of the posteriors."
     )
-    return law(check, setting, setting.count(100, 1000), why)
+    return invariant(check, setting, setting.count(100, 1000), why)
 
 
 @reproduces("F-A4")
@@ -196,7 +198,7 @@ def vertex_programme(setting: Setting) -> Reproduced:
         "The linear programme over the vertices, found by trying every choice of tight inequalities, gives the optimum of our "
         f"solvers. On the lectures' table: {', '.join(told)}."
     )
-    return law(check, setting, setting.count(8, 100), why, 2e-6)
+    return invariant(check, setting, setting.count(8, 100), why, 2e-6)
 
 
 def _programme(joint: JointDistribution, epsilon: float) -> float:
@@ -228,7 +230,7 @@ def alphabet(setting: Setting) -> Reproduced:
         return float(used) - len(joint.useful)
 
     why = "A basic solution of the programme, which has |X| equations, uses at most |X| vertices."
-    return law(check, setting, setting.count(10, 150), why)
+    return invariant(check, setting, setting.count(10, 150), why)
 
 
 @reproduces("F-C4")

@@ -9,7 +9,7 @@ import numpy as np
 from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
-from privopt.benchmarks.papers.verdicts import holds, law, refuted
+from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
 from privopt.measures import (
     alpha_leakage,
     alpha_lift,
@@ -49,7 +49,7 @@ def full_data(setting: Setting) -> Reproduced:
         return levels[0] - levels[1]
 
     instances = setting.count(6, 60)
-    found = law(check, setting, instances, "", 1e-5)
+    found = invariant(check, setting, instances, "", 1e-5)
     why = (
         "The least leakage (lifts, local differential privacy, maximal leakage or information) at an error probability never "
         f"rises when S is seen too, and was lower in {strict[0]} of {instances}."
@@ -59,7 +59,7 @@ def full_data(setting: Setting) -> Reproduced:
 
 @reproduces("F-X2")
 def noisy_observation(setting: Setting) -> Reproduced:
-    """The chain formulas, against sums over the law of all four symbols."""
+    """The chain formulas, against sums over the distribution of all four symbols."""
 
     def check(rng: np.random.Generator) -> float:
         s, x, w, y = rng.integers(2, 5, 4).tolist()
@@ -79,7 +79,7 @@ def noisy_observation(setting: Setting) -> Reproduced:
         )
 
     why = "Both formulas, and the laws of (S, Y) and (X, Y) that our observed joint gives, are those of the whole joint law."
-    return law(check, setting, setting.count(50, 500), why, 1e-12)
+    return invariant(check, setting, setting.count(50, 500), why, 1e-12)
 
 
 @reproduces("F-X3")
@@ -131,7 +131,7 @@ def with_release(setting: Setting) -> Reproduced:
         return max(abs(alpha / (alpha - 1) * (1 - reward) - ours), abs(lost - ours))
 
     why = "The closed form, the loss of the printed belief, and the least loss that a numerical search over beliefs finds agree."
-    return law(check, setting, setting.count(15, 150), why, 1e-6)
+    return invariant(check, setting, setting.count(15, 150), why, 1e-6)
 
 
 @reproduces("F-X5")
@@ -150,7 +150,7 @@ def without_release(setting: Setting) -> Reproduced:
         return max(found)
 
     why = "The closed form is what a numerical search over beliefs finds; entropy at order 1 and the chance of a wrong guess at inf."
-    return law(check, setting, setting.count(20, 200), why, 1e-6)
+    return invariant(check, setting, setting.count(20, 200), why, 1e-6)
 
 
 @reproduces("F-X6")
@@ -166,7 +166,7 @@ def arimoto_information(setting: Setting) -> Reproduced:
         return max(abs(alpha / (alpha - 1) * math.log(gain) - ours), abs(formula - ours))
 
     why = "The gain of the best expected reward, found by a numerical search over beliefs, is Arimoto's information and ours."
-    return law(check, setting, setting.count(15, 150), why, 1e-5)
+    return invariant(check, setting, setting.count(15, 150), why, 1e-5)
 
 
 @reproduces("F-X7")
@@ -195,7 +195,7 @@ def maximal_alpha(setting: Setting) -> Reproduced:
         f"secret that splits inputs leaks {reached:.6f} of {values[1]:.6f} at order 2 for the rows of the 4x9 table (orders 1.5 and "
         f"10: {values[0]:.6f}, {values[2]:.6f}). At order 1 it is I at the given prior."
     )
-    found = law(check, setting, setting.count(10, 100), why, 1e-5)
+    found = invariant(check, setting, setting.count(10, 100), why, 1e-5)
     assert values[1] - 1e-3 < reached <= values[1] + 1e-9
     return found
 
@@ -230,7 +230,7 @@ def closed_form(setting: Setting) -> Reproduced:
         "Attained by a uniform secret of which X is a function, exceeded by no random secret, and equal to the printed form; "
         f"{value:.9f} nats for the rows of the 4x9 table."
     )
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("F-X9")
@@ -264,7 +264,7 @@ def mean_alpha_lift(setting: Setting) -> Reproduced:
         mean = float(table.sum(axis=0) @ tools.column_lifts(table, table.sum(axis=1), alpha))
         return abs(alpha / (alpha - 1) * math.log(mean) - sibson_mutual_information(table, alpha))
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(50, 1000),

@@ -11,7 +11,7 @@ from privopt._solver import Budget
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
-from privopt.benchmarks.papers.verdicts import compared, law, refuted
+from privopt.benchmarks.papers.verdicts import compared, invariant, refuted
 from privopt.measures import entropy, mutual_information
 from privopt.models import JointDistribution
 from privopt.problems.privacy_funnel import PrivacyFunnel
@@ -174,7 +174,7 @@ def pairwise(setting: Setting) -> Reproduced:
         "The release is that of an exhaustive check of pairs that keep the floor. Read to the letter, 'while I(X;Y) >= floor' "
         f"merges once more, on the example down to {after:.4f} bits; the slides stop before, and so do we."
     )
-    return law(check, setting, setting.count(5, 60), why)
+    return invariant(check, setting, setting.count(5, 60), why)
 
 
 def _exhaustive(joint: JointDistribution, least: float) -> np.ndarray:
@@ -215,4 +215,4 @@ def one_iteration(setting: Setting) -> Reproduced:
         "There are |X|(|X|-1)/2 pairs, and what a pair loses depends on its two columns only: |S| steps each. If every pair means "
         "both informations of the whole table anew, an iteration costs |X|^3 |S| instead."
     )
-    return law(check, setting, setting.count(10, 200), why)
+    return invariant(check, setting, setting.count(10, 200), why)

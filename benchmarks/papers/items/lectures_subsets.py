@@ -12,7 +12,7 @@ from privopt._solver import Budget
 from privopt.benchmarks.data.joints import heart
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
-from privopt.benchmarks.papers.verdicts import holds, law, substitute
+from privopt.benchmarks.papers.verdicts import holds, invariant, substitute
 from privopt.models import JointDistribution
 from privopt.problems.privacy_funnel import PrivacyFunnel
 from privopt.solvers.common.merging_table import MergingTable, merging_table, numbered
@@ -41,7 +41,7 @@ def difference(setting: Setting) -> Reproduced:
             off = max(off, abs(direct - ours), abs(direct - ((1 - weight) * f - g)))
         return off
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(5, 60),
@@ -80,7 +80,7 @@ def submodular(setting: Setting) -> Reproduced:
         return worst
 
     why = "f and g are submodular, never grow, and are 0 on the empty set and on single symbols."
-    return law(check, setting, setting.count(5, 60), why)
+    return invariant(check, setting, setting.count(5, 60), why)
 
 
 @reproduces("F-A3")

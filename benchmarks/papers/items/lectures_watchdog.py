@@ -12,7 +12,7 @@ from privopt._solver import Budget
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
-from privopt.benchmarks.papers.verdicts import compared, holds, law, refuted, substitute
+from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
 from privopt.measures import log_lift
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution
@@ -105,7 +105,7 @@ def watchdog(setting: Setting) -> Reproduced:
         return max([*off, abs(merged[0] - told[0]), abs(merged[1] - told[1])])
 
     tables = setting.count(100, 2000)
-    found = law(check, setting, tables, "")
+    found = invariant(check, setting, tables, "")
     why = (
         f"Merging or drawing afresh, as described. The result need not keep the level: in {above} of these {tables} random "
         "4 x 9 tables the merged symbol is above 1 nat, as a lone high-risk symbol always is."
@@ -119,7 +119,7 @@ def _sorted(matrix: np.ndarray) -> list[float]:
 
 
 @reproduces("F-W3")
-def invariant(setting: Setting) -> Reproduced:
+def unmoved(setting: Setting) -> Reproduced:
     """Releases that do not depend on the high-risk symbol."""
 
     def check(rng: np.random.Generator) -> float:
@@ -144,7 +144,7 @@ def invariant(setting: Setting) -> Reproduced:
         )
 
     why = "Every release on the high-risk set has the merged log-lift, and all such choices say the same about X."
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("F-W4")
@@ -167,7 +167,7 @@ def smallest_level(setting: Setting) -> Reproduced:
         "No randomisation within the high-risk set has a lower level: the merged lift is the mean of the lifts of its releases. "
         "The level attained may still be above the one asked for."
     )
-    return law(check, setting, setting.count(100, 3000), why)
+    return invariant(check, setting, setting.count(100, 3000), why)
 
 
 @reproduces("F-W5")
@@ -223,7 +223,7 @@ def boosting(setting: Setting) -> Reproduced:
         return abs(ours - _best_choice(joint, 0.7, delta))
 
     tables, joint = setting.count(20, 300), lecture()
-    found = law(check, setting, tables, "")
+    found = invariant(check, setting, tables, "")
     literal = float(joint.table[np.exp(log_lift(joint)) > _LEVEL].sum())
     why = (
         "The choice of most utility among all that keep the violations of the moved symbols within delta. The event must be "

@@ -15,7 +15,7 @@ from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _redaction as tools
 from privopt.benchmarks.papers.redactions import all_at_once
-from privopt.benchmarks.papers.verdicts import claimed, holds, judge, law, refuted
+from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
 from privopt.measures import influence, redaction_leakage
 from privopt.measures._binary import BinaryChain
 from privopt.problems.redaction import Redaction
@@ -36,7 +36,7 @@ def conditions(setting: Setting) -> Reproduced:
         return abs(all_at_once(chain, 0, table) - redaction_leakage(chain, 0, table))
 
     why = "The sums over all subsets of the medium records and the recursion over first releases are one number."
-    return law(check, setting, setting.count(20, 300), why)
+    return invariant(check, setting, setting.count(20, 300), why)
 
 
 @reproduces("R-AX")
@@ -61,7 +61,7 @@ def _alike(names: tuple[str, str], setting: Setting, why: str, least: int) -> Re
         ours, theirs = (tools.utility(one, name) for name in names)
         return abs(ours - theirs)
 
-    return law(check, setting, setting.count(3, 30), why, 2e-5)
+    return invariant(check, setting, setting.count(3, 30), why, 2e-5)
 
 
 @reproduces("R-A2")
@@ -98,7 +98,7 @@ def closed_form(setting: Setting) -> Reproduced:
         return max(tools.one_side(chain, rows) - budget, float(np.abs(rows - table).max()))
 
     why = "The printed maximum is feasible and is what the solver of that name returns; epsilon means the budget of the side."
-    return law(check, setting, setting.count(10, 200), why)
+    return invariant(check, setting, setting.count(10, 200), why)
 
 
 @reproduces("R-A4")
@@ -138,7 +138,7 @@ def algorithm_one(setting: Setting) -> Reproduced:
         wider.append(round(float(table[:, 0].sum() - best[:, 0].sum())))
         return redaction_leakage(one.chain, one.private[0], table) - one.epsilon
 
-    found = law(check, setting, setting.count(50, 1000), "")
+    found = invariant(check, setting, setting.count(50, 1000), "")
     return Reproduced(
         found.ours,
         found.finding,
@@ -164,7 +164,7 @@ def quilt_bound(setting: Setting) -> Reproduced:
             least = 1 - r1 / n - 1 / n
         return least - (solve(one, "markov-quilt", certify=False).utility or 0.0)
 
-    return law(
+    return invariant(
         check, setting, setting.count(50, 1000), "The three printed cases, with the theorem's distances."
     )
 
@@ -214,7 +214,7 @@ def quilt_utility(setting: Setting) -> Reproduced:
         width = float(found.mechanism.probabilities[:, 0].sum())
         return abs((found.utility or 0.0) - (1 - width / one.length))
 
-    return law(
+    return invariant(
         check, setting, setting.count(20, 300), "1 - (left + right + 1) / n, as long as the window fits."
     )
 
@@ -235,7 +235,7 @@ def composition(setting: Setting) -> Reproduced:
         odd[0] = max(odd[0], alone - together)
         return together - alone
 
-    found = law(check, setting, setting.count(50, 1000), "")
+    found = invariant(check, setting, setting.count(50, 1000), "")
     why = (
         "For a positive second eigenvalue they add whatever the parity; for a negative one and odd distances the sum is "
         f"larger by up to {odd[0]:.3f}."
@@ -259,7 +259,7 @@ def necessary(setting: Setting) -> Reproduced:
         used += 0.0 if right == one.length - 1 - p else tools.largest(one.chain, right + 1)
         return used - one.epsilon
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(30, 500),
@@ -282,14 +282,14 @@ def lower_bound(setting: Setting) -> Reproduced:
         "Holds, with equality for windows (see Definition 4); the last displays leave the logarithm out and compare a ratio "
         "with the logarithm of one."
     )
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("R-JE")
 def minimum_numbers(setting: Setting) -> Reproduced:
     """Equations (9) and (10)."""
-    law, best = tools.chain(0.25, 0.5), Redaction(tools.chain(0.25, 0.5), 8, 3, 0.3)
-    half = BinaryChain.of(law)
+    distribution, best = tools.chain(0.25, 0.5), Redaction(tools.chain(0.25, 0.5), 8, 3, 0.3)
+    half = BinaryChain.of(distribution)
     least = 2 * (half.first_within(0.15) if half else 0) - 2
     hidden = frames.proved(best, "windows")[1].mechanism.probabilities[:, 0]
     return claimed(
@@ -353,7 +353,7 @@ def closed_forms(setting: Setting) -> Reproduced:
         ours = np.abs(np.log(matrix[0] / matrix[1]))
         return float(np.abs(ours - printed).max())
 
-    return law(
+    return invariant(
         check, setting, setting.count(50, 1000), "Equations (13) to (16) against powers of the matrix.", 1e-6
     )
 
@@ -385,7 +385,7 @@ def product(setting: Setting) -> Reproduced:
         identity = abs(value - (1 - (alpha + beta) * (1 - beta) / alpha))
         return max(value - 1, identity)
 
-    return law(
+    return invariant(
         check, setting, setting.count(100, 1000), "With the identity 1 - (alpha + beta)(1 - beta) / alpha."
     )
 
@@ -399,7 +399,7 @@ def decreasing(setting: Setting) -> Reproduced:
         values = [tools.largest(chain, d) for d in range(1, 7)]
         return max(b - a for a, b in itertools.pairwise(values))
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(50, 1000),

@@ -18,7 +18,7 @@ from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.item import Claim, Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _redaction as tools
 from privopt.benchmarks.papers.redactions import all_at_once
-from privopt.benchmarks.papers.verdicts import compare, compared, holds, judge, law, substitute
+from privopt.benchmarks.papers.verdicts import compare, compared, holds, invariant, judge, substitute
 from privopt.measures import influence, redaction_leakage, regions
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
@@ -45,7 +45,7 @@ def leakage(setting: Setting) -> Reproduced:
         ours, listed = redaction_leakage(chain, private, table), all_at_once(chain, private, table)
         return 0.0 if ours == listed else abs(ours - listed) / max(1.0, listed)
 
-    return law(
+    return invariant(
         check, setting, setting.count(20, 300), "The recursion gives the largest ratio over all 3^n outputs."
     )
 
@@ -80,7 +80,7 @@ def distances(setting: Setting) -> Reproduced:
         return abs((1 - told) * length - hidden)
 
     why = "1 - utility is the mean number of erasures a record; on bits an erasure counts one in Hamming, L1 and L2 alike."
-    return law(check, setting, setting.count(10, 200), why)
+    return invariant(check, setting, setting.count(10, 200), why)
 
 
 @reproduces("R-D3")
@@ -103,7 +103,7 @@ def influences(setting: Setting) -> Reproduced:
         return 0.0 if tuple(map(tuple, found)) == asked else 1.0
 
     why = "The convention that the influence of p on itself is 0 would put p among the records always released; it is left out."
-    return law(check, setting, setting.count(20, 200), why)
+    return invariant(check, setting, setting.count(20, 200), why)
 
 
 @reproduces("R-D4")
@@ -122,7 +122,7 @@ def quilt(setting: Setting) -> Reproduced:
         "With a window hidden, releasing only its two borders leaks exactly what releasing all the rest leaks; the ranges of "
         "Definition 5 have to be read as the records between p and the border."
     )
-    return law(check, setting, setting.count(20, 300), why)
+    return invariant(check, setting, setting.count(20, 300), why)
 
 
 @reproduces("R-M0")
@@ -136,7 +136,7 @@ def reversible(setting: Setting) -> Reproduced:
         return float(np.abs(chain.reversed(1) - chain.transition).max())
 
     why = f"True of every two-state chain; a cycle of three states differs by {gap:.1f}, so it must not be used there."
-    return law(check, setting, setting.count(50, 500), why, 1e-12)
+    return invariant(check, setting, setting.count(50, 500), why, 1e-12)
 
 
 @reproduces("R-F1")

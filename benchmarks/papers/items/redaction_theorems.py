@@ -11,7 +11,7 @@ from privopt._text import number
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _redaction as tools
-from privopt.benchmarks.papers.verdicts import claimed, holds, judge, law, refuted
+from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
 from privopt.measures import data_independent_bound, redaction_leakage, regions
 from privopt.problems.redaction import Redaction
 from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
@@ -40,7 +40,7 @@ def theorem_one(setting: Setting) -> Reproduced:
         "Private and of the stated utility; but half the budget for each side can be far below the best window: "
         f"alpha 0.01, beta 0.1, n 40, p 15, epsilon 1 gives {halves:.4f} against {window:.4f}."
     )
-    return law(check, setting, setting.count(20, 200), why)
+    return invariant(check, setting, setting.count(20, 200), why)
 
 
 @reproduces("R-TH2")
@@ -93,7 +93,7 @@ def smallest_distance(setting: Setting) -> Reproduced:
         return float(abs(listed - tools.reach(chain, budget)))
 
     why = "It has to be at least 1: the influence of the private record on itself is set to 0, which would make it 0 always."
-    return law(check, setting, setting.count(20, 200), why)
+    return invariant(check, setting, setting.count(20, 200), why)
 
 
 @reproduces("R-C1")
@@ -110,7 +110,7 @@ def corollary_one(setting: Setting) -> Reproduced:
         weakly[1] += 1
         return quilt - best
 
-    found = law(check, setting, setting.count(10, 120), "")
+    found = invariant(check, setting, setting.count(10, 120), "")
     why = (
         "With the split of the budget that MQ makes (all to one side, or half to each) 3R is never below it, and above it in "
         f"{weakly[0]} of {weakly[1]}; with eps/2 a side alone it can be below (see Theorem 1)."
@@ -149,7 +149,7 @@ def form(setting: Setting) -> Reproduced:
         "The optimum hides near records, hides one value partly, releases far ones, so the form is right; its regions and "
         "probabilities are others than printed. For alpha > beta the two values change places."
     )
-    return law(check, setting, setting.count(2, 8), why, 1e-6)
+    return invariant(check, setting, setting.count(2, 8), why, 1e-6)
 
 
 @reproduces("R-EQ2")
@@ -163,7 +163,7 @@ def sides_add(setting: Setting) -> Reproduced:
         return tools.both_sides(chain, left, right) - alone
 
     why = "Never more than the sum; exactly the largest sum over directions, which is less where the sides point apart."
-    return law(check, setting, setting.count(50, 1000), why)
+    return invariant(check, setting, setting.count(50, 1000), why)
 
 
 @reproduces("R-EQ3")
@@ -204,7 +204,7 @@ def equation_four(setting: Setting) -> Reproduced:
         return exact - tools.relaxed_bound(chain, records, budget, q)
 
     why = "A bound once the plain influence of the first medium record is counted too; it was never tight."
-    return law(check, setting, setting.count(100, 1000), why)
+    return invariant(check, setting, setting.count(100, 1000), why)
 
 
 @reproduces("R-O1")
@@ -237,7 +237,7 @@ def feasible(setting: Setting) -> Reproduced:
         budgets = tools.prefix_budgets(chain, records, float(rng.uniform(0.1, 2)))
         return -float(budgets.min(initial=0.0))
 
-    return law(
+    return invariant(
         check, setting, setting.count(50, 1000), "What the medium records may use up is never negative."
     )
 
@@ -252,7 +252,7 @@ def equal_rates(setting: Setting) -> Reproduced:
         medium = tools.regions_of(one.chain, one.length - 1, one.epsilon)[1]
         return medium + tools.utility(one, "optimal") - tools.utility(one, "windows")
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(10, 100),
@@ -370,7 +370,7 @@ def without_loss(setting: Setting) -> Reproduced:
         mirrored = redaction_leakage(chain, len(table) - 1 - p, table[::-1])
         return abs(redaction_leakage(chain, p, table) - mirrored)
 
-    return law(
+    return invariant(
         check,
         setting,
         setting.count(50, 500),
@@ -398,7 +398,7 @@ def several(setting: Setting) -> Reproduced:
         "Private, since hiding more never leaks more; it can cost everything: alpha 0.05, beta 0.3, n 7, records 2 and 6, "
         f"epsilon 1 keeps {kept:.6f} where {together or math.nan:.6f} is possible."
     )
-    return law(check, setting, setting.count(5, 60), why)
+    return invariant(check, setting, setting.count(5, 60), why)
 
 
 @reproduces("R-FN2")
@@ -412,6 +412,6 @@ def telling_value(setting: Setting) -> Reproduced:
         other, swapped = tools.told(tools.chain(beta, alpha), d)
         return float(max(low - high, swapped - other))
 
-    return law(
+    return invariant(
         check, setting, setting.count(50, 1000), "Value 1 tells more for alpha <= beta, value 0 otherwise."
     )

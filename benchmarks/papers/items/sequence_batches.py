@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items._sequence import law, listed
+from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
     Floats,
     Words,
@@ -101,7 +101,7 @@ def not_extended(setting: Setting) -> Reproduced:
     gap = max(abs(theirs - ours) for theirs, _, ours in found)
     return Reproduced(
         f"{listed((ours for _, _, ours in found), 9)} by both (w = 2, ε = 2.5 and 3; w = 3, ε = 4), within {gap:.1g}",
-        law(gap > 1e-9),
+        verdict(gap > 1e-9),
         "The distance a letter is a metric on words, so Theorem 4 is optimal for them wherever it is private; it is not at small "
         f"budgets (w = 2, ε = 1: cost {listed([wide[0]])} leaking {listed([wide[1]])}; optimum {listed([wide[2]], 9)}).",
     )
@@ -125,7 +125,7 @@ def theorem_5(setting: Setting) -> Reproduced:
             law_of = after.reshape(2 * len(law_of), -1)
     return Reproduced(
         f"the last two batches and all batches leak the same within {gap:.1g}",
-        law(gap < 1e-9),
+        verdict(gap < 1e-9),
         "Random kernels of memory 2, by enumeration; the second line of (26) repeats a factor, to no effect.",
     )
 
@@ -157,7 +157,7 @@ def memory(setting: Setting) -> Reproduced:
         gap = max(gap, abs(values[0] - values[1]))
     return Reproduced(
         f"optimal costs with memory 2 and 1 within {gap:.1g}",
-        law(gap > 1e-6),
+        verdict(gap > 1e-6),
         "Averaging a kernel over the older batches keeps the bounds and the cost of this batch, so memory 1 loses nothing.",
     )
 
@@ -178,7 +178,7 @@ def algorithm_2(setting: Setting) -> Reproduced:
     ratios = [run.cost / best for run, best in _runs(setting.quick)]
     return Reproduced(
         f"as printed {listed([100 * share])} % of the entries stop at once (w = 3); corrected it ends at {listed(ratios)} times the optimum (w = 1, 2 ..)",
-        law(max(ratios) < 1.01),
+        verdict(max(ratios) < 1.01),
         "Its test compares 1 / (belief of a word) where a ratio of likelihoods is meant. Read so, with the rows kept stochastic and a step "
         "that breaks a bound undone, it still stops early. Step .01, budget 1 a letter.",
     )
@@ -190,7 +190,7 @@ def global_optimum(setting: Setting) -> Reproduced:
     ratios = [run.cost / best for run, best in _runs(setting.quick)]
     return Reproduced(
         f"{listed(ratios)} times the optimum",
-        law(max(ratios) < 1.01),
+        verdict(max(ratios) < 1.01),
         "A linear objective has no local optima, but a coordinate that stops at a bound never moves again.",
     )
 
@@ -203,7 +203,7 @@ def operations(setting: Setting) -> Reproduced:
     slope = math.log(checks[-1] / checks[0]) / math.log(sizes[-1] / sizes[0])
     return Reproduced(
         f"{', '.join(map(str, checks))} checks in the first pass for {', '.join(map(str, sizes))} words: growth like |X|^({slope:.2f} w)",
-        law(slope < 2.5),
+        verdict(slope < 2.5),
         "Each of |X|^2w entries runs over all words again, |X|^3w a pass (2w only with running sums), times the passes.",
     )
 
@@ -224,6 +224,6 @@ def second_order(setting: Setting) -> Reproduced:
     found = walk(np.full(4, 0.25), transition, kernels, last @ (1.0 - np.eye(2)), 8)
     return Reproduced(
         f"leaks {listed([found.worst])} of 1, errs {listed([found.cost])} over 8 letters of a random chain of order 2",
-        law(found.worst <= 1 + 1e-9),
+        verdict(found.worst <= 1 + 1e-9),
         "The belief is over words of two letters, the kernel reads the last: |X|³ products a step for order 2.",
     )

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items._sequence import law, listed
+from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
     Floats,
     cheapest,
@@ -44,7 +44,7 @@ def sequence_notion(setting: Setting) -> Reproduced:
         gap = max(gap, abs(found.sequence_leakage - measured) / measured)
     return Reproduced(
         f"enumeration and the library's walk agree within {gap:.1g}, relatively",
-        law(gap < 1e-9),
+        verdict(gap < 1e-9),
         "“Pr(leakage > ε) ≤ δ” is read as a statement about the joint law of data and releases; the maximum of the definition is "
         "no random event.",
     )
@@ -62,7 +62,7 @@ def other_notions(setting: Setting) -> Reproduced:
     values = [local, found.sequence_leakage, float(chance @ logs)]
     return Reproduced(
         f"randomised response at .7 on a fair bit: LDP {listed(values[:1])}, sequence information {listed(values[1:2])}, mutual information {listed(values[2:])}",
-        law(values[0] >= values[1] >= values[2] and math.isclose(values[0], 0.7)),
+        verdict(values[0] >= values[1] >= values[2] and math.isclose(values[0], 0.7)),
         "Definitions; on one letter with a known prior the notions are ordered as shown.",
     )
 
@@ -92,7 +92,7 @@ def future(setting: Setting) -> Reproduced:
 
 
 def mean_distance(joint: Floats, cost: Floats, steps: int) -> float:
-    """Mean over the steps of E[cost], from a joint law of whole sequences (m^T, n^T)."""
+    """Mean over the steps of E[cost], from a joint distribution of whole sequences (m^T, n^T)."""
     m, n = cost.shape[1], cost.shape[0]
     total = 0.0
     for step in range(steps):
@@ -117,7 +117,7 @@ def belief_update(setting: Setting) -> Reproduced:
         leak = max(leak, max(abs(a - b) for a, b in pairs))
     return Reproduced(
         f"beliefs within {gap:.1g}, leakage within {leak:.1g} of enumeration",
-        law(gap < 1e-12 and leak < 1e-9),
+        verdict(gap < 1e-12 and leak < 1e-9),
         "The update is right; in (13) the kernel of step k - 1 must condition on the releases up to k - 2.",
     )
 
@@ -132,14 +132,14 @@ def one_letter(setting: Setting) -> Reproduced:
         gap = max(gap, max(abs(a - b) for a, b in pairs))
     return Reproduced(
         f"prefix and present letter leak the same within {gap:.1g}",
-        law(gap < 1e-9),
+        verdict(gap < 1e-9),
         "Random chains and kernels that read one letter, five steps.",
     )
 
 
 @reproduces("S-EQ14")
 def expected_distance(setting: Setting) -> Reproduced:
-    """The sum over steps against the joint law."""
+    """The sum over steps against the joint distribution."""
     rng, gap, cost = np.random.default_rng(14), 0.0, 1.0 - np.eye(3)
     for _ in range(3 if setting.quick else 20):
         start, transition = random_chain(rng, 3)
@@ -151,7 +151,7 @@ def expected_distance(setting: Setting) -> Reproduced:
         )
     return Reproduced(
         f"within {gap:.1g} of enumeration",
-        law(gap < 1e-12),
+        verdict(gap < 1e-12),
         "Distance of a sequence is the mean of its steps'.",
     )
 
@@ -167,7 +167,7 @@ def batched_distance(setting: Setting) -> Reproduced:
         again = walk(words.initial, words.transition, kernels, words.cost, 3).cost
         gap = max(gap, abs(mean_distance(found.joints[-1], words.cost, 3) - again))
     return Reproduced(
-        f"within {gap:.1g} of enumeration", law(gap < 1e-9), "A batch is a letter of the chain of words."
+        f"within {gap:.1g} of enumeration", verdict(gap < 1e-9), "A batch is a letter of the chain of words."
     )
 
 
@@ -202,6 +202,6 @@ def batch_programme(setting: Setting) -> Reproduced:
         gap = max(gap, abs(ours - direct(words.initial, words.cost, epsilon)))
     return Reproduced(
         f"optima within {gap:.1g} of each other",
-        law(gap < 1e-6),
+        verdict(gap < 1e-6),
         "The same programme in the variables K and Q, which solves faster and more accurately.",
     )

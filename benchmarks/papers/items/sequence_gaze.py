@@ -20,11 +20,11 @@ from privopt.benchmarks.papers.items._sequence import (
     fitted,
     gazes,
     grid_distance,
-    law,
     listed,
     on_substitute,
     recognised,
     release,
+    verdict,
 )
 from privopt.benchmarks.papers.items.sequence_synthetic import DOUBLE, PAIRS, PRINTED, RR, SINGLE
 from privopt.benchmarks.papers.sequences import (
@@ -257,16 +257,16 @@ def better_than_double(setting: Setting) -> Reproduced:
 def temporal_leaks(setting: Setting) -> Reproduced:
     """A support that depends on the data gives away the data."""
     ring = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]])
-    laws = []
+    distributions = []
     for row in ring:
         kernel = np.where(row > 0, np.exp(-1.0 * (1 - np.eye(3))), 0.0)
-        laws.append(row @ (kernel / kernel.sum(axis=1, keepdims=True)))
-    table = np.array(laws)
+        distributions.append(row @ (kernel / kernel.sum(axis=1, keepdims=True)))
+    table = np.array(distributions)
     with np.errstate(divide="ignore"):
         level = float(np.log(table.max(axis=0) / table.min(axis=0)).max())
     return Reproduced(
         f"LDP of a release about the letter before is {level} on three letters in a ring, ε = 1",
-        law(level <= 2),
+        verdict(level <= 2),
         "Randomised response among reachable letters is LDP only if all letters can follow each letter; otherwise a release may exclude "
         "letters for certain.",
     )

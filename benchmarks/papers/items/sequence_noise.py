@@ -12,7 +12,7 @@ import numpy as np
 
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _sequence as drawings
-from privopt.benchmarks.papers.items._sequence import law, listed
+from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import Floats, leakages, printed
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Example:
         return np.asarray(printed(self.e2)(self.beliefs))
 
     @cached_property
-    def law(self) -> Floats:
-        """Joint law, [x1, x2, y1, y2]."""
+    def distribution(self) -> Floats:
+        """Joint distribution, [x1, x2, y1, y2]."""
         return np.asarray(
             np.einsum("a,ab,ac,cbd->abcd", self.prior, self.transition, self.first, self.second)
         )
@@ -74,7 +74,7 @@ class Example:
     def wrong(self) -> Floats:
         """Law of the two errors, [n1, n2]."""
         table = np.zeros((2, 2))
-        for (x1, x2, y1, y2), chance in np.ndenumerate(self.law):
+        for (x1, x2, y1, y2), chance in np.ndenumerate(self.distribution):
             table[int(x1 != y1), int(x2 != y2)] += chance
         return table
 
@@ -91,7 +91,7 @@ class Example:
     @property
     def data(self) -> float:
         """Correlation of the letters."""
-        return correlation(self.law.sum(axis=(2, 3)))
+        return correlation(self.distribution.sum(axis=(2, 3)))
 
     @property
     def noise(self) -> float:
@@ -118,7 +118,7 @@ class Example:
 
 
 def correlation(table: Floats) -> float:
-    """Correlation coefficient of two binary variables with a joint law, [0..1, 0..1].
+    """Correlation coefficient of two binary variables with a joint distribution, [0..1, 0..1].
 
     Examples
     --------
@@ -217,7 +217,7 @@ def posteriors(setting: Setting) -> Reproduced:
     """Equations (49) to (52) against enumeration."""
     gap = 0.0
     for e in random_examples(100):
-        given = e.law[:, :, 1].sum(axis=2)
+        given = e.distribution[:, :, 1].sum(axis=2)
         gap = max(gap, float(np.abs(printed_posteriors(e.p1, e.phi, e.e1) - given / given.sum()).max()))
     return Reproduced(
         f"within {gap:.1g} of enumeration",
@@ -237,7 +237,7 @@ def second_step(setting: Setting) -> Reproduced:
     least = math.log(1 / 0.05 - 1)
     return Reproduced(
         f"formulas within {gap:.1g}; leakage {listed(near)} at φ = 0 for ε = 2, 3 (P₁ = .5)",
-        law(near[0] <= 2 and near[1] <= 3),
+        verdict(near[0] <= 2 and near[1] <= 3),
         "The entries are those of Theorem 4 on the second belief, which break the budget near φ = 0; at P₁ = .95 already "
         f"the first step does below ε = {least:.3f}.",
     )
@@ -250,7 +250,7 @@ def noise_formulas(setting: Setting) -> Reproduced:
     rootless = max(printed_noise(e)[1] for p1, epsilon in POINTS for e in grid(p1, epsilon, 41))
     return Reproduced(
         f"(54) to (56) within {gap:.1g}; without the root “correlations” reach {listed([rootless])}",
-        law(rootless <= 1),
+        verdict(rootless <= 1),
         "The standard deviation of a binary variable is the root of Pr(1) Pr(0); the appendix leaves the root out.",
     )
 
@@ -295,7 +295,7 @@ def falls(setting: Setting) -> Reproduced:
         independent = max(independent, found[-1].information)
     return Reproduced(
         f"decreasing on each grid: {'yes' if held else 'no'}; information at φ = 1/2 {independent:.1g}",
-        law(held and independent < 1e-12),
+        verdict(held and independent < 1e-12),
         "Checked for P₁ = .5 (ε = 2, 3) and .95 (ε = 3).",
     )
 
@@ -307,17 +307,19 @@ def less_noise(setting: Setting) -> Reproduced:
     held = all((np.diff(values) > -1e-12).all() for values in found.values())
     shown = "; ".join(f"P₁ = {p1:g}, ε = {e:g}: {listed((v[0], v[-1]))}" for (p1, e), v in found.items())
     return Reproduced(
-        f"from φ = 0 to 1/2: {shown}", law(held), "Increasing in φ; but near φ = 0 the kernel is not private."
+        f"from φ = 0 to 1/2: {shown}",
+        verdict(held),
+        "Increasing in φ; but near φ = 0 the kernel is not private.",
     )
 
 
 @reproduces("S-E1g")
 def unchanged(setting: Setting) -> Reproduced:
     """The marginal of the second letter is uniform."""
-    gap = max(abs(float(e.law.sum(axis=(0, 2, 3))[1]) - 0.5) for e in grid(0.5, 2.0, 11))
+    gap = max(abs(float(e.distribution.sum(axis=(0, 2, 3))[1]) - 0.5) for e in grid(0.5, 2.0, 11))
     return Reproduced(
         f"Pr(X₂ = 1) within {gap:.1g} of 1/2",
-        law(gap < 1e-12),
+        verdict(gap < 1e-12),
         "Independent noise depends on the marginal alone.",
     )
 
@@ -330,7 +332,7 @@ def intercepts(setting: Setting) -> Reproduced:
     even = Example(0.5, (1 - skewed.data) / 2, 3.0, 3.0)
     return Reproduced(
         f"{listed(e.noise for e in tops)} at φ = 0, ε = 3, neither private; {listed((skewed.noise, even.noise))} at ρ_X = {listed([even.data])}",
-        law(tops[0].noise > tops[1].noise and skewed.noise > even.noise),
+        verdict(tops[0].noise > tops[1].noise and skewed.noise > even.noise),
         "It holds with the printed formulas and at equal correlation of the data where both are private; at equal φ = .1 it is "
         f"reversed ({listed((skewed.noise, Example(0.5, 0.1, 3.0, 3.0).noise))}).",
     )
@@ -355,7 +357,7 @@ def lower_total(setting: Setting) -> Reproduced:
     zero = _least_budget(0.5, 0.1, 0.0, 0.05, True)
     return Reproduced(
         f"{listed(with_data)} against {listed(without)} (ε₁ = .5, 1, 2; bound .05, φ = .1, P₁ = .5)",
-        law(all(a < b for a, b in zip(with_data, without, strict=True))),
+        verdict(all(a < b for a, b in zip(with_data, without, strict=True))),
         f"It holds at fixed ε₁; with ε₁ free and only the noise at time 2 bounded, ε₁ = 0 is best ({listed([zero])}) and "
         "correlation gains nothing: the panel needs a second constraint, which the text does not give.",
     )

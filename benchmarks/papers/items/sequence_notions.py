@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items._sequence import law, listed
+from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
     Floats,
     enumerate_releases,
@@ -54,7 +54,7 @@ def theorem_1(setting: Setting) -> Reproduced:
         most = max(most, found.sequence_leakage / sum(found.leakage))
     return Reproduced(
         f"leakage of the sequence at most {listed([most])} of the sum of its steps",
-        law(most <= 1 + 1e-9),
+        verdict(most <= 1 + 1e-9),
         "Random chains and kernels; with batches the sum has a term a batch, not a letter.",
     )
 
@@ -68,7 +68,7 @@ def single(setting: Setting) -> Reproduced:
     weak = [theorem_2(STEPS, e, DELTA) for e in (0.5, 1.0)]
     return Reproduced(
         f"{listed([bound, tanh, ours, linear], 5)} (printed, with tanh, Chernoff, sum) at T = 200, ε = .2, δ = 1e-5",
-        law(ours <= bound),
+        verdict(ours <= bound),
         f"Valid and weak: at ε = .5 and 1 it gives {listed(weak)} where the sums are 100 and 200.",
     )
 
@@ -80,7 +80,7 @@ def batched(setting: Setting) -> Reproduced:
     linear = STEPS * LEVEL
     return Reproduced(
         f"{listed([wrong], 5)} at τ = 200, ε = .2, δ = 1e-5, more than the sum {listed([linear])}",
-        law(wrong <= linear),
+        verdict(wrong <= linear),
         "The second term must have the root of τ; as printed the bound is never below the sum for δ < e^-1/2.",
     )
 
@@ -96,7 +96,7 @@ def mean_of_step(setting: Setting) -> Reproduced:
         most = max(most, mean_loss(belief, kernel) / (epsilon * math.tanh(epsilon / 2)))
     return Reproduced(
         f"at most {listed([most])} of ε tanh(ε/2), which is below ε(e^ε - 1)",
-        law(most <= 1 + 1e-9),
+        verdict(most <= 1 + 1e-9),
         "Random beliefs and kernels; the mean is a divergence of laws whose ratio is in [e^-ε, e^ε].",
     )
 
@@ -111,7 +111,7 @@ def mutual_information(setting: Setting) -> Reproduced:
         most = max(most, mean_loss(belief, random_kernels(rng, epsilon)(belief[None, :])[0]) / epsilon)
     return Reproduced(
         f"mutual information at most {listed([most])} of ε",
-        law(most <= 1),
+        verdict(most <= 1),
         "Random beliefs and kernels; ε tanh(ε/2) holds too.",
     )
 
@@ -130,7 +130,7 @@ def tail(setting: Setting) -> Reproduced:
             most = max(most, float(chance[logs > composition([epsilon] * steps, delta)].sum()) / delta)
     return Reproduced(
         f"Pr(loss above the bound) at most {listed([most])} δ",
-        law(most <= 1),
+        verdict(most <= 1),
         "It holds even for the sharper bounds; in the first line leakage of the sequence is at most, not equal to, the sum.",
     )
 
@@ -150,14 +150,14 @@ def theorem_3(setting: Setting) -> Reproduced:
     far = level_of(outside)
     return Reproduced(
         f"ε-LDP leaks at most {listed([forth])} of ln(β_min + (1 - β_min) e^ε); ε-SIP is at most {listed([back])} of 2ε-LDP",
-        law(forth <= 1 + 1e-9 and back <= 1 + 1e-9),
+        verdict(forth <= 1 + 1e-9 and back <= 1 + 1e-9),
         f"The second part is about letters the prior allows: a kernel may treat an impossible letter so that LDP is {listed([far])} at "
         "ε = 1, and the sequence stays private.",
     )
 
 
 def _local(rng: np.random.Generator, n: int, epsilon: float) -> Floats:
-    """A random kernel mixed with a constant law until it is LDP at most epsilon."""
+    """A random kernel mixed with a constant distribution until it is LDP at most epsilon."""
     kernel, constant = rng.dirichlet(np.ones(n), n), rng.dirichlet(np.ones(n))
     low, high = 0.0, 1.0
     for _ in range(60):
@@ -175,7 +175,7 @@ def wrong_prior(setting: Setting) -> Reproduced:
     leaks = leakages(priors, np.tile(kernel, (3, 1, 1)))
     return Reproduced(
         f"{listed(leaks)} for priors (.3, .7), (.1, .9), (.05, .95); kernel for (.5, .5), ε = 1",
-        law(bool((leaks <= 1).all())),
+        verdict(bool((leaks <= 1).all())),
         f"A wrong prior can see more, never more than LDP of the kernel, here {listed([level_of(kernel)])}.",
     )
 
@@ -189,7 +189,7 @@ def local_composes(setting: Setting) -> Reproduced:
     local = level_of(given.T)
     return Reproduced(
         f"LDP of six releases {listed([local])} = 6 × .7; leakage of the sequence {listed([found.sequence_leakage], 6)}",
-        law(abs(local - 4.2) < 1e-9),
+        verdict(abs(local - 4.2) < 1e-9),
         "So a fair comparison sets randomised response by the leakage of its sequence.",
     )
 

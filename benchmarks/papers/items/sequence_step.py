@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items._sequence import law, listed
+from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import Floats, cheapest, leakages, optimum, printed, walk
 from privopt.mechanisms._hamming_kernel import HammingKernel
 
@@ -65,7 +65,7 @@ def theorem_4(setting: Setting) -> Reproduced:
         "It is private only where every possible letter has belief 1 / (e^ε + 1) or more; there it is optimal "
         f"for every metric (largest difference from a linear programme {gap:.1g})."
     )
-    return Reproduced(shown, law(far <= 2 and worse <= best), why)
+    return Reproduced(shown, verdict(far <= 2 and worse <= best), why)
 
 
 @reproduces("S-TH4b")
@@ -75,7 +75,7 @@ def display(setting: Setting) -> Reproduced:
     rows = [1 - (1 - b) * low + (len(belief) - 1) * b * low for b in belief]
     off = max(abs(row - 1) for row in rows) > 1e-12
     why = "Rows with β(x)/e^ε off the diagonal do not sum to 1; Algorithm 1 and Appendix D have β(y)/e^ε."
-    return Reproduced(f"rows sum to {listed(rows)} at belief (.6, .4), ε = 1", law(not off), why)
+    return Reproduced(f"rows sum to {listed(rows)} at belief (.6, .4), ε = 1", verdict(not off), why)
 
 
 @reproduces("S-K1")
@@ -91,7 +91,9 @@ def boundary(setting: Setting) -> Reproduced:
         slack = max(slack, float((math.exp(epsilon) - np.diag(ratios)).max()))
     why = "Every ratio off the diagonal equals e^-ε; on the diagonal the upper bound has room unless β = 1 / (e^ε + 1)."
     return Reproduced(
-        f"off the diagonal within {worst:.1g}; room above up to {listed([slack])}", law(worst < 1e-12), why
+        f"off the diagonal within {worst:.1g}; room above up to {listed([slack])}",
+        verdict(worst < 1e-12),
+        why,
     )
 
 
@@ -107,7 +109,7 @@ def marginal(setting: Setting) -> Reproduced:
     )
     return Reproduced(
         f"releases of the optimum have law {listed(found)} at belief (.85, .15), ε = 1",
-        law(bool(np.allclose(found, belief))),
+        verdict(bool(np.allclose(found, belief))),
         why,
     )
 
@@ -121,7 +123,7 @@ def range_of_entries(setting: Setting) -> Reproduced:
     why = "With output law β an entry is at most e^ε β: the upper end of the range breaks that unless β ≥ 1 / (e^ε + 1)."
     return Reproduced(
         f"upper end {listed([entry])} at β = .1, e^ε = 2; the constraint allows {listed([most])}",
-        law(entry <= most),
+        verdict(entry <= most),
         why,
     )
 
@@ -138,7 +140,7 @@ def multipliers(setting: Setting) -> Reproduced:
         "product must be 0. Prices that do prove the theorem, where it is private: e^-ε / (1 - e^-ε) Σ β(y) D(x, y)."
     )
     shown = f"multiplier {listed([multiplier])}, room {listed([slack])} at belief (.6, .4), ε = 1, D = 1"
-    return Reproduced(shown, law(multiplier * slack < 1e-12), why)
+    return Reproduced(shown, verdict(multiplier * slack < 1e-12), why)
 
 
 @reproduces("S-A1")
@@ -148,7 +150,7 @@ def algorithm_1(setting: Setting) -> Reproduced:
     best = walk(np.array([0.1, 0.9]), np.array([[0.9, 0.1], [0.1, 0.9]]), optimum(1.0), HAMMING, 12)
     why = f"Beliefs leave the range where the kernel is private; the optimum at ε = 1 leaks {listed([best.worst])} and errs {listed([best.cost])}."
     shown = f"leaks {listed([found.worst])} in a step, errs {listed([found.cost])} (12 steps, P₁ = .9, q = .9, ε = 1)"
-    return Reproduced(shown, law(found.worst <= 1 + 1e-9), why)
+    return Reproduced(shown, verdict(found.worst <= 1 + 1e-9), why)
 
 
 def _products(n: int) -> int:
@@ -165,7 +167,7 @@ def step_cost(setting: Setting) -> Reproduced:
     slope = math.log(counts[-1] / counts[-2]) / math.log(10)
     why = "The next belief is a vector times the matrix of transitions: n² products unless the matrix is sparse; only the release itself is O(n)."
     shown = f"{', '.join(map(str, counts))} products at n = 10, 100, 1000: growth like n^{slope:.2f}"
-    return Reproduced(shown, law(slope < 1.5), why)
+    return Reproduced(shown, verdict(slope < 1.5), why)
 
 
 @reproduces("S-T1")
@@ -191,6 +193,6 @@ def utilities(setting: Setting) -> Reproduced:
     why = "Both are cost matrices; squared error is no metric, so that the printed kernel need not be optimal: here it is private and costs more."
     return Reproduced(
         f"{listed(values, 6)} (printed kernel, optimum) for points 0, 1, 10, uniform, ε = ln 2",
-        law(values[1] <= values[0] + 1e-9),
+        verdict(values[1] <= values[0] + 1e-9),
         why,
     )

@@ -16,7 +16,7 @@ from privopt.benchmarks.data.streams import Integers
 from privopt.benchmarks.papers.baselines import ThresholdSmoothing
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _sequence as drawings
-from privopt.benchmarks.papers.items._sequence import law, listed, walks
+from privopt.benchmarks.papers.items._sequence import listed, verdict, walks
 from privopt.benchmarks.papers.sequences import (
     Floats,
     Kernels,
@@ -140,7 +140,7 @@ def between(setting: Setting) -> Reproduced:
     held = all(a >= b >= c for a, b, c in zip(*rows, strict=True))
     at = [walked("case 1", name, 1.0).cost for name in (RR, SINGLE, DOUBLE)]
     return Reproduced(
-        f"{listed(at)} (RR(ε), optimum, RR(2ε)) at ε = 1", law(held), "Case 1, budgets from .1 to 4."
+        f"{listed(at)} (RR(ε), optimum, RR(2ε)) at ε = 1", verdict(held), "Case 1, budgets from .1 to 4."
     )
 
 
@@ -150,7 +150,7 @@ def beyond(setting: Setting) -> Reproduced:
     ours, double = _row("case 2", SINGLE), _row("case 2", DOUBLE)
     return Reproduced(
         f"optimum {listed(ours)}, RR(2ε) {listed(double)} at ε = {listed(COARSE)}",
-        law(all(a < b for a, b in zip(ours, double, strict=True))),
+        verdict(all(a < b for a, b in zip(ours, double, strict=True))),
         "Against RR(ε), as printed, it always wins; against RR(2ε), which is meant, only at small budgets. The win of conditional "
         f"RR at ε = 1 ({listed([walked('case 2', PRINTED, 1.0).cost])}) is excess leakage.",
     )
@@ -170,7 +170,7 @@ def batches(setting: Setting) -> Reproduced:
     shown = "; ".join(f"{c}: {listed(v[list(grid).index(1.0)] for v in r)}" for c, r in rows.items())
     return Reproduced(
         f"errors of single letters, pairs, triples at ε = 1: {shown}",
-        law(held and growing),
+        verdict(held and growing),
         "With optimal kernels a first batch is never worse than letters; over a sequence it held at every budget tried.",
     )
 
@@ -181,7 +181,7 @@ def advantage(setting: Setting) -> Reproduced:
     shares = [walked(c, SINGLE, 1.0).cost / walked(c, RR, 1.0).cost for c in CASES]
     return Reproduced(
         f"error at ε = 1 is {listed(shares)} of that of RR(ε) in cases 1 and 2",
-        law(shares[1] < shares[0]),
+        verdict(shares[1] < shares[0]),
         "At ε = 1.",
     )
 
@@ -193,7 +193,7 @@ def twice(setting: Setting) -> Reproduced:
     grouped = [walked("case 2", RR, 1.0).cost / walked("case 2", name, 1.0).cost for name in (PAIRS, TRIPLES)]
     return Reproduced(
         f"RR(ε) errs {listed(singles)} times as often in cases 1 and 2; batches of 2 and 3 in case 2: {listed(grouped)} times",
-        law(min(singles) > 2),
+        verdict(min(singles) > 2),
         "Not for single letters, where the factor in case 1 is 2 / (1 + e^-ε) < 2; batches reach it on the dependent chain.",
     )
 
@@ -211,7 +211,7 @@ def calibrated(setting: Setting) -> Reproduced:
     plain = enumerate_releases(start, transition, randomised_response(1.0), steps).sequence_leakage
     return Reproduced(
         f"RR(1) leaks {listed([plain])} about six letters of case 2, not 6; RR({listed([low])}) leaks 6 and errs {listed([1 / (1 + math.exp(low))])}",
-        law(plain <= target),
+        verdict(plain <= target),
         "Leakage of the sequence of independent releases, by enumeration; the sum of the budgets is an upper bound only.",
     )
 

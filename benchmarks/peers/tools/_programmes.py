@@ -45,7 +45,7 @@ Linear: TypeAlias = LocalInformationPrivacy | BeliefRelease
 
 
 def no_linear_programme(problem: LocalInformationPrivacy) -> str | None:
-    """Why a question on ratios is not one linear programme over P(y | x); None if it is."""
+    """Why a problem on ratios is not one linear programme over P(y | x); None if it is."""
     if problem.matrix is None:
         return "this utility is not linear in the channel"
     return no_plain_ratios(problem)
@@ -77,11 +77,11 @@ def ratio_rows(problem: LocalInformationPrivacy) -> Floats:
         up = math.exp(problem.budget)
         pairs = [(s, t) for s in range(len(given)) for t in range(len(given)) if s != t]
         return np.array([given[s] - up * given[t] for s, t in pairs]).reshape(-1, table.shape[1])
-    law, rows = table.sum(axis=0), []
+    distribution, rows = table.sum(axis=0), []
     if problem.upper < math.inf:
-        rows.append(given - math.exp(problem.upper) * law)
+        rows.append(given - math.exp(problem.upper) * distribution)
     if problem.lower < math.inf:
-        rows.append(math.exp(-problem.lower) * law - given)
+        rows.append(math.exp(-problem.lower) * distribution - given)
     return np.concatenate([np.zeros((0, table.shape[1])), *rows])
 
 

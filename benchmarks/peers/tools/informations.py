@@ -32,14 +32,14 @@ def _unfit_for_dit(problem: InformationBottleneck) -> str | None:
 
 @register_peer("information_bottleneck", "dit", ("dit",), _unfit_for_dit)
 def dit(problem: InformationBottleneck, seconds: float) -> PeerAnswer:
-    """Its ``InformationBottleneck`` at beta = 1 / trade_off; the channel is read off its joint law."""
+    """Its ``InformationBottleneck`` at beta = 1 / trade_off; the channel is read off its joint distribution."""
     from dit import Distribution
     from dit.rate_distortion.information_bottleneck import InformationBottleneck as Bottleneck
 
     table: Any = problem.observation.leaking.table
     cells = [(x, s) for x in range(table.shape[1]) for s in range(table.shape[0]) if table[s, x] > 0]
-    law = Distribution([f"{x}{s}" for x, s in cells], [float(table[s, x]) for x, s in cells])
-    found: Any = Bottleneck(law, beta=1 / problem.budget)
+    distribution = Distribution([f"{x}{s}" for x, s in cells], [float(table[s, x]) for x, s in cells])
+    found: Any = Bottleneck(distribution, beta=1 / problem.budget)
     found.optimize()
     joint = np.asarray(found.construct_joint(found._optima))  # dit offers no other way to the channel
     with_release = joint.sum(axis=(1, 2))
@@ -65,8 +65,8 @@ def _leak(problem: DistortionPrivacy, channel: Any) -> tuple[Any, float]:
     if problem.leakage == "maximal_leakage":
         given = (table / table.sum(axis=1, keepdims=True)) @ channel
         return cp.sum(cp.max(given, axis=0)), math.exp(budget)
-    law = cp.reshape(table.sum(axis=0) @ channel, (1, problem.matrix.shape[1]), order="C")
-    return cp.sum(cp.rel_entr(table @ channel, table.sum(axis=1)[:, None] @ law)), budget
+    distribution = cp.reshape(table.sum(axis=0) @ channel, (1, problem.matrix.shape[1]), order="C")
+    return cp.sum(cp.rel_entr(table @ channel, table.sum(axis=1)[:, None] @ distribution)), budget
 
 
 def with_backend(backend: str) -> Work:
@@ -151,8 +151,10 @@ def _informations(problem: TradeOff, flat: Floats) -> tuple[float, float]:
     table = problem.observation.leaking.table
     channel = np.maximum(flat.reshape(table.shape[1], -1), 0.0)
 
-    def shared(law: Floats) -> float:
-        return float(rel_entr(law, np.outer(law.sum(axis=1), law.sum(axis=0))).sum())
+    def shared(distribution: Floats) -> float:
+        return float(
+            rel_entr(distribution, np.outer(distribution.sum(axis=1), distribution.sum(axis=0))).sum()
+        )
 
     return problem.split(shared(table @ channel), shared(table.sum(axis=0)[:, None] * channel))
 

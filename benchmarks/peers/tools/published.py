@@ -37,7 +37,7 @@ PUBLISHED = {
     ),
     "bayesian_privacy": ("markov-published",),
 }
-"""Solvers by question: the papers' algorithms, in their words where those are numbers."""
+"""Solvers by problem: the papers' algorithms, in their words where those are numbers."""
 
 
 def _fits(name: str) -> Callable[[Problem[Any]], str | None]:

@@ -1,4 +1,4 @@
-"""Optimal channels of the library qif, where it knows the question: the secret itself is read."""
+"""Optimal channels of the library qif, where it knows the problem: the secret itself is read."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def _posterior_rows(problem: LocalInformationPrivacy) -> Floats:
 
 
 def _mixed(problem: LocalInformationPrivacy, vertices: Floats) -> PeerAnswer:
-    """The mixture of vertices with the law of X for its mean and the least entropy left."""
+    """The mixture of vertices with the distribution of X for its mean and the least entropy left."""
     from scipy import optimize
     from scipy.special import entr
 

@@ -1,4 +1,4 @@
-"""Laws of Bayesian leakage on random instances; what is reported is how often each was violated.
+"""Invariants of Bayesian leakage on random instances; what is reported is how often each was violated.
 
 Source of the setting: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data".
 """
@@ -46,16 +46,21 @@ def _published_sound(rng: np.random.Generator) -> bool:
 
 def _tables(rng: np.random.Generator) -> bool:
     n, tau = int(rng.integers(1, 5)), _tau(rng)
-    law = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
-    worst = oracle.worst_mechanism(law, tau)
-    return abs(exact_small(law, tau).value - worst) <= LP and worst <= n * tau + LP
+    distribution = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
+    worst = oracle.worst_mechanism(distribution, tau)
+    return abs(exact_small(distribution, tau).value - worst) <= LP and worst <= n * tau + LP
 
 
 def _mechanisms(rng: np.random.Generator) -> bool:
     n, tau = int(rng.integers(1, 5)), _tau(rng)
-    law = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
-    answers = abs(response_leakage(law, tau) - oracle.leakage(law, oracle.response(law, tau)))
-    counts = abs(laplace_leakage(law, [0, 1], tau) - oracle.leakage(law, oracle.counted(law, tau)))
+    distribution = rng.dirichlet(np.full(2**n, 0.7)).reshape((2,) * n)
+    answers = abs(
+        response_leakage(distribution, tau) - oracle.leakage(distribution, oracle.response(distribution, tau))
+    )
+    counts = abs(
+        laplace_leakage(distribution, [0, 1], tau)
+        - oracle.leakage(distribution, oracle.counted(distribution, tau))
+    )
     return max(answers, counts) <= NOISE
 
 

@@ -94,23 +94,23 @@ def budget(rng: np.random.Generator) -> float:
 
 def question(rng: np.random.Generator, *, delta: bool = False) -> LocalInformationPrivacy:
     """Both sides, one side, two levels, or LDP; with ``delta`` sometimes a probability of violations."""
-    law, level, kind = joint(rng), budget(rng), int(rng.integers(6))
+    distribution, level, kind = joint(rng), budget(rng), int(rng.integers(6))
     allowed = float(rng.uniform(0.0, 0.1)) if delta and rng.random() < 0.3 else 0.0
     if kind == 0:
-        return LocalInformationPrivacy(law, upper=level, delta=allowed)
+        return LocalInformationPrivacy(distribution, upper=level, delta=allowed)
     if kind == 1:
-        return LocalInformationPrivacy(law, lower=level, delta=allowed)
+        return LocalInformationPrivacy(distribution, lower=level, delta=allowed)
     if kind == 2:
-        return LocalInformationPrivacy(law, lower=level, upper=budget(rng), delta=allowed)
+        return LocalInformationPrivacy(distribution, lower=level, upper=budget(rng), delta=allowed)
     if kind == 3:
-        return LocalInformationPrivacy(law, epsilon=level, notion="ldp")
-    return LocalInformationPrivacy(law, epsilon=level, delta=allowed)
+        return LocalInformationPrivacy(distribution, epsilon=level, notion="ldp")
+    return LocalInformationPrivacy(distribution, epsilon=level, delta=allowed)
 
 
-def with_joint(problem: LocalInformationPrivacy, law: JointDistribution) -> LocalInformationPrivacy:
-    """The same question about another law."""
+def with_joint(problem: LocalInformationPrivacy, distribution: JointDistribution) -> LocalInformationPrivacy:
+    """The same problem about another distribution."""
     return LocalInformationPrivacy(
-        law, lower=problem.lower, upper=problem.upper, delta=problem.delta, notion=problem.notion
+        distribution, lower=problem.lower, upper=problem.upper, delta=problem.delta, notion=problem.notion
     )
 
 
@@ -122,10 +122,10 @@ def stochastic(rng: np.random.Generator, inputs: int) -> Floats:
     return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def shuffled(rng: np.random.Generator, law: JointDistribution) -> JointDistribution:
+def shuffled(rng: np.random.Generator, distribution: JointDistribution) -> JointDistribution:
     """The same law with secrets and symbols in another order."""
-    weights = np.array(law.exact.weights, dtype=object).reshape(law.table.shape)
-    rows, columns = (rng.permutation(k) for k in law.table.shape)
+    weights = np.array(distribution.exact.weights, dtype=object).reshape(distribution.table.shape)
+    rows, columns = (rng.permutation(k) for k in distribution.table.shape)
     return JointDistribution.normalised(weights[rows][:, columns])
 
 
@@ -143,7 +143,7 @@ SECONDS = 5.0
 
 
 def _private(rng: np.random.Generator) -> bool:
-    """A solver drawn among those that take the question."""
+    """A solver drawn among those that take the problem."""
     problem = question(rng, delta=True)
     names = [c.name for c in candidates(problem) if c.refusal is None and (c.seconds or 0.0) < 1.0]
     found = solve(problem, names[int(rng.integers(len(names)))], time_limit=SECONDS)
@@ -167,9 +167,9 @@ def _budgets(rng: np.random.Generator) -> bool:
 
 
 def _deltas(rng: np.random.Generator) -> bool:
-    law, level = joint(rng), budget(rng)
-    problem = LocalInformationPrivacy(law, epsilon=level, delta=float(rng.uniform(1e-3, 0.2)))
-    without = solve(LocalInformationPrivacy(law, epsilon=level), SubsetMerging())
+    distribution, level = joint(rng), budget(rng)
+    problem = LocalInformationPrivacy(distribution, epsilon=level, delta=float(rng.uniform(1e-3, 0.2)))
+    without = solve(LocalInformationPrivacy(distribution, epsilon=level), SubsetMerging())
     return _utility(solve(problem, WatchdogBoosting())) >= _utility(without) - NOISE
 
 
@@ -196,9 +196,9 @@ def _relabelled(rng: np.random.Generator) -> bool:
 
 
 def _full_data(rng: np.random.Generator) -> bool:
-    law, level = joint(rng, largest=4), budget(rng)
-    whole = LocalInformationPrivacy(ObservedJoint.full_data(law), epsilon=level)
-    return _at_least(solve(whole), solve(LocalInformationPrivacy(law, epsilon=level)))
+    distribution, level = joint(rng, largest=4), budget(rng)
+    whole = LocalInformationPrivacy(ObservedJoint.full_data(distribution), epsilon=level)
+    return _at_least(solve(whole), solve(LocalInformationPrivacy(distribution, epsilon=level)))
 
 
 def _processed(rng: np.random.Generator) -> bool:

@@ -1,4 +1,4 @@
-"""Laws of sequence release on random instances; what is reported is how often each was violated.
+"""Invariants of sequence release on random instances; what is reported is how often each was violated.
 
 Source of the setting: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy".
 """
@@ -50,8 +50,10 @@ def _integers_keep(rng: np.random.Generator) -> bool:
     mass = sum(exact)
     for y in range(weights.shape[2]):
         column = [Fraction(int(w), total) for w in weights[0, :, y]]
-        law = sum((b * a for b, a in zip(exact, column, strict=True)), Fraction(0)) / mass
-        ratios = [float(a / law) for a, b in zip(column, exact, strict=True) if b > 0 and law > 0]
+        distribution = sum((b * a for b, a in zip(exact, column, strict=True)), Fraction(0)) / mass
+        ratios = [
+            float(a / distribution) for a, b in zip(column, exact, strict=True) if b > 0 and distribution > 0
+        ]
         if any(r <= 0 or abs(math.log(r)) > policy.epsilon for r in ratios):
             return False
     return True

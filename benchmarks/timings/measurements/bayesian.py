@@ -1,4 +1,4 @@
-"""Bayesian privacy of noise on dependent records: what bounds and calibration cost, and the laws they must keep.
+"""Bayesian privacy of noise on dependent records: what bounds and calibration cost, and the invariants they must keep.
 
 Source of the setting: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data".
 """

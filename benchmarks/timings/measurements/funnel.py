@@ -38,8 +38,8 @@ MILLIBITS = 1000 / math.log(2)
 
 def random_table(seed: int, secrets: int, symbols: int) -> JointDistribution:
     """A table drawn uniformly from all of them."""
-    law = np.random.default_rng((seed, secrets, symbols)).dirichlet(np.ones(secrets * symbols))
-    return JointDistribution(law.reshape(secrets, symbols))
+    distribution = np.random.default_rng((seed, secrets, symbols)).dirichlet(np.ones(secrets * symbols))
+    return JointDistribution(distribution.reshape(secrets, symbols))
 
 
 def floored(seed: int, secrets: int, symbols: int, fraction: float) -> PrivacyFunnel:
@@ -61,7 +61,7 @@ LIMIT = 60.0
 
 
 def above_the_best(draws: int) -> Iterator[Timing]:
-    """Seconds are means for one question, with judging and proof."""
+    """Seconds are means for one problem, with judging and proof."""
     for secrets, symbols, fraction in CELLS:
         problems = [floored(k, secrets, symbols, fraction) for k in range(draws)]
         best, their_seconds = _leakages(problems, ExactMerging())

@@ -1,4 +1,4 @@
-"""Local information privacy: the watchdog's simulation, and laws that every release must keep."""
+"""Local information privacy: the watchdog's simulation, and invariants that every release must keep."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _release(address: str, pieces: int, users: int, records: int) -> Iterator[Ti
 
 
 def _frontier(address: str) -> Timing:
-    """Questions that take next to nothing, so that what remains is the way there and back."""
+    """Problems that take next to nothing, so that what remains is the way there and back."""
     problem = Redaction(MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 2, 0, 1.0)
     budgets = [0.01 * i for i in range(1, BUDGETS + 1)]
     frontier(problem, budgets[: 2 * WORKERS], scheduler=address)

@@ -1,4 +1,4 @@
-"""Redaction on a Markov chain: what the exact methods cost and gain, and the laws they must keep.
+"""Redaction on a Markov chain: what the exact methods cost and gain, and the invariants they must keep.
 
 Source of the setting: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect".
 """
@@ -61,7 +61,7 @@ def _slsqp_row(case: str, problem: Redaction, starts: int) -> Timing:
 
 
 def against_relaxation(quick: bool) -> Iterator[Timing]:
-    """Random chains of each length; seconds are means for one question, with judging and proof of privacy."""
+    """Random chains of each length; seconds are means for one problem, with judging and proof of privacy."""
     for n in (10, 30) if quick else (10, 30, 100):
         rng, count = np.random.default_rng(n), 3 if quick else 40
         problems = [
@@ -90,18 +90,20 @@ def chain(rates: tuple[float, float]) -> MarkovChain:
 
 def one_side(largest: int) -> Iterator[Timing]:
     """The first record is private, 10^2 to 10^largest records follow, and the chain mixes fast."""
-    law = chain(FAST)
+    distribution = chain(FAST)
     for n in (10**e for e in range(2, largest + 1)):
-        yield _row("one side, α = 0.01, β = 0.8", Redaction(law, n, 0, 1.0))
+        yield _row("one side, α = 0.01, β = 0.8", Redaction(distribution, n, 0, 1.0))
 
 
 def two_sides(lengths: Iterable[int], quick: bool) -> Iterator[Timing]:
     """The middle record is private; the slower the chain mixes, the more records matter."""
     sizes = tuple(lengths)
     for rates in (FAST, MIDDLING) if quick else (FAST, MIDDLING, SLOW):
-        law = chain(rates)
+        distribution = chain(rates)
         for n in sizes:
-            yield _row(f"two sides, α = {rates[0]:g}, β = {rates[1]:g}", Redaction(law, n, n // 2, 1.0))
+            yield _row(
+                f"two sides, α = {rates[0]:g}, β = {rates[1]:g}", Redaction(distribution, n, n // 2, 1.0)
+            )
 
 
 def _row(case: str, problem: Redaction) -> Timing:

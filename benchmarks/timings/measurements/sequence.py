@@ -70,40 +70,45 @@ def binary_words(size: int) -> tuple[Floats, Floats]:
 
     Examples
     --------
-    >>> law, cost = binary_words(2)
-    >>> law.round(3).tolist(), cost[0].tolist()
+    >>> distribution, cost = binary_words(2)
+    >>> distribution.round(3).tolist(), cost[0].tolist()
     ([0.09, 0.01, 0.09, 0.81], [0.0, 0.5, 0.5, 1.0])
     """
     codes = np.arange(2**size)[:, None] >> np.arange(size)[::-1] & 1
     stay = (np.diff(codes, axis=1) == 0).sum(axis=1)
-    law = np.where(codes[:, 0] == 1, 0.9, 0.1) * 0.9**stay * 0.1 ** (size - 1 - stay)
+    distribution = np.where(codes[:, 0] == 1, 0.9, 0.1) * 0.9**stay * 0.1 ** (size - 1 - stay)
     cost = (codes[:, None, :] != codes[None, :, :]).mean(axis=2)
-    return law, cost
+    return distribution, cost
 
 
 def proved_batches(sizes: tuple[int, ...], largest_plain: int, limit: float) -> Iterator[Timing]:
     """One row a size: seconds of both, and the gap between our value and the proved bound, as a share."""
     for size in sizes:
-        law, cost = binary_words(size)
+        distribution, cost = binary_words(size)
         begun = time.perf_counter()
-        solver = solve_words if len(law) <= EXACT else solve_aggregated
-        found = solver(law, cost, EPSILON, limit)
+        solver = solve_words if len(distribution) <= EXACT else solve_aggregated
+        found = solver(distribution, cost, EPSILON, limit)
         seconds = time.perf_counter() - begun
         case = f"words of {size} letters"
         if found is None:
-            yield Timing(case, len(law), seconds, note=f"nothing within {limit:g} s", holds=False)
+            yield Timing(case, len(distribution), seconds, note=f"nothing within {limit:g} s", holds=False)
             continue
         note = f"proved gap as a share of the value {found.value:.10g}"
-        if len(law) > largest_plain:
+        if len(distribution) > largest_plain:
             yield Timing(
-                case, len(law), seconds, quality=found.gap, note=note, holds=found.bound <= found.value
+                case,
+                len(distribution),
+                seconds,
+                quality=found.gap,
+                note=note,
+                holds=found.bound <= found.value,
             )
             continue
         begun = time.perf_counter()
-        theirs = plain(law, cost, EPSILON)
+        theirs = plain(distribution, cost, EPSILON)
         their_seconds = time.perf_counter() - begun
-        row = Timing.against(case, len(law), seconds, ("plain LP", their_seconds), found.gap, note)
-        agrees = theirs is not None and found.value <= value(law, cost, theirs) + 1e-6
+        row = Timing.against(case, len(distribution), seconds, ("plain LP", their_seconds), found.gap, note)
+        agrees = theirs is not None and found.value <= value(distribution, cost, theirs) + 1e-6
         yield replace(row, holds=agrees and found.bound <= found.value + 1e-12)
 
 
@@ -150,8 +155,8 @@ def agreement(count: int) -> Iterator[Timing]:
         proving += time.perf_counter() - start
         gaps.append(found - bound)
         if solved is not None:
-            law = levels.low * (p @ cost) @ solved.law
-            best = float(law + levels.room * (p[seen, None] * solved.kernel * cost[seen]).sum())
+            distribution = levels.low * (p @ cost) @ solved.law
+            best = float(distribution + levels.room * (p[seen, None] * solved.kernel * cost[seen]).sum())
             differences.append(abs(found - best))
     note = "largest difference of expected errors"
     row = Timing.against(

@@ -34,9 +34,16 @@ def corruptions(quick: bool) -> Sequence[Timing]:
         "intact claims refused: their proof is broken, or how they are written": found.intact_refused,
         "foreign exceptions, warnings and verifications of over 10 s": len(found.foreign),
     }
-    law = ("broken claims accepted", "foreign exceptions, warnings and verifications of over 10 s")
+    distribution = ("broken claims accepted", "foreign exceptions, warnings and verifications of over 10 s")
     rows = [
-        Timing(case, found.tried, seconds, quality=float(n), note="records", holds=not (case in law and n))
+        Timing(
+            case,
+            found.tried,
+            seconds,
+            quality=float(n),
+            note="records",
+            holds=not (case in distribution and n),
+        )
         for case, n in counts.items()
     ]
     named = [*found.forged, *found.foreign][:20]
