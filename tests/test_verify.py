@@ -483,3 +483,11 @@ def test_positions_of_a_colouring_are_whole_numbers(
 ) -> None:
     with pytest.raises(InvalidMechanism, match="must be a list of positions"):
         verified(colouring, (("mechanism", name), value))
+
+
+def test_truth_values_are_no_probabilities() -> None:
+    document = po.RedactionMechanism([[1.0, 1.0], [0.5, 0.0]]).to_dict()
+    for value in (True, False):
+        document["probabilities"][1][1] = value
+        with pytest.raises(InvalidMechanism, match="holds true or false"):
+            mechanism_from_dict(document)

@@ -193,6 +193,11 @@ class RedactionMechanism(Mechanism):
             raise InvalidMechanism(
                 'a redaction mechanism needs "probabilities": a row a record, a column a state'
             )
+        rows = fields["probabilities"]
+        if isinstance(rows, list) and any(
+            isinstance(v, bool) for row in rows if isinstance(row, list) for v in row
+        ):
+            raise InvalidMechanism('"probabilities" holds true or false: give numbers in [0, 1]')
         states = fields.get("states")
         if states is not None and not isinstance(states, list):
             raise InvalidMechanism(f'"states" must be a list of labels, got {states!r}')
