@@ -139,9 +139,9 @@ class Problem(ABC, Generic[M]):
     def repair(self, mechanism: M, margin: float) -> M:
         """A mechanism near the given one that keeps the budget with a relative margin."""
 
+    @abstractmethod
     def terms(self, mechanism: M) -> Terms:
         """What a certificate of this mechanism is about, in plain sentences."""
-        raise NotImplementedError
 
     @abstractmethod
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:

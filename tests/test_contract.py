@@ -65,10 +65,13 @@ def check_solution(candidate: po.Candidate, example: po.Example[Any], solution: 
     assert po.verify(problem, solution).ok
     evaluation = problem.evaluate(solution.mechanism)
     assert evaluation.feasible
-    assert evaluation.objective == solution.objective
+    assert evaluation.objective == pytest.approx(solution.objective, rel=1e-12, abs=1e-15)
     assert solution.objective is not None
+    assert solution.certificate is not None
+    lo, hi = problem.objective_enclosure(solution.certificate)
+    assert lo <= solution.objective <= hi
     if solution.bound is not None:
-        assert solution.bound >= solution.objective - 1e-12
+        assert solution.bound >= solution.objective
     if optimum is None:
         return
     assert solution.objective <= optimum + example.tolerance
