@@ -276,6 +276,7 @@ def test_the_search_bounds_every_posterior(seed: int) -> None:
     assert search.bound >= met - 2e-6 or met > 0
     tree = json.loads(json.dumps(search.root.written(len(cost.tangents))))
     proved = least_reduced_cost(cost, prices, tree)
+    assert proved is not None
     assert proved == pytest.approx((search.bound, search.bound), abs=1e-12)
     assert proved[0] <= met
 

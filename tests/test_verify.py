@@ -428,7 +428,7 @@ def test_a_repair_that_loses_is_shown() -> None:
     problem = po.LocalInformationPrivacy(COIN, 0.2)
     found = judge(problem, po.Proposal(po.Channel([[1, 0], [0, 1]])), certify=True)
     assert found.status.ok
-    assert found.stats["utility_lost_by_repair"] > 0.1
+    assert float(found.stats["utility_lost_by_repair"]) > 0.1
     assert "REPAIRED at a loss of" in str(found)
     assert found.reason.startswith("what was proposed broke the budget")
 

@@ -310,7 +310,8 @@ def a_structure(rng: random.Random, case: Case, problem: Json, solution: Json) -
     """A field or an item deleted, repeated, swapped or replaced by another subtree."""
     inner = sorted({p[:i] for p in leaves(solution) for i in range(1, len(p) + 1)}, key=repr)
     path = rng.choice(inner)
-    holder, last = at(solution, path[:-1]), path[-1]
+    holder: Any = at(solution, path[:-1])
+    last: Any = path[-1]
     kind = rng.choice(("delete", "delete", "repeat", "swap", "graft"))
     if kind == "delete":
         del holder[last]

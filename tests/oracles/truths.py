@@ -219,7 +219,9 @@ def _distortion(problem: Json, mechanism: Json) -> Truth:
         leakage, kept = free.leakage[0], found.private
     elif kind == "maximal_leakage":
         p_s = margins(law)[0]
-        total = sum(max(law[i][j] / p for i, p in enumerate(p_s) if p) for j in range(len(outputs)))
+        total = sum(
+            (max(law[i][j] / p for i, p in enumerate(p_s) if p) for j in range(len(outputs))), Fraction(0)
+        )
         leakage, kept = log_of(total), at_most_exp(total, level) if "max_leakage" in problem else None
     elif kind == "mutual_information":
         leakage = information(law)
