@@ -70,6 +70,7 @@ for problem, solution in json.load(open(sys.argv[1])):
 """
 
 
+@pytest.mark.long
 def test_every_processor_gives_the_same_verdict(tmp_path: Path) -> None:
     file, solved = tmp_path / "solved.json", []
     for problem in problems():

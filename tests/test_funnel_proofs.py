@@ -619,6 +619,7 @@ SETTINGS: list[dict[str, str]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: next(iter(s)))
 def test_other_processors_verify_the_same_files(setting: dict[str, str], tmp_path: Path) -> None:
     joint = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])

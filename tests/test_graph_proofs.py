@@ -436,6 +436,7 @@ def mixed(seeds: range) -> list[po.BoundaryColouring]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "count", [4, pytest.param(60, marks=pytest.mark.long)], ids=["a few", "sixty random graphs"]
 )

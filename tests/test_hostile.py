@@ -66,6 +66,7 @@ def broken(values: object) -> po.RedactionMechanism:
     object.__setattr__(mechanism, "probabilities", values)
     object.__setattr__(mechanism, "states", ("a", "b"))
     object.__setattr__(mechanism, "sequential", None)
+    object.__setattr__(mechanism, "never", ())
     object.__setattr__(mechanism, "simulation_only", False)
     return mechanism
 

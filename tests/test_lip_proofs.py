@@ -553,6 +553,7 @@ for path in sorted(folder.glob("*.problem.json")):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [

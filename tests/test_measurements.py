@@ -65,6 +65,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 # what was measured
 
 
+@pytest.mark.long
 def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None:
     assert len(found) == len(measurements())
     for one in found:
@@ -77,6 +78,7 @@ def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None
             assert (timing.ratio is None) == (timing.reference_seconds is None)
 
 
+@pytest.mark.long
 def test_no_law_is_violated(found: tuple[Measured, ...]) -> None:
     checked = rows(found, "redaction-laws")
     assert {timing.case for timing in checked} == set(laws.INVARIANTS)
@@ -84,6 +86,7 @@ def test_no_law_is_violated(found: tuple[Measured, ...]) -> None:
     assert holds(found)
 
 
+@pytest.mark.long
 def test_references_agree(found: tuple[Measured, ...]) -> None:
     for timing in rows(found, "redaction-isotonic"):
         assert abs(timing.quality or 0.0) < 1e-6
@@ -146,6 +149,7 @@ def test_slopes_are_fitted_where_sizes_span_enough() -> None:
     assert [line.slope for line in lines([Timing("narrow", n, 1.0) for n in (3, 4, 5)])] == [None]
 
 
+@pytest.mark.long
 def test_the_files_hold_every_row(found: tuple[Measured, ...], tmp_path: Path) -> None:
     write_measurements(tmp_path, found)
     stored = [json.loads(line) for line in (tmp_path / JSONL).read_text(encoding="utf-8").splitlines()]
@@ -156,6 +160,7 @@ def test_the_files_hold_every_row(found: tuple[Measured, ...], tmp_path: Path) -
     assert stored[0]["seconds"] == found[0].timings[0].seconds
 
 
+@pytest.mark.long
 def test_the_page_needs_nothing_but_itself(found: tuple[Measured, ...]) -> None:
     pytest.importorskip("matplotlib")
     text = page(found, "now", True, {"Python": "3"})

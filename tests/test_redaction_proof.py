@@ -308,6 +308,7 @@ SETTINGS = (
 )
 
 
+@pytest.mark.long
 def test_answers_verify_under_other_settings_of_the_processor(tmp_path: Path) -> None:
     """What one processor solved another one proves: same bounds to the last digit."""
     problems = [example.problem for example in po.Redaction.examples()]

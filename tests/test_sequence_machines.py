@@ -290,6 +290,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: m["OPENBLAS_CORETYPE"])
 def test_every_machine_gives_the_same_verdict(records: Path, machine: dict[str, str]) -> None:
     core = importlib.import_module("numpy._core._multiarray_umath")

@@ -234,7 +234,7 @@ def attempts_in(folder: Path) -> int:
         return int(base.execute("SELECT count(*) FROM attempts").fetchone()[0])
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (6, 20))])
 def test_kills_lose_nothing_and_double_nothing(kills: int, tmp_path: Path) -> None:
     output, moments = tmp_path / "run", random.Random(7)
     marked = {**os.environ, "PRIVOPT_TEST_MARK": str(output)}

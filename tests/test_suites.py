@@ -41,6 +41,7 @@ def pool() -> Iterator[Pool]:
     found.close()
 
 
+@pytest.mark.long  # the main job runs the quick suite whole
 @pytest.mark.parametrize("name", NAMES)
 def test_every_suite_runs_with_every_solver_on_its_smallest_size(name: str, pool: Pool) -> None:
     tasks = list(tasks_of(smallest(find_suite(name))))
