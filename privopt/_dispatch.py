@@ -174,11 +174,19 @@ class _Call(Generic[M]):
                 seconds=patience,
                 repairable=candidate.solver.repairable,
             )
+            if "contradiction" in judged.stats:
+                judged = self._alarmed(replace(judged, solver=name), proposal)
         except SolverTimeout as cause:
             judged = Solution(Status.TIME_OUT, reason=str(cause))
         except SolverFailure as cause:
             judged = Solution(Status.FAILED, reason=str(cause))
         return replace(judged, solver=name, seconds=time.monotonic() - begun)
+
+    def _alarmed(self, judged: Solution[M], proposal: Proposal) -> Solution[M]:
+        """The alarm where a solver's own bound is below its own answer."""
+        claimed = -math.inf if proposal.bound is None else proposal.bound
+        bound = self.problem.check_bound(claimed, proposal.dual)
+        return raise_alarm(self.problem, judged, replace(judged, bound=bound, dual=proposal.dual))
 
     def finish(self, solution: Solution[M], alternatives: tuple[str, ...]) -> Solution[M]:
         return replace(solution, problem=self.problem.fingerprint, alternatives=alternatives)

@@ -397,6 +397,23 @@ def test_a_solver_that_contradicts_itself_gets_no_bound(believed: Path) -> None:
     assert "contradiction" in found.stats
 
 
+@dataclass(frozen=True)
+class Torn(Planted):
+    """Shows what a window shows, and says with a false proof that nobody can."""
+
+    name: ClassVar[str] = "torn"
+
+    def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
+        best = po.solve(problem, "windows").mechanism
+        return po.Proposal(best, bound=FALSE, dual={"false": True})
+
+
+def test_a_solver_that_contradicts_itself_raises_the_alarm(believed: Path) -> None:
+    with pytest.warns(ContradictionWarning, match="torn reaches"):
+        solution = po.solve(QUESTION, Torn())
+    alarmed(solution, believed)
+
+
 def test_a_contradiction_is_told_from_rounding() -> None:
     solution = po.solve(QUESTION)
     assert solution.objective is not None
