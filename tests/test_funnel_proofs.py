@@ -557,7 +557,7 @@ MODES: list[tuple[Any, dict[str, float]]] = [
 
 
 @pytest.mark.parametrize("name", PADDED)
-@pytest.mark.parametrize("form", ["stochastic", "merging"])
+@pytest.mark.parametrize("form", [pytest.param("stochastic", marks=pytest.mark.long), "merging"])
 def test_symbols_that_hardly_or_never_occur(name: str, form: str) -> None:
     joint = po.JointDistribution.normalised(PADDED[name])
     with warnings.catch_warnings():

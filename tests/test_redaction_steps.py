@@ -51,7 +51,9 @@ def test_the_family_of_two_rates_in_turn() -> None:
         )
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(n, marks=pytest.mark.long) for n in range(60, 150))]
+)
 def test_leakages_are_those_of_enumeration_and_files_verify(seed: int) -> None:
     problem = random_problem(seed)
     (p,) = problem.private
@@ -71,7 +73,9 @@ def test_leakages_are_those_of_enumeration_and_files_verify(seed: int) -> None:
         assert exact_utility <= Fraction(solution.bound)
 
 
-@pytest.mark.parametrize("seed", range(0, 150, 5))
+@pytest.mark.parametrize(
+    "seed", [*range(0, 60, 5), *(pytest.param(n, marks=pytest.mark.long) for n in range(60, 150, 5))]
+)
 def test_bounds_are_not_beaten_by_searches_that_share_nothing_with_them(seed: int) -> None:
     problem = random_problem(seed)
     solution = po.solve(problem, "optimal")
