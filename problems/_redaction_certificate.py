@@ -172,7 +172,7 @@ def terms(problem: Redaction, mechanism: RedactionMechanism) -> Terms:
         statement=claim,
         assumption=f"the records follow {problem.chain!r} exactly as written (each row divided by its exact sum)",
         adversary=adversary + beside,
-        unit=f"per private record, of one release of a sequence of {problem.length} records{walk}",
+        unit=f"private record, of one release of a sequence of {problem.length} records{walk}",
         uncovered=tuple(uncovered),
     )
 

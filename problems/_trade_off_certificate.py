@@ -122,7 +122,7 @@ def terms(problem: TradeOff, release: Release) -> Terms:
         statement=f"{said}; an average promises nothing of a single release: {single}",
         assumption=f"the data follow {problem.joint!r} exactly as written (divided by its exact sum)",
         adversary="whoever sees the release, knows the joint distribution and the mechanism, and nothing else of the record",
-        unit="one release of one record's symbol, in nats on average",
+        unit="release of one record's symbol, in nats on average",
         uncovered=(
             "what single releases tell, beyond the worst log-lift that is named",
             "columns published beside the release, and other knowledge of the record",
