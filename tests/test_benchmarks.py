@@ -53,6 +53,9 @@ def test_the_release_verifies_from_its_files(run: tuple[Path, Verdict]) -> None:
     assert certificate is not None
     assert certificate.ok
     assert run[1].holds
+    said = " ".join(run[1].sentences)
+    assert certificate.statement in said
+    assert all(text in said for text in certificate.uncovered)
 
 
 def test_the_released_csv_shows_only_true_letters_and_hides_the_private_day(

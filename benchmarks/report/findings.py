@@ -144,6 +144,9 @@ def release_sentences(
             f"nats; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
         )
         yield from (
+            said for said in proof.sentences() if said.startswith(("In words:", "Assumed:", "Not covered:"))
+        )
+        yield from (
             f"The record differs from what is proved, though its claim holds: {remark}."
             for remark in proof.remarks
         )
