@@ -184,6 +184,7 @@ def test_misuse_is_refused() -> None:
         calibrate(lambda t: t + 1.0, 0.5)
 
 
+@pytest.mark.long
 def test_a_chain_that_nearly_alternates_settles() -> None:
     """In floats it sways between two states of rounding for ever; what it leaks is that of long finite streams."""
     chain = po.MarkovChain.normalised([[0.00202, 0.99798], [1.0, 0.0]])

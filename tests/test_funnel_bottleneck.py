@@ -114,6 +114,7 @@ def test_what_is_observed_may_be_another_symbol(seed: int) -> None:
         assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
+@pytest.mark.long
 def test_bottleneck_lies_above_the_funnel_and_below_the_rate() -> None:
     joint = table(5, 3, 5)
     told = PrivacyFunnel(joint, max_leakage=math.inf)
@@ -135,6 +136,7 @@ def test_channels_are_at_least_as_good_as_mergings() -> None:
     assert found.objective >= merged.objective - 1e-6
 
 
+@pytest.mark.long
 def test_self_consistent_equations_reach_the_proved_optimum() -> None:
     asks: list[dict[str, Any]] = [{"max_rate": 0.5}, {"trade_off": 0.05}]
     for asked in asks:

@@ -52,10 +52,10 @@ def h2(p: float) -> float:
 @pytest.mark.parametrize(
     ("fraction", "low", "high"),
     [
-        (0.5, 0.001686, 0.001689),
-        (0.6, 0.006856, 0.006859),
+        pytest.param(0.5, 0.001686, 0.001689, marks=pytest.mark.long),
+        pytest.param(0.6, 0.006856, 0.006859, marks=pytest.mark.long),
         (0.7, 0.019803, 0.019806),
-        (0.8, 0.051763, 0.051765),
+        pytest.param(0.8, 0.051763, 0.051765, marks=pytest.mark.long),
         (0.9, 0.118340, 0.118341),
     ],
 )

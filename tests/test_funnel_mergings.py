@@ -210,7 +210,7 @@ def test_public_weighed_optima() -> None:
 # Pairwise merging
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 8))])
 def test_three_implementations_merge_alike(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 13))

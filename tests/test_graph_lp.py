@@ -97,6 +97,7 @@ def test_shifts_are_optimal_on_lines() -> None:
         assert shift.status is po.Status.OPTIMAL
 
 
+@pytest.mark.long
 def test_no_other_equal_boundary_is_better() -> None:
     # The best value on a fine grid of boundary values, by the closed form of one step written out here.
     rng = np.random.default_rng(4)

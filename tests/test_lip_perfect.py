@@ -158,6 +158,7 @@ def test_floats_refuse_to_be_exactly_independent(name: str) -> None:
     assert "exactly independent" in solution.reason
 
 
+@pytest.mark.long
 def test_large_tables_are_answered_by_column_generation() -> None:
     table = np.random.default_rng(0).integers(1, 50, size=(10, 40)).tolist()
     problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(table), epsilon=0.0)

@@ -26,6 +26,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.long
 def test_a_hundred_tables_are_near_the_published_means() -> None:
     # the standard error of 100 losses with deviation up to 0.18 is 0.018
     for row in simulation.losses(100):

@@ -200,6 +200,7 @@ def test_the_command_writes_rows_and_page(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {CSV, JSONL, "report.html"}
 
 
+@pytest.mark.long
 def test_a_violation_exits_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(laws.INVARIANTS, "never", lambda rng: False)
     arguments = ["bench", "measure", "redaction-laws", "--quick", "--json", "--output", str(tmp_path)]

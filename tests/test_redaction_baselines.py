@@ -119,7 +119,9 @@ def test_a_constant_need_not_solve_the_relaxation() -> None:
     assert solved(problem, "relaxation") == pytest.approx(0.305430, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(n, marks=pytest.mark.long) for n in range(20, 60))]
+)
 def test_the_chain_of_inequalities(seed: int) -> None:
     rng = np.random.default_rng(seed)
     alpha, beta = rng.uniform(0.02, 0.98, 2).tolist()

@@ -121,7 +121,7 @@ def test_it_never_hurts_and_often_helps() -> None:
 
 
 @pytest.mark.parametrize("distortion", ["hamming", "l1", "squared"])
-@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("batch", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_no_policy_is_above_it(distortion: str, batch: int) -> None:
     problem = Ask(RARE, 0.8, batch=batch, horizon=6, distortion=distortion)
     prices = revealed_prices(problem, Budget())
