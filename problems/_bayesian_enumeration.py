@@ -31,6 +31,7 @@ Case: TypeAlias = tuple[Weights, ...]
 """For each value of the target, the weights of the counts 0, 1, 2, ..."""
 
 _BITS = 128
+_BEYOND = 1e300  # a larger level is read as this one: its exponents would be no floats, and every budget is far below
 _FAR = 600.0  # e^-600 times a probability is still a float
 
 
@@ -113,7 +114,7 @@ def _floats(row: Weights, width: int) -> list[float]:
 
 
 def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bound:
-    """The leakage of noise of level tau on the count of a state, in floats.
+    """The leakage of noise of level tau on the count of a state, in floats; that of level 1e300 above it.
 
     Examples
     --------
@@ -123,6 +124,7 @@ def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bou
     """
     left, right = _pairs(chain, state, length)
     outputs = np.arange(length + 1.0)
+    tau = min(tau, _BEYOND)
     exponents = -tau * np.abs(outputs[:, None] - outputs[None, :])
     if tau * length < _FAR:
         noise = np.exp(exponents)
