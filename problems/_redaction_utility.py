@@ -69,38 +69,51 @@ def _next(law: list[arb], problem: Redaction, t: int) -> list[arb]:
 def _sequential(problem: Redaction, mechanism: RedactionMechanism) -> arb:
     """Utility of a sequential mechanism: a record stays hidden while nothing nearer was released.
 
-    On the right Pr(all hidden up to t) sums the transfer recursion. On the left, with w[i] the chance that
-    all records between t and the private one are hidden given X_t = i, it is sum_i Pr(X_t = i) r[i] w[i].
+    Chances of release are summed, not one minus the chance of hiding: what is never released is exactly 0. On
+    the right, Pr(something released up to t) grows by what each step of the transfer recursion lets out. On
+    the left, with r[i] the chance that one of the records between t and the private one is released given
+    X_t = i, it is sum_i Pr(X_t = i) (1 - h_t[i] + h_t[i] r[i]).
     """
     from flint import arb
 
     p, n, k = mechanism.sequential, problem.length, problem.chain.k
     assert p is not None
-    hide = [[arb(w) / arb(TOTAL) for w in row] for row in mechanism.exact().tolist()]
-    laws = _laws(problem)
+    hidden = mechanism.exact().tolist()
+    hide = [[arb(w) / arb(TOTAL) for w in row] for row in hidden]
+    show = [[arb(TOTAL - w) / arb(TOTAL) for w in row] for row in hidden]
+    distributions = _distributions(problem)
     weights = [arb(w) for w in problem.record_weights.tolist()]
-    kept = weights[p] * sum((laws[p][v] * (1 - hide[p][v]) for v in range(k)), arb(0))
-    ahead = laws[p]
+    kept = weights[p] * _dot(distributions[p], show[p])
+    ahead, out = distributions[p], arb(0)
     for t in range(p + 1, n):
-        ahead = [x * h for x, h in zip(_next(ahead, problem, t - 1), hide[t], strict=True)]
-        kept += weights[t] * (1 - sum(ahead, arb(0)))
-    back = [arb(1)] * k
+        reached = _next(ahead, problem, t - 1)
+        out += _dot(reached, show[t])
+        ahead = [x * h for x, h in zip(reached, hide[t], strict=True)]
+        kept += weights[t] * out
+    back = [arb(0)] * k
     for t in range(p - 1, -1, -1):
-        rows = problem.chain.exact_step(t)
-        back = [
-            sum((arb(row.weights[j]) * back[j] for j in range(k)), arb(0)) / arb(row.total) for row in rows
+        nearer = [
+            _dot([arb(w) for w in row.weights], back) / arb(row.total) for row in problem.chain.exact_step(t)
         ]
-        kept += weights[t] * (1 - sum((laws[t][i] * hide[t][i] * back[i] for i in range(k)), arb(0)))
-        back = [h * b for h, b in zip(hide[t], back, strict=True)]
+        back = [s + h * r for s, h, r in zip(show[t], hide[t], nearer, strict=True)]
+        kept += weights[t] * _dot(distributions[t], back)
     return kept / sum(weights, arb(0))
 
 
-def _laws(problem: Redaction) -> list[list[arb]]:
-    """The law of every record, as balls."""
+def _dot(left: list[arb], right: list[arb]) -> arb:
+    from flint import arb
+
+    return sum((x * y for x, y in zip(left, right, strict=True)), arb(0))
+
+
+def _distributions(problem: Redaction) -> list[list[arb]]:
+    """The distribution of every record, as balls."""
     from flint import arb
 
     initial = problem.chain.exact_initial
-    laws = [[arb(w) / arb(initial.total) for w in initial.weights]]
+    distributions = [[arb(w) / arb(initial.total) for w in initial.weights]]
     for t in range(problem.length - 1):
-        laws.append(laws[-1] if problem.chain.stationary else _next(laws[-1], problem, t))
-    return laws
+        distributions.append(
+            distributions[-1] if problem.chain.stationary else _next(distributions[-1], problem, t)
+        )
+    return distributions

@@ -380,8 +380,9 @@ def _sequence(problem: Json, mechanism: Json) -> Truth:
     plain = {"batch": 1, "distortion": "hamming"}
     mechanism = {**DEFAULTS["sequence_policy"], **mechanism}
     mechanism["chain"] = {**CHAIN, **mechanism["chain"]}
-    if not all(mechanism[key] == problem[key] for key in ("chain", *plain)):
-        raise ValueError("a policy of another question")
+    same = chain(mechanism["chain"]) == chain(problem["chain"])
+    if not same or any(mechanism[key] != problem[key] for key in plain):
+        raise ValueError("a policy of another problem")
     level, horizon = number(mechanism["epsilon"]), problem["horizon"]
     if level < 0 or type(mechanism["limit"]) is not int or mechanism["limit"] < horizon:
         raise ValueError("no policy")
