@@ -25,8 +25,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 @app.command("list")
 def list_suites(as_json: Json = False) -> None:
     """List the suites."""
-    from privopt._cli_show import emit, table
     from privopt.benchmarks.runner.suite import suites
+    from privopt.cli.show import emit, table
 
     found = [(s.name, len(s.instances()), s.describe) for s in suites().values()]
     if as_json:
@@ -255,7 +255,7 @@ def draw_gallery(
 
 def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None:
     """Say what was found and where it is; exit 1 if a claim did not hold."""
-    from privopt._cli_show import emit
+    from privopt.cli.show import emit
 
     if as_json:
         emit(

@@ -10,11 +10,9 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
 
 import privopt as po
-
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
 
 MEASURES: tuple[tuple[str, float | None], ...] = (
     ("mutual_information", None),

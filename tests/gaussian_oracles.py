@@ -9,10 +9,9 @@ from typing import Any
 
 import mpmath as mp
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import quad
 
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
 
 
 def coefficients(covariance: Floats) -> Iterator[list[mp.mpf]]:

@@ -7,11 +7,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 import privopt as po
 
-Floats = NDArray[np.float64]
 LN2 = math.log(2)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import privopt as po
-from privopt._exact import exp_at_least
-from privopt.mechanisms._rules import Setting, register_rule
+from privopt.core.exact import exp_at_least
+from privopt.mechanisms.policy.rules import Setting, register_rule
 
 Law = list[Fraction]
 

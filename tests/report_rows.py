@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from privopt._files import write_json
 from privopt.benchmarks.runner.folder import FORMAT, ROWS, RUN, VERSION, Manifest
 from privopt.benchmarks.runner.rows import Row, write_rows
+from privopt.files.json import write_json
 
 HOSTILE = '</script><b onclick="x">&amp; "name", 100 % {of} $x_1$ \\more | [z]'
 SOLVERS = {

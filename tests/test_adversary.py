@@ -10,16 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import privopt as po
+from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidModel
 from privopt.measures import hmm_reidentify
-from privopt.measures._hidden_words import backward, forward, letter_laws
-from privopt.measures._policy_reading import read
-from privopt.mechanisms._rules import Setting, register_rule
-
-Floats = NDArray[np.float64]
+from privopt.measures.sequence._hidden_words import backward, forward, letter_laws
+from privopt.measures.sequence._policy_reading import read
+from privopt.mechanisms.policy.rules import Setting, register_rule
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from mpmath import mpf
 from scipy.optimize import linprog
 
 import privopt as po
-from privopt.measures._joint_types import joint_types
-from privopt.mechanisms._hamming_cases import Floats, Levels
-from privopt.problems._belief_bound import priced_bound
+from privopt.arrays import Floats
+from privopt.measures.sequence.joint_types import joint_types
+from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.problems.belief_release.bound import priced_bound
 from privopt.solvers.common.words.aggregate import gather, solve_aggregated, solve_quickly
 from privopt.solvers.common.words.answer import WordAnswer, repair
 from privopt.solvers.common.words.interior import interior
@@ -291,8 +292,8 @@ def test_widening_from_few_releases_reaches_the_optimum() -> None:
 
 
 def test_the_problem_proves_the_bound_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.problems import _belief_bound
-    from privopt.problems._sequence_bound import sequence_bound
+    from privopt.problems.belief_release import bound as _belief_bound
+    from privopt.problems.sequence_information_privacy.bound import sequence_bound
 
     problem = po.SequenceInformationPrivacy(CHAINS["weather"], 0.5, batch=4, horizon=4)
     p, cost = words(STEP, np.array([0.5, 0.5]), 4)

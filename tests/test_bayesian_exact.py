@@ -12,11 +12,11 @@ from mpmath import mp
 
 import privopt as po
 from privopt.errors import InvalidModel, InvalidProblem
-from privopt.measures._bayesian_exact import exact_small
-from privopt.measures._bayesian_markov import markov_recursion
-from privopt.measures._bayesian_markov_proof import prove_markov_recursion
-from privopt.measures._bayesian_tables import laplace_leakage, response_leakage
-from privopt.measures._bayesian_tail import laplace_tail
+from privopt.measures.bayesian.exact import exact_small
+from privopt.measures.bayesian.markov import markov_recursion
+from privopt.measures.bayesian.markov_proof import prove_markov_recursion
+from privopt.measures.bayesian.tables import laplace_leakage, response_leakage
+from privopt.measures.bayesian.tail import laplace_tail
 
 PAIR = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 FLIP = po.MarkovChain([[0.2, 0.8], [0.8, 0.2]])

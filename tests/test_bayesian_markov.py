@@ -11,13 +11,13 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.errors import InvalidProblem
-from privopt.measures._bayesian_coarse import CoarseStep
-from privopt.measures._bayesian_markov import markov_published, markov_recursion
-from privopt.measures._bayesian_rays import ray_step
-from privopt.measures._bayesian_recursion import Recursion
-from privopt.measures._bayesian_steps import both_sides
-from privopt.measures._bayesian_tables import response_leakage
-from privopt.measures.bayesian_calibration import calibrate
+from privopt.measures.bayesian._coarse import CoarseStep
+from privopt.measures.bayesian._rays import ray_step
+from privopt.measures.bayesian._recursion import Recursion
+from privopt.measures.bayesian._steps import both_sides
+from privopt.measures.bayesian.calibration import calibrate
+from privopt.measures.bayesian.markov import markov_published, markov_recursion
+from privopt.measures.bayesian.tables import response_leakage
 
 PAIR = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 TRIPLE = po.MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.2, 0.2, 0.6]])

@@ -11,14 +11,14 @@ from scipy import stats
 
 import privopt as po
 from privopt.errors import InvalidMechanism, MissingExtra
-from privopt.mechanisms._noise_level import level, scale_for
+from privopt.mechanisms.noise.level import level, scale_for
 
 NAN = float("nan")
 
 
 @pytest.mark.parametrize("noise", ["laplace", "discrete_laplace", "randomised_response"])
 def test_the_level_is_never_below_the_map_of_opendp(noise: str) -> None:
-    from privopt.mechanisms._noise_draw import opendp_level
+    from privopt.mechanisms.noise.draw import opendp_level
 
     rng = np.random.default_rng(5)
     for tau in np.exp(rng.uniform(math.log(1e-4), math.log(20.0), 200)).tolist():
@@ -32,7 +32,7 @@ def test_the_level_is_never_below_the_map_of_opendp(noise: str) -> None:
 
 
 def test_the_vector_map_of_opendp_agrees() -> None:
-    from privopt.mechanisms._noise_draw import opendp_level
+    from privopt.mechanisms.noise.draw import opendp_level
 
     assert opendp_level("discrete_laplace", 4.0, 2.0, True) == 0.5 == level("discrete_laplace", 4.0, 2.0)
     assert opendp_level("laplace", 4.0, 2.0, True) == 0.5
@@ -63,7 +63,7 @@ def test_reports_are_unbiased_with_the_stated_error() -> None:
 
 
 def test_sums_move_by_no_more_than_the_sensitivity() -> None:
-    from privopt.mechanisms._statistics import value
+    from privopt.mechanisms.noise.statistics import value
 
     rng = np.random.default_rng(1)
     for clip in ((0.1, 0.7), (-3.3, 1e9), (40.0, 160.0)):
@@ -98,7 +98,7 @@ def test_releases_by_opendp() -> None:
 
 
 def test_without_opendp_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privopt.mechanisms._noise_draw.find_spec", lambda name: None)
+    monkeypatch.setattr("privopt.mechanisms.noise.draw.find_spec", lambda name: None)
     m = po.NoisyQuery("count", "discrete_laplace", 2.0, 0.5, 1.0)
     with pytest.raises(MissingExtra, match="pip install 'privopt\\[noise\\]'"):
         m.release([1, 0])

@@ -89,7 +89,7 @@ def test_the_printed_theorem_is_shown_not_to_hold_for_all_reals(scope: str) -> N
 def test_the_reading_of_short_counts_against_a_joint_law() -> None:
     from itertools import product
 
-    from privopt.problems import _bayesian_levels as levels
+    from privopt.problems.bayesian_privacy import levels
 
     chain = po.MarkovChain([[0.1, 0.9], [0.6, 0.4]], initial=[0.3, 0.7])
     problem = po.BayesianPrivacy(chain, "count", 1.0, length=3)

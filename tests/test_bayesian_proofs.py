@@ -19,15 +19,15 @@ from mpmath import exp, log, mpf, sinh
 from oracles.bayesian import any_mechanism, noisy_count
 
 import privopt as po
-from privopt._judge import judge
-from privopt._solver import Proposal
+from privopt.core.judge import judge
+from privopt.core.solver import Proposal
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.measures._bayesian_exact import exact_small
-from privopt.measures._bayesian_gaussian_proof import prove_brute_force, prove_factor, prove_least_factor
-from privopt.measures._bayesian_markov_proof import prove_markov_leak, prove_markov_recursion
-from privopt.measures._bayesian_proof import Setting, prove_leak, prove_leakage
-from privopt.mechanisms._noise_accuracy import enclosed_error, expected_error
-from privopt.mechanisms._statistics import sensitivity, spacing, value
+from privopt.measures.bayesian.exact import exact_small
+from privopt.measures.bayesian.gaussian_proof import prove_brute_force, prove_factor, prove_least_factor
+from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
+from privopt.measures.bayesian_proof import Setting, prove_leak, prove_leakage
+from privopt.mechanisms.noise.accuracy import enclosed_error, expected_error
+from privopt.mechanisms.noise.statistics import sensitivity, spacing, value
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 TURN = po.MarkovChain([[0, 1], [1, 0]])
@@ -61,7 +61,7 @@ def problems() -> list[po.BayesianPrivacy]:
 JUDGE = """
 import json, sys
 import privopt as po
-from privopt.measures._bayesian_markov_proof import prove_markov_recursion
+from privopt.measures.bayesian.markov_proof import prove_markov_recursion
 for problem, solution in json.load(open(sys.argv[1])):
     problem = po.BayesianPrivacy.from_dict(problem)
     found = po.verify(problem, po.Solution.from_dict(solution))
@@ -258,7 +258,7 @@ def _deviation(n: int, count: int, truth: Fraction) -> Fraction:
 def test_certificates_do_not_depend_on_opendp(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = [(e.problem, po.solve(e.problem)) for e in po.BayesianPrivacy.examples()]
     monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setattr("privopt.mechanisms._noise_draw.find_spec", lambda name: None)
+    monkeypatch.setattr("privopt.mechanisms.noise.draw.find_spec", lambda name: None)
     for problem, solution in solved:
         assert problem.certify(solution.mechanism) == solution.certificate
         assert po.verify(problem, solution).ok

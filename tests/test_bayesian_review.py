@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import privopt as po
+from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.measures import bayesian_leakage
-from privopt.measures._bayesian_gaussian_balls import prove_h_matrix
-from privopt.measures._bayesian_gaussian_floats import prove_h_matrix_in_floats
-from privopt.measures._bayesian_gaussian_proof import prove_brute_force, prove_column
-from privopt.mechanisms._statistics import sensitivity, value
-from privopt.models._checks import Floats
+from privopt.measures.bayesian._gaussian_balls import prove_h_matrix
+from privopt.measures.bayesian._gaussian_floats import prove_h_matrix_in_floats
+from privopt.measures.bayesian.gaussian_proof import prove_brute_force, prove_column
+from privopt.mechanisms.noise.statistics import sensitivity, value
 from privopt.solvers.bayesian_privacy.gaussian_brute_force import GaussianBruteForce
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.problems._belief_bound import structure_bound
+from privopt.problems.belief_release.bound import structure_bound
 
 
 def random_question(seed: int, **options: Any) -> po.BeliefRelease:

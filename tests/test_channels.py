@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import privopt as po
-from privopt._exact import IntegerRow
-from privopt.mechanisms import _draw, mechanism_from_dict
-from privopt.mechanisms._draw import draw
+from privopt.core.exact import IntegerRow
+from privopt.mechanisms import draw as _draw
+from privopt.mechanisms import mechanism_from_dict
+from privopt.mechanisms.draw import draw
 
 # integers
 

@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt._certificate import KINDS, ONE_RELEASE
 from privopt.cli import app
+from privopt.core.certificate import KINDS, ONE_RELEASE
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_a_solver_that_does_not_exist_is_misuse_there_too(cluster: Processes) ->
 
 
 def test_an_address_where_nothing_answers_is_misuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privopt._remote.CONNECTING", 0.5)
+    monkeypatch.setattr("privopt.cluster.scheduler.CONNECTING", 0.5)
     with pytest.raises(po.errors.InvalidProblem, match="no Dask scheduler answers"):
         po.frontier(PROBLEM, [1.0], scheduler="tcp://127.0.0.1:9")
     with pytest.raises(po.errors.InvalidProblem, match="no Dask scheduler answers"):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt._dispatch import fitness
-from privopt._registry import problem_types, solvers_of
+from privopt.core.dispatch import fitness
+from privopt.core.registry import problem_types, solvers_of
 
 TIME_LIMIT = 20.0
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 import privopt as po
-from privopt import _registry
+from privopt.core import registry as _registry
 
 PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, 1.0)
 

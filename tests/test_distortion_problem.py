@@ -22,9 +22,9 @@ from distortion_brute import (
 )
 
 import privopt as po
-from privopt.problems._distortion_bound import information, transformed
-from privopt.problems._distortion_enclosure import at_most, enclosure
-from privopt.problems._exact_joint import leaking_joint
+from privopt.problems.distortion_privacy.bound import information, transformed
+from privopt.problems.distortion_privacy.enclosure import at_most, enclosure
+from privopt.problems.exact_joint import leaking_joint
 
 HAMMING = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 EQUAL = po.JointDistribution.normalised([[1, 0, 0], [0, 1, 0], [0, 0, 1]])

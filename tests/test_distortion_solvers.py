@@ -13,7 +13,7 @@ import pytest
 from distortion_brute import MEASURES, binary_channels, random_joint
 
 import privopt as po
-from privopt._judge import judge
+from privopt.core.judge import judge
 from privopt.solvers.distortion_privacy._alternating import alternate
 from privopt.solvers.distortion_privacy._conic import Conic
 from privopt.solvers.distortion_privacy._space import Space

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privopt._exact import IntegerRow, exp_at_least, law, log_enclosure
+from privopt.core.exact import IntegerRow, exp_at_least, law, log_enclosure
 
 
 def floor_of_exp(x: float, scale: int) -> int:

@@ -13,11 +13,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import privopt as po
-from privopt import _files
-from privopt._files import check_schema, parse_json, read_json, schema, write_json, writing
+from privopt.files import json as _files
+from privopt.files.json import check_schema, parse_json, read_json, schema, write_json, writing
 from privopt.mechanisms import mechanism_from_dict
 
-SCHEMAS = sorted(entry.name for entry in files("privopt.schemas").iterdir() if entry.name.endswith(".json"))
+SCHEMAS = sorted(
+    entry.name for entry in files("privopt.files.schemas").iterdir() if entry.name.endswith(".json")
+)
 
 
 def chain(initial: list[float] | None = None) -> po.MarkovChain:

@@ -10,10 +10,10 @@ import pytest
 
 import privopt as po
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems._partitions import best_partition
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off.partitions import best_partition
 
 BITS = math.log(2)
 

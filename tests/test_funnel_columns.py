@@ -13,10 +13,10 @@ import pytest
 
 import privopt as po
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems._partitions import best_partition
-from privopt.problems._trade_off_tree import Cost, cost_of, least_reduced_cost
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off.partitions import best_partition
+from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
 from privopt.solvers.common.columns.alternating import alternate
 from privopt.solvers.common.columns.descent import descend, reduced_costs
 from privopt.solvers.common.columns.relaxed import relax
@@ -198,7 +198,7 @@ def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
 
 @pytest.mark.parametrize("step", ["linearised", "relaxed"])
 def test_local_descent_is_feasible_and_close(step: str) -> None:
-    from privopt.solvers.privacy_funnel.difference_of_convex import DifferenceOfConvex
+    from privopt.solvers.trade_off.difference_of_convex import DifferenceOfConvex
 
     problem = PrivacyFunnel(table(1, 3, 6), theta_fraction=0.8)
     local, best = answer(problem, DifferenceOfConvex(step=step)), answer(problem)

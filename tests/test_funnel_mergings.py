@@ -15,21 +15,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from privopt import JointDistribution, ObservedJoint, Status, solve, verify
-from privopt._solver import Budget
-from privopt.problems import _partition_search
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems._partitions import best_partition
-from privopt.problems._trade_off import TradeOff
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.core.solver import Budget
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off import partition_search as _partition_search
+from privopt.problems.trade_off.partitions import best_partition
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.merging_table import merging_table
 from privopt.solvers.common.pair_path import merge_path
 from privopt.solvers.common.pair_rule import SCORES, PairRule
 from privopt.solvers.common.partition_moves import floor_worth, moved
-from privopt.solvers.privacy_funnel.greedy import Greedy
-from privopt.solvers.privacy_funnel.plain import PlainGreedy, plain_path
-from privopt.solvers.privacy_funnel.portfolio import Portfolio
-from privopt.solvers.privacy_funnel.submodular import Submodular
+from privopt.solvers.trade_off.greedy import Greedy
+from privopt.solvers.trade_off.plain import PlainGreedy, plain_path
+from privopt.solvers.trade_off.portfolio import Portfolio
+from privopt.solvers.trade_off.submodular import Submodular
 
 BITS = math.log(2)
 EVERY = ("greedy", "plain-greedy", "exact-merging", "portfolio", "submodular", "submodular-exact")

@@ -21,17 +21,17 @@ from oracles import funnel as oracle
 from scipy.optimize import linprog
 
 import privopt as po
-from privopt._balls import Balls
-from privopt._certificate import ONE_RELEASE
+from privopt.core.balls import Balls
+from privopt.core.certificate import ONE_RELEASE
 from privopt.errors import InvalidProblem
-from privopt.problems import _partitions
-from privopt.problems._entropy_boxes import log_balls, minorants, proved_knapsacks, tightened
-from privopt.problems._exact_joint import leaking_joint, worst_log_lift
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems._partitions import best_partition
-from privopt.problems._trade_off import TradeOff
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.entropy_boxes import log_balls, minorants, proved_knapsacks, tightened
+from privopt.problems.exact_joint import leaking_joint, worst_log_lift
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off import partitions as _partitions
+from privopt.problems.trade_off.partitions import best_partition
+from privopt.problems.trade_off.problem import TradeOff
 
 LN2 = math.log(2)
 

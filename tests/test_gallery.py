@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from privopt._registry import problem_types
 from privopt.benchmarks.catalogue import Catalogue
 from privopt.benchmarks.gallery import page as _gallery_command
 from privopt.benchmarks.gallery import picture as _pictures
 from privopt.benchmarks.gallery.page import FOLDER, PAGE, page, table
 from privopt.benchmarks.gallery.picture import pictures, register_picture
 from privopt.cli import app
+from privopt.core.registry import problem_types
 
 pytest.importorskip("matplotlib")
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -10,22 +10,20 @@ import pytest
 from gaussian_oracles import clipped_sum_leakage, factor, signed_factor
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures import bayesian_leakage
-from privopt.measures._bayesian_gaussian import METHODS, gaussian_factor
-from privopt.measures._bayesian_gaussian_balls import prove_h_matrix
-from privopt.measures._bayesian_gaussian_brute import brute_force_factor, signed_sum_factor
-from privopt.measures._bayesian_gaussian_class import class_factor, published_factor
-from privopt.measures._bayesian_gaussian_column import column_factor
-from privopt.measures._bayesian_gaussian_enumeration import prove_enumeration
-from privopt.measures._bayesian_gaussian_floats import MOST_IN_FLOATS
-from privopt.measures._bayesian_gaussian_h_matrix import h_matrix_factor
-from privopt.measures._bayesian_gaussian_proof import prove_brute_force, prove_column, prove_factor
+from privopt.measures.bayesian._gaussian_balls import prove_h_matrix
+from privopt.measures.bayesian._gaussian_floats import MOST_IN_FLOATS
+from privopt.measures.bayesian.gaussian import METHODS, gaussian_factor
+from privopt.measures.bayesian.gaussian_brute import brute_force_factor, signed_sum_factor
+from privopt.measures.bayesian.gaussian_class import class_factor, published_factor
+from privopt.measures.bayesian.gaussian_column import column_factor
+from privopt.measures.bayesian.gaussian_enumeration import prove_enumeration
+from privopt.measures.bayesian.gaussian_h_matrix import h_matrix_factor
+from privopt.measures.bayesian.gaussian_proof import prove_brute_force, prove_column, prove_factor
 from privopt.models import GaussianModel, GroupModel
-
-Floats = NDArray[np.float64]
 
 PATH = np.array([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
 MIXED = np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]])

@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 
 import privopt as po
-from privopt._files import check_schema, write_json
 from privopt.errors import FileRefused, InvalidModel
+from privopt.files.json import check_schema, write_json
 from privopt.models import GaussianModel, GroupModel, model_from_dict
 
 RHO = [[1.0, 0.5], [0.5, 1.0]]

@@ -62,7 +62,7 @@ def test_tiny_errors_keep_their_relative_accuracy() -> None:
 
 
 def test_pictures() -> None:
-    from privopt._graph_plots import accuracy_figure, colouring_figure
+    from privopt.plots.colourings import accuracy_figure, colouring_figure
 
     graph = po.DatasetGraph.grid([[1, 1, 2], [1, 2, 2], [1, 2, 1]])
     mechanism = po.solve(po.BoundaryColouring(graph, 1.0)).mechanism

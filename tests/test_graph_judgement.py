@@ -10,8 +10,8 @@ import pytest
 from graph_instances import LN2, e_to, exact_rows, random_graph, worst_excess
 
 import privopt as po
-from privopt._judge import judge
-from privopt.problems._graph_bound import minimax
+from privopt.core.judge import judge
+from privopt.problems.boundary_colouring.bound import minimax
 from privopt.solvers.boundary_colouring.oracle import Oracle
 
 

@@ -20,10 +20,10 @@ from graph_instances import LN2, random_graph
 from oracles import colourings as oracle
 
 import privopt as po
-from privopt._judge import judge
-from privopt._registry import solvers_of
 from privopt.benchmarks.timings.settings import settings
-from privopt.problems._graph_bound import prove
+from privopt.core.judge import judge
+from privopt.core.registry import solvers_of
+from privopt.problems.boundary_colouring.bound import prove
 from privopt.solvers.boundary_colouring.forest_programme import ForestProgramme
 from privopt.solvers.boundary_colouring.oracle import Oracle
 
@@ -368,7 +368,7 @@ def test_terms_say_what_is_protected() -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.1, 0.5, 1, 3.7, 15, 30, 700])
 def test_a_factor_is_never_less_than_it_is(epsilon: float) -> None:
-    from privopt.problems._graph_certificate import factor
+    from privopt.problems.boundary_colouring.certificate import factor
 
     shown = factor(epsilon)
     with mpmath.workdps(400):

@@ -9,7 +9,7 @@ import pytest
 from graph_random import choice, graph
 
 import privopt as po
-from privopt.models._graph_quotient import Quotient
+from privopt.models.graph.quotient import Quotient
 
 
 def signatures(given: po.DatasetGraph, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:

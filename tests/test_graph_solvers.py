@@ -9,12 +9,13 @@ import pytest
 from graph_instances import LN2, first, random_graph
 
 import privopt as po
-from privopt._judge import judge
-from privopt.measures import _colouring_distance, _colouring_queue
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_envelope import upper
-from privopt.measures._colouring_queue import heap
-from privopt.measures._colouring_steps import step
+from privopt.core.judge import judge
+from privopt.measures.colouring import _queue as _colouring_queue
+from privopt.measures.colouring import hops as _colouring_distance
+from privopt.measures.colouring._queue import heap
+from privopt.measures.colouring.envelope import upper
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import step
 from privopt.solvers.boundary_colouring.line_published import published_switch
 from privopt.solvers.boundary_colouring.oracle import Oracle
 from privopt.solvers.boundary_colouring.propagation import Propagation

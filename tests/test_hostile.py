@@ -258,7 +258,7 @@ def test_an_answer_that_changes_is_still_judged_each_time() -> None:
 
 
 def test_solve_falls_back_when_the_best_promise_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt import _registry
+    from privopt.core import registry as _registry
 
     monkeypatch.setitem(_registry._solvers, (po.Redaction, "hostile"), Hanging)
     begun = time.monotonic()

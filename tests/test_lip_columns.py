@@ -11,23 +11,21 @@ from typing import Any
 import cdd
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import privopt as po
-from privopt._solver import Budget
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems._lip_tree import pricing_of
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.tree import pricing_of
 from privopt.solvers.local_information_privacy._edges import Edges
 from privopt.solvers.local_information_privacy._pivots import Walks
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 from privopt.solvers.local_information_privacy._proof import prove
 from privopt.solvers.local_information_privacy._restricted import Restricted
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
-
-Floats = NDArray[np.float64]
 
 
 def solved(problem: LocalInformationPrivacy, seconds: float = 20.0, seed: int = 0) -> po.Proposal:

@@ -11,7 +11,7 @@ from lip_instances import joint
 from scipy.optimize import linprog
 
 import privopt as po
-from privopt.problems._lip_examples import lecture_joint
+from privopt.problems.local_information_privacy.examples import lecture_joint
 
 PUBLIC_BITS = 1.289061481511739
 

@@ -18,8 +18,8 @@ import pytest
 from oracles.posteriors import least_distortion, vertices_of
 
 import privopt as po
-from privopt.problems._exact_joint import ExactJoint, leaking_joint, worst_log_lift
-from privopt.problems._lip_rows import exp_above, exp_below, polytope, posterior_rows
+from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.local_information_privacy.rows import exp_above, exp_below, polytope, posterior_rows
 
 SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["ill", "well"], ["a", "b", "c"])
 HAMMING = (1.0 - np.eye(3)).tolist()
@@ -237,8 +237,8 @@ def test_a_tiny_leakage_far_from_its_bound_is_not_called_optimal() -> None:
         problem.answer(0.999 * np.tile(closed.mechanism.matrix.mean(axis=0), (3, 1)) + 0.001 * np.eye(3)),
         2**-44,
     )
-    from privopt._judge import judge
-    from privopt._solver import Proposal
+    from privopt.core.judge import judge
+    from privopt.core.solver import Proposal
 
     judged = judge(problem, Proposal(rough, 0.0, {"kind": "analytic"}), certify=True)
     assert judged.objective is not None

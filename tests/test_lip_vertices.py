@@ -10,11 +10,11 @@ import pytest
 from lip_instances import question
 
 import privopt as po
-from privopt.problems._lip_bound import priced_bound
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems._lip_systems import system, work
-from privopt.problems._lip_vertices import vertices
+from privopt.problems.local_information_privacy.bound import priced_bound
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.local_information_privacy.rows import posterior_rows
+from privopt.problems.local_information_privacy.systems import system, work
+from privopt.problems.local_information_privacy.vertices import vertices
 from privopt.solvers.local_information_privacy._cdd import cdd_vertices
 from privopt.solvers.local_information_privacy._rational import exp_inwards, rational_vertices
 from privopt.solvers.local_information_privacy._vertex_form import best_mixture

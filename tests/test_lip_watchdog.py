@@ -15,13 +15,13 @@ from mpmath import mp
 
 import privopt as po
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems.local_information_privacy import LocalInformationPrivacy as Lip
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy as Lip
 from privopt.solvers.local_information_privacy import _merge_fast
 from privopt.solvers.local_information_privacy._boost_priced import priced_partition
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks
 from privopt.solvers.local_information_privacy._merge_subsets import best_values, members
 from privopt.solvers.local_information_privacy.alpha_lift_watchdog import AlphaLiftWatchdog
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
 from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge

@@ -18,9 +18,9 @@ from test_store import attempts_of
 from tiny_suite import FAST, TINY
 
 import privopt as po
-from privopt._remote import client
 from privopt.benchmarks.runner.folder import read_run
 from privopt.benchmarks.runner.job import Job
+from privopt.cluster.scheduler import client
 
 pytest.importorskip("distributed")
 cluster = test_cluster.cluster
@@ -65,7 +65,7 @@ def letters(chain: po.MarkovChain) -> Any:
 def test_a_simulated_release_is_the_same_after_a_worker_was_lost(
     cluster: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("privopt._remote_release.PIECE", PIECE)
+    monkeypatch.setattr("privopt.cluster.release.PIECE", PIECE)
     policy, table = po.SequencePolicy(CHAIN, 1.0), letters(CHAIN)
     rows = losing(cluster, table, USERS // 2)
     there = list(po.release_users(policy, rows, scheduler=cluster.address, rng=np.random.default_rng(3)))
@@ -78,7 +78,7 @@ def test_a_release_after_a_worker_was_lost_is_whole_and_errs_as_often_as_it_shou
     cluster: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pieces are drawn again, each is handed out once; independent fair letters err with probability e^-epsilon / 2."""
-    monkeypatch.setattr("privopt._remote_release.PIECE", PIECE)
+    monkeypatch.setattr("privopt.cluster.release.PIECE", PIECE)
     policy, table = po.SequencePolicy(FAIR, 1.0), letters(FAIR)
     rows = losing(cluster, table, USERS // 2)
     found = list(po.release_users(policy, rows, scheduler=cluster.address))

@@ -10,12 +10,10 @@ import measures_mpmath as oracle
 import mpmath
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import privopt as po
 from privopt import measures as m
-
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
 
 # The joint table of Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing", times 10^4.
 SLIDES = po.JointDistribution.normalised(

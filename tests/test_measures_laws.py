@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from privopt import errors
 from privopt import measures as m
-from privopt.measures._implications import Key
+from privopt.arrays import Floats
+from privopt.measures.report._rules import Key
 
-Floats = NDArray[np.float64]
 Measure = Callable[[Floats], float]
 EDGES = [(0, 1), (1, 2)]
 SLACK = 1e-12

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from privopt import measures as m
+from privopt.arrays import Floats
 
-Floats = NDArray[np.float64]
 NO_QIF = "qif is the oracle for min-entropy leakage, capacities and metric privacy: pip install qif"
 NO_DIT = "dit is the oracle for Sibson's information, Rényi and Shannon entropies: pip install dit"
 

@@ -40,9 +40,9 @@ from privopt.benchmarks.papers.sequences import (
     randomised_response,
 )
 from privopt.benchmarks.timings.measurements.sequence import plain, value
-from privopt.measures.adversary import hmm_reidentify
-from privopt.mechanisms.sequence_policy import SequencePolicy
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.measures.sequence.adversary import hmm_reidentify
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 OFF = {
     "S-TH2b",

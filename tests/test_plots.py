@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt._plots import new_figure
 from privopt.errors import MissingExtra
+from privopt.plots.curves import new_figure
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 PROBLEM = po.Redaction(CHAIN, 4, 1, epsilon=1.0)

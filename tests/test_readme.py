@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 
 import privopt as po
-from privopt._dispatch import fitness
-from privopt._registry import problem_types, solvers_of
+from privopt.core.dispatch import fitness
+from privopt.core.registry import problem_types, solvers_of
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def test_the_example_runs() -> None:
 def test_the_solver_of_the_readme_works(tmp_path: Path) -> None:
     code = re.findall(r"```python\n(from dataclasses.*?)```", README, flags=re.DOTALL)[0]
     (tmp_path / "cautious.py").write_text(code)
-    from privopt import _registry
+    from privopt.core import registry as _registry
 
     before = dict(_registry._solvers)
     try:

@@ -13,7 +13,7 @@ import pytest
 from oracles.redaction_adversary import informed_leakage, informed_ratio
 
 import privopt as po
-from privopt._certificate import ONE_RELEASE
+from privopt.core.certificate import ONE_RELEASE
 from privopt.measures import redaction_leakage
 
 FIGURE = po.MarkovChain([[0.99, 0.01], [0.8, 0.2]])
@@ -247,7 +247,7 @@ def test_sequential_mechanisms_hide_them_beyond_a_first_release() -> None:
 
 
 def test_supports_are_exact() -> None:
-    from privopt.measures.redaction import possible_values, supports
+    from privopt.measures.redaction.leakage import possible_values, supports
 
     rare = po.MarkovChain([[1.0, 5e-324], [0.5, 0.5]], initial=[1.0, 5e-324])
     assert supports(rare, 5).all()
@@ -306,7 +306,7 @@ def test_what_certificates_say(problem: po.Redaction, words: tuple[str, ...]) ->
 def test_factors_are_rounded_up(epsilon: float) -> None:
     from flint import arb
 
-    from privopt.problems._redaction_certificate import factor
+    from privopt.problems.redaction.certificate import factor
 
     text = factor(epsilon)
     value = Fraction(text.removeprefix("1 + ")) + (1 if text.startswith("1 + ") else 0)

@@ -13,8 +13,8 @@ import pytest
 from enumeration import random_chain
 
 import privopt as po
-from privopt.problems._redaction_central import check, sizes
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
+from privopt.problems.redaction.central import check, sizes
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 PUBLIC = po.Redaction(CHAIN, 5, 2, 1.0)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt._dispatch import fitness
-from privopt._solver import missing_requirement
-from privopt.problems._redaction_side import Floats
-from privopt.solvers.redaction._conic import Backend, Conic, solve_side
-from privopt.solvers.redaction._isotonic import pooled
+from privopt.arrays import Floats
+from privopt.core.dispatch import fitness
+from privopt.core.solver import missing_requirement
+from privopt.solvers.redaction.conic import Backend, Conic, solve_side
 from privopt.solvers.redaction.conic_clarabel import ConicClarabel
 from privopt.solvers.redaction.conic_ecos import ConicECOS
 from privopt.solvers.redaction.conic_scs import ConicSCS
+from privopt.solvers.redaction.isotonic import pooled
 from privopt.solvers.redaction.relaxation import Relaxation
 
 SOLVERS: tuple[type[Conic], ...] = (ConicClarabel, ConicECOS, ConicSCS)

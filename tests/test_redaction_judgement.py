@@ -105,7 +105,7 @@ def test_epsilon_a_hair_below_and_above_the_leakage() -> None:
 
 
 def test_long_runs_agree_between_rationals_and_balls(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.problems import _redaction_certificate as module
+    from privopt.problems.redaction import certificate as module
 
     chain = po.MarkovChain([[0.99, 0.01], [0.02, 0.98]])
     problem = po.Redaction(chain, 700, 300, 1.0)

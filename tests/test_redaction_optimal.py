@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_bound import Setting, lower_cost
-from privopt.problems._redaction_side import Side
-from privopt.problems._redaction_track import of_floats
-from privopt.solvers.redaction._isotonic import best_split, pooled, relaxed_side
-from privopt.solvers.redaction._two_sides import best_mechanism
-
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
+from privopt.problems.redaction.bound import Setting, lower_cost
+from privopt.problems.redaction.side import Side
+from privopt.problems.redaction.track import of_floats
+from privopt.solvers.redaction.isotonic import best_split, pooled, relaxed_side
+from privopt.solvers.redaction.two_sides import best_mechanism
 
 FIGURE = [
     (0.25, 0.6890602868, (0.96345632, 0.58833068, 0.38112279, 0.15285481), 0.9513805518, 0.6144057624),

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.problems._redaction_bound import Budgets, Setting, Whole, start
-from privopt.problems._redaction_side import Side
-from privopt.problems._redaction_tables import lower_table
-from privopt.problems._redaction_track import Track, Walker, of_floats, tracks
+from privopt.problems.redaction.bound import Budgets, Setting, Whole, start
+from privopt.problems.redaction.side import Side
+from privopt.problems.redaction.tables import lower_table
+from privopt.problems.redaction.track import Track, Walker, of_floats, tracks
 
 
 def random_side(rng: np.random.Generator, length: int, repeated: bool) -> Side:

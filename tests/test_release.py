@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import privopt as po
-from privopt.mechanisms._sampling import below
+from privopt.mechanisms.sampling import below
 
 MECHANISM = po.RedactionMechanism([[1, 1], [0.25, 0.75], [0, 0]], ("dry", "wet"))
 

@@ -21,9 +21,6 @@ from tiny_suite import CHAIN, FAST, SEEDS, TINY, instances, registered
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt import _registry
-from privopt._isolate import already_isolated, run_guarded
-from privopt._registry import solvers_of
 from privopt.benchmarks.runner import process as _limits
 from privopt.benchmarks.runner import suite as _suites
 from privopt.benchmarks.runner import work as runner_work
@@ -37,6 +34,9 @@ from privopt.benchmarks.runner.process import Limits, Server
 from privopt.benchmarks.runner.suite import Instance, Suite
 from privopt.benchmarks.runner.task import Task, chosen, tasks_of
 from privopt.cli import app
+from privopt.core import registry as _registry
+from privopt.core.isolate import already_isolated, run_guarded
+from privopt.core.registry import solvers_of
 from privopt.errors import FileRefused, InvalidProblem
 
 SCRIPT = Path(__file__).with_name("tiny_suite.py")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import privopt as po
-from privopt._registry import register, solvers_of
+from privopt.core.registry import register, solvers_of
 
 ROOT = Path(__file__).resolve().parents[1]
 

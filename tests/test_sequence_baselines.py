@@ -16,9 +16,9 @@ from privopt.benchmarks.papers.baselines import TemporalRandomisedResponse, Thre
 from privopt.benchmarks.runner.work import attack_accuracy, work
 from privopt.errors import InvalidProblem
 from privopt.measures import adversary
-from privopt.measures.sequence_leakage import sequence_ratios
-from privopt.mechanisms.sequence_policy import SequencePolicy
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.measures.sequence.leakage import sequence_ratios
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 STRONG = po.MarkovChain([[0.9, 0.1], [0.1, 0.9]], [0.9, 0.1])
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])

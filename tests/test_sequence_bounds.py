@@ -12,11 +12,11 @@ import pytest
 from oracles.step_prices import power, priced_cost
 
 import privopt as po
-from privopt._balls import Balls
-from privopt.problems._belief_bound import PRECISE, cheapest, structure_enclosure
-from privopt.problems._sequence_bound import sequence_enclosure
-from privopt.problems._sequence_steps import relative, steps
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy as Ask
+from privopt.core.balls import Balls
+from privopt.problems.belief_release.bound import PRECISE, cheapest, structure_enclosure
+from privopt.problems.sequence_information_privacy.bound import sequence_enclosure
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
+from privopt.problems.sequence_information_privacy.steps import relative, steps
 
 HOSTILE_ROWS: list[Any] = [
     [math.nan, 0.0],

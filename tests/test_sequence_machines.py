@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.mechanisms import _fixed as fixed
-from privopt.mechanisms._policy_part import FORMULAS
-from privopt.mechanisms._rules import HammingRule
-from privopt.problems._sequence_reading import walk
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy as Ask
+from privopt.mechanisms.policy import fixed
+from privopt.mechanisms.policy.part import FORMULAS
+from privopt.mechanisms.policy.rules import HammingRule
+from privopt.problems.sequence_information_privacy.leakage import walk
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
 
 RNG = np.random.default_rng(20)
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])

@@ -15,11 +15,11 @@ from policy_oracle import BROKEN, GREEDY, Greedy, Path, random_chain
 from scipy.stats import chisquare
 
 import privopt as po
-from privopt._files import check_schema
 from privopt.errors import InvalidMechanism, UnsuitableSolver
+from privopt.files.json import check_schema
 from privopt.mechanisms import PolicyState, mechanism_from_dict
-from privopt.mechanisms._policy_draw import draw
-from privopt.mechanisms._rules import Setting
+from privopt.mechanisms.policy._draw import draw
+from privopt.mechanisms.policy.rules import Setting
 
 PLAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], ["home", "away"])
 BUDGETS = (0.0, 1e-9, 0.1, 1.0, 3.0, 40.0)

@@ -14,12 +14,13 @@ from policy_oracle import GREEDY, random_chain
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt._remote_release import release_users
 from privopt.cli import app
+from privopt.cluster.release import release_users
 from privopt.errors import FileRefused, InvalidMechanism
-from privopt.mechanisms import PolicyJournal, PolicyState, sequence_policy
-from privopt.mechanisms._columns import ReleasedArray
-from privopt.mechanisms._policy_users import release_from
+from privopt.mechanisms import PolicyJournal, PolicyState
+from privopt.mechanisms.columns import ReleasedArray
+from privopt.mechanisms.policy import policy as sequence_policy
+from privopt.mechanisms.policy.users import release_from
 
 PLAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], ["home", "away"])
 BARRED = po.MarkovChain([[0.0, 1.0], [0.5, 0.5]], [0.5, 0.5], ["a", "b"])
@@ -240,7 +241,7 @@ def test_users_of_all_lengths_go_on_where_they_stood() -> None:
 
 
 def test_pieces_of_users_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privopt._remote_release.PIECE", 3)
+    monkeypatch.setattr("privopt.cluster.release.PIECE", 3)
     told: list[float] = []
     table = np.random.default_rng(0).integers(0, 2, (8, 4))
     policy = po.SequencePolicy(po.MarkovChain([[0.5, 0.5], [0.25, 0.75]]), float("inf"))
@@ -259,7 +260,7 @@ def test_pieces_of_users_and_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.long
 def test_a_cluster_draws_what_is_drawn_here(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr("privopt._remote_release.PIECE", 5)
+    monkeypatch.setattr("privopt.cluster.release.PIECE", 5)
     table = np.random.default_rng(0).integers(0, 2, (23, 6))
     policy = po.SequencePolicy(po.MarkovChain([[0.5, 0.5], [0.25, 0.75]]), 1.0)
     with distributed.LocalCluster(

@@ -13,9 +13,9 @@ import pytest
 
 import privopt as po
 from privopt.errors import FileRefused, InvalidMechanism, InvalidProblem
-from privopt.problems._sequence_bound import sequence_bound
-from privopt.problems._sequence_steps import steps
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy as Ask
+from privopt.problems.sequence_information_privacy.bound import sequence_bound
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
+from privopt.problems.sequence_information_privacy.steps import steps
 
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])
 SPARSE = po.MarkovChain([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.25, 0.0, 0.75]], [0.25, 0.75, 0.0], list("abc"))
@@ -101,7 +101,7 @@ def test_readings_and_certificates_are_those_of_an_enumeration(problem: Ask) -> 
 def test_long_horizons_are_simulated_and_agree_with_the_exact_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from privopt.problems import _sequence_reading as reading
+    from privopt.problems.sequence_information_privacy import leakage as reading
 
     problem = Ask(random_chain(3), 0.8, horizon=6)
     policy = problem.answer("closed-form")
@@ -117,7 +117,7 @@ def test_long_horizons_are_simulated_and_agree_with_the_exact_reading(
 
 
 def test_long_horizons_are_certified_by_construction(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.problems import _sequence_reading as reading
+    from privopt.problems.sequence_information_privacy import leakage as reading
 
     monkeypatch.setattr(reading, "MAX_BELIEFS", 500)
     monkeypatch.setattr(reading, "USERS", 64)

@@ -12,11 +12,12 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
-from privopt._solver import Budget
-from privopt.mechanisms._hamming_cases import Floats, Levels
-from privopt.problems._sequence_bound import check_dual, sequence_bound
-from privopt.problems._sequence_revealed import least_costs
-from privopt.solvers.sequence_information_privacy._revealed import (
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.problems.sequence_information_privacy.bound import check_dual, sequence_bound
+from privopt.problems.sequence_information_privacy.revealed import least_costs
+from privopt.solvers.sequence.revealed import (
     _programme,
     hamming_prices,
     revealed_prices,

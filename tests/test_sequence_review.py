@@ -11,7 +11,7 @@ import pytest
 
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
-from privopt.mechanisms._rules import Setting, register_rule
+from privopt.mechanisms.policy.rules import Setting, register_rule
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 
@@ -102,7 +102,7 @@ def test_two_runs_on_one_journal_never_both_release_a_step(tmp_path: Path) -> No
 
 def test_the_exact_walk_of_a_large_alphabet_follows_only_what_it_can_afford() -> None:
     """Going through all outputs of one release of 70 letters takes some 350,000 products of long integers."""
-    from privopt.problems._sequence_exact import MAX_WORK, walk
+    from privopt.problems.sequence_information_privacy.exact import MAX_WORK, walk
 
     table = np.random.default_rng(0).dirichlet(np.ones(70) * 0.3, size=70) + 1e-4
     chain = po.MarkovChain(table / table.sum(axis=1, keepdims=True))

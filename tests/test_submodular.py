@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from privopt import JointDistribution
-from privopt._solver import Budget
+from privopt.core.solver import Budget
 from privopt.errors import InvalidProblem
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.solvers.common.difference_of_submodular import minimise_difference
 from privopt.solvers.common.merging_table import merging_table
 from privopt.solvers.common.minimum_norm_point import SetFunction, minimum_norm_point
-from privopt.solvers.privacy_funnel._subset_search import mod_mod, repeated, sub_sup, tabulated
-from privopt.solvers.privacy_funnel._subset_steps import SubsetMerge
+from privopt.solvers.trade_off.subset_search import mod_mod, repeated, sub_sup, tabulated
+from privopt.solvers.trade_off.subset_steps import SubsetMerge
 
 
 def subsets(n: int) -> Iterator[frozenset[int]]:

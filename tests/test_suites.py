@@ -12,7 +12,6 @@ import pytest
 from tiny_suite import TINY, smallest
 from typer.testing import CliRunner
 
-from privopt._registry import problem_types, solvers_of
 from privopt.benchmarks.data import external as registry
 from privopt.benchmarks.runner import suite
 from privopt.benchmarks.runner.pool import Pool
@@ -29,6 +28,7 @@ from privopt.benchmarks.runner.suite import (
 )
 from privopt.benchmarks.runner.task import tasks_of
 from privopt.cli import app
+from privopt.core.registry import problem_types, solvers_of
 from privopt.errors import FileRefused, InvalidProblem
 
 NAMES = ("certification", "quick", "scaling", "solvers")

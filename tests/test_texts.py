@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import privopt as po
-from privopt._registry import solvers_of
+from privopt.core.registry import solvers_of
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]], states=("<a>", "b"))
 PROBLEM = po.Redaction(CHAIN, 5, 2, 1.0)

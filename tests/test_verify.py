@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import pytest
 
 import privopt as po
-from privopt import _dispatch
-from privopt._certificate import Certificate
-from privopt._judge import contradicts, judge, with_bound
-from privopt._problem import Enclosure
-from privopt._solution import NOT_PROVED, standing
+from privopt.core import dispatch as _dispatch
+from privopt.core.certificate import Certificate
+from privopt.core.judge import contradicts, judge, with_bound
+from privopt.core.problem import Enclosure
+from privopt.core.solution import NOT_PROVED, standing
 from privopt.errors import ContradictionWarning, FileRefused, InvalidMechanism
 from privopt.mechanisms import mechanism_from_dict
 
@@ -485,7 +485,7 @@ def test_a_hollow_solution_is_refused(
 def test_the_ends_of_what_is_no_number_are_infinite() -> None:
     from flint import arb
 
-    from privopt._exact import ball_ceiling, ball_floor
+    from privopt.core.exact import ball_ceiling, ball_floor
 
     assert (ball_floor(arb("nan")), ball_ceiling(arb("nan"))) == (-math.inf, math.inf)
     assert (ball_floor(arb("inf")), ball_ceiling(arb("-inf"))) == (math.inf, -math.inf)

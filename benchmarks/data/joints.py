@@ -11,7 +11,7 @@ import numpy as np
 from privopt.benchmarks.data.external import FOLDER, external_sets, load_external
 from privopt.benchmarks.data.shipped import anes
 from privopt.models import JointDistribution
-from privopt.problems._lip_examples import lecture_joint
+from privopt.problems.local_information_privacy.examples import lecture_joint
 
 
 def lecture() -> JointDistribution:

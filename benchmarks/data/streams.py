@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.arrays import Ints
 from privopt.benchmarks.data.external import load_external
 
-Integers = NDArray[np.int64]
 GRID = 100
 
 
@@ -22,12 +22,12 @@ GRID = 100
 class Streams:
     """Sequences of letters 0 .. k-1, one a user or recording, and what is to be known of them."""
 
-    sequences: tuple[Integers, ...]
+    sequences: tuple[Ints, ...]
     letters: int
     about: str
 
 
-def _numbers(text: str) -> tuple[Integers, ...]:
+def _numbers(text: str) -> tuple[Ints, ...]:
     return tuple(np.array(line.split(), dtype=np.int64) for line in text.splitlines() if line.strip())
 
 
@@ -61,7 +61,7 @@ def kosarak() -> Streams:
     return Streams(found, 16, about)
 
 
-def kosarak_rows(name: str = "kosarak-36682") -> tuple[Integers, ...]:
+def kosarak_rows(name: str = "kosarak-36682") -> tuple[Ints, ...]:
     """Rows of a prefix of Kosarak with the items' own numbers; sets, not sequences of clicks.
 
     Raises
@@ -101,7 +101,7 @@ def gaze(cells: int) -> Gaze:
     return Gaze(Streams(sequences, cells * cells, about), subjects, activities)
 
 
-def activity() -> Integers:
+def activity() -> Ints:
     """Whether a person moved in each of 17,568 successive intervals of five minutes: 1 or 0, -1 where it is not known.
 
     Raises

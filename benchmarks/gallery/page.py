@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from privopt._cli_show import emit, progress
-from privopt._files import writing
 from privopt.benchmarks.gallery.picture import Drawn, Picture, pictures, styled
 from privopt.benchmarks.report.document import svg
+from privopt.cli.show import emit, progress
 from privopt.errors import FileRefused
+from privopt.files.json import writing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from privopt._plots import new_figure
 from privopt.benchmarks.catalogue import Catalogue
 from privopt.benchmarks.report.document import _style as figure_style
+from privopt.plots.curves import new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

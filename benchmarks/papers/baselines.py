@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt._labels import Label
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
+from privopt.files.labels import Label
 from privopt.models import MarkovChain
 
-Floats = NDArray[np.float64]
 Streams = Sequence[Sequence[Label]]
 
 

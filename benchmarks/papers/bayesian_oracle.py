@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from itertools import combinations, permutations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.models import MarkovChain
 
-Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
 

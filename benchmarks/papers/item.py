@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._isolate import describe
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.core.isolate import describe
 from privopt.errors import InvalidProblem, MissingExtra
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt._cli_show import check_output, emit, progress
-from privopt._cli_show import table as print_table
-from privopt._files import writing
 from privopt.benchmarks.papers.item import Exhibit, Finding, PaperReport, find_paper
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result
 from privopt.benchmarks.runner.folder import environment
+from privopt.cli.show import check_output, emit, progress
+from privopt.cli.show import table as print_table
+from privopt.files.json import writing
 
 _CLAIMS = ("where", "what", "printed", "ours", "verdict", "why")
 _DIGITS = 6

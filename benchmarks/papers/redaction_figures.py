@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._plots import COLOURS, MARKERS, draw_line, new_figure
-from privopt._solution import Solution
-from privopt._solver import Solver
 from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.report.document import svg
+from privopt.core.dispatch import solve
+from privopt.core.solution import Solution
+from privopt.core.solver import Solver
 from privopt.errors import NotSolved
 from privopt.measures import data_independent_bound, influence, redaction_leakage
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.plots.curves import COLOURS, MARKERS, draw_line, new_figure
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.constant_search import ConstantSearch
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.models import MarkovChain
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
 
 

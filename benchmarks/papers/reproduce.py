@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt._cli_show import check_output, emit, progress
-from privopt._cli_show import table as print_table
-from privopt._files import writing
 from privopt.benchmarks.papers.item import (
     SOURCES,
     Finding,
@@ -25,6 +22,9 @@ from privopt.benchmarks.papers.paper import KINDS, exhibit_body
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result
 from privopt.benchmarks.runner.folder import environment
+from privopt.cli.show import check_output, emit, progress
+from privopt.cli.show import table as print_table
+from privopt.files.json import writing
 
 _COLUMNS = ("item", "place", "what", "printed", "ours", "verdict", "why", "seconds")
 _ABOUT = (

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt.mechanisms._hamming_cases import Levels
-from privopt.mechanisms._hamming_kernel import HammingKernel
-from privopt.mechanisms._hamming_rows import rows
+from privopt.arrays import Floats
+from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.mechanisms.policy.hamming_kernel import HammingKernel
+from privopt.mechanisms.policy.hamming_rows import rows
 
-Floats = NDArray[np.float64]
 Kernels = Callable[[Floats], Floats]
 """Kernels for beliefs."""
 
@@ -76,7 +75,7 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
     >>> round(float((belief @ (found * hamming)).sum()), 9) == round(HammingKernel(belief, 1.0).error, 9)
     True
     """
-    from privopt.solvers.belief_release._structure import solve_structure
+    from privopt.solvers.sequence.structure import solve_structure
 
     levels = Levels.of(epsilon)
 

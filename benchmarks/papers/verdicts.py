@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from privopt._text import number
 from privopt.benchmarks.papers.item import Claim, Exhibit, Finding, Reproduced, Setting
+from privopt.files.text import number
 
 EXACT = 1e-9
 """Differences that count as none, relative to max(1, |printed|)."""

@@ -10,14 +10,14 @@ from privopt.benchmarks.suites.boundary_colouring import regions
 from privopt.benchmarks.suites.redaction import frost_chain, random_chain
 from privopt.benchmarks.suites.streams import sequence_quick as sequences
 from privopt.models import DatasetGraph, JointDistribution, MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy
-from privopt.problems.belief_release import BeliefRelease
-from privopt.problems.boundary_colouring import BoundaryColouring
-from privopt.problems.distortion_privacy import DistortionPrivacy
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.problems.privacy_funnel import PrivacyFunnel
-from privopt.problems.redaction import Redaction
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.redaction.problem import Redaction
 
 
 def peer_instances(quick: bool) -> tuple[Instance, ...]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from privopt._text import number
 from privopt.benchmarks.peers.rows import PeerRow, PeerSummary, summaries
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result, words
 from privopt.benchmarks.timings.run import times
+from privopt.files.text import number
 
 HEADER = (
     "question",

@@ -10,13 +10,13 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
-from privopt._dispatch import solve
-from privopt._isolate import already_isolated, describe
-from privopt._load import problem_from_dict
-from privopt._numbers import decode_float, encode_float
-from privopt._problem import Problem
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.core.dispatch import solve
+from privopt.core.isolate import already_isolated, describe
+from privopt.core.problem import Problem
 from privopt.errors import InvalidMechanism
+from privopt.files.load import problem_from_dict
+from privopt.files.numbers import decode_float, encode_float
 from privopt.mechanisms import Mechanism
 
 
@@ -187,7 +187,7 @@ def judged(problem: Problem[Any], given: Mechanism) -> dict[str, Any]:
     Examples
     --------
     >>> from privopt.mechanisms import Channel
-    >>> from privopt.problems.belief_release import BeliefRelease
+    >>> from privopt.problems.belief_release.problem import BeliefRelease
     >>> found = judged(BeliefRelease([0.5, 0.5], 1.0), Channel([[1, 0], [0, 1]]))
     >>> found["proved"], found["excess"]
     (False, 'inf')

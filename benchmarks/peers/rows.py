@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from privopt._numbers import decode_float, encode_float
+from privopt.files.numbers import decode_float, encode_float
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from privopt._cli_show import check_output, emit, progress, table
-from privopt._files import writing
-from privopt._numbers import encode_float
-from privopt._problem import Problem
 from privopt.benchmarks.peers.instances import peer_instances
 from privopt.benchmarks.peers.page import HEADER, cells, page, sentences
 from privopt.benchmarks.peers.peer import Peer, peers
@@ -22,7 +18,11 @@ from privopt.benchmarks.peers.rows import PeerRow, filled, summaries
 from privopt.benchmarks.runner.folder import environment, prepare
 from privopt.benchmarks.runner.process import GRACE, PROVING, WARMING, Limits, Server, death
 from privopt.benchmarks.runner.suite import Instance
+from privopt.cli.show import check_output, emit, progress, table
+from privopt.core.problem import Problem
 from privopt.errors import InvalidProblem
+from privopt.files.json import writing
+from privopt.files.numbers import encode_float
 
 EASIER = 0.8
 """Of the budget of the smallest instance that a peer takes: the problem that warms both tools up."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from privopt._text import number
+from privopt.files.text import number
 
 LONG = 300
 """Lines above which a browser lays a table out only when it comes into view."""

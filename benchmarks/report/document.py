@@ -12,9 +12,9 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from privopt._plots import NEEDS
 from privopt.benchmarks.report.cells import Head, Table
 from privopt.errors import MissingExtra
+from privopt.plots.curves import NEEDS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from privopt._files import writing, writing_bytes
 from privopt.benchmarks.report import figure as drawing
 from privopt.benchmarks.report.cells import Cell, Table, text
 from privopt.benchmarks.report.content import Content, Part
 from privopt.benchmarks.report.figure import Figure
 from privopt.benchmarks.report.judged import Value, encode
 from privopt.errors import FileRefused, InvalidProblem, MissingExtra
+from privopt.files.json import writing, writing_bytes
 
 
 def csv_text(columns: Sequence[str], lines: Iterable[Sequence[Value]]) -> str:

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from privopt._certificate import Certificate
-from privopt._solution import Status
-from privopt._text import number
 from privopt.benchmarks.report.judged import Judged, questions, violations
 from privopt.benchmarks.report.profiles import time_costs
 from privopt.benchmarks.report.tables import fastest
 from privopt.benchmarks.runner.folder import Manifest, Released
 from privopt.benchmarks.runner.rows import Row, standing
+from privopt.core.certificate import Certificate
+from privopt.core.solution import Status
+from privopt.files.text import number
 
 
 @dataclass(frozen=True)

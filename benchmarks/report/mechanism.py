@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from privopt._text import number
 from privopt.benchmarks.report.figure import Figure
 from privopt.benchmarks.report.judged import Dataset
 from privopt.benchmarks.report.style import COLOURS, named, specification
 from privopt.benchmarks.runner.folder import Released
+from privopt.files.text import number
 from privopt.mechanisms import RedactionMechanism
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 Drawing = Callable[[Released], Figure | None]
 

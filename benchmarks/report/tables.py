@@ -7,11 +7,11 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from privopt._solution import Status
 from privopt.benchmarks.report.cells import Cell, Head, Table, quantity, text
 from privopt.benchmarks.report.judged import Case, Judged, Task, questions, violations
 from privopt.benchmarks.report.profiles import time_costs
 from privopt.benchmarks.report.scaling import growths
+from privopt.core.solution import Status
 
 QUESTION, INSTANCE, SOLVER = (
     Head("question", "question"),

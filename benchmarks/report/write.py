@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from privopt._files import writing
-from privopt._verify import verify
 from privopt.benchmarks.report import findings as sentences
 from privopt.benchmarks.report.findings import Verdict
 from privopt.benchmarks.runner.folder import Manifest, Released, read_released, read_run
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.store import alarm
+from privopt.core.verify import verify
+from privopt.files.json import writing
 
 __all__ = ["Verdict", "judge_run", "write_report", "write_reports"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from privopt._cli_show import complain, emit
-from privopt._text import number
 from privopt.benchmarks.runner.job import Interrupted, Job, Listener
 from privopt.benchmarks.runner.outcome import Outcome
+from privopt.cli.show import complain, emit
+from privopt.files.text import number
 
 if TYPE_CHECKING:
     from privopt.benchmarks.report.write import Verdict

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from privopt._cli_show import emit, table
-from privopt._text import number
 from privopt.benchmarks.runner.folder import read_run
 from privopt.benchmarks.runner.rows import Row
+from privopt.cli.show import emit, table
+from privopt.files.text import number
 
 TOLERANCE = 1e-9
 """Objectives and gaps that differ by less, relative to max(1, |objective|), are alike."""

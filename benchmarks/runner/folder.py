@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 import privopt
-from privopt._files import read_json, write_json, writing
-from privopt._load import load_problem
-from privopt._problem import Problem
-from privopt._solution import Solution
 from privopt.benchmarks.runner.rows import Row, read_rows, write_csv, write_rows
 from privopt.benchmarks.runner.store import NAME, connected, opened, transaction
+from privopt.core.problem import Problem
+from privopt.core.solution import Solution
 from privopt.errors import FileRefused, InvalidProblem
+from privopt.files.json import read_json, write_json, writing
+from privopt.files.load import load_problem
 
 FORMAT = "privopt/run"
 VERSION = 1

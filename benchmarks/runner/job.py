@@ -15,10 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from privopt._certificate import Certificate
-from privopt._files import write_json
-from privopt._solution import Solution
-from privopt._verify import verify
 from privopt.benchmarks.runner.folder import (
     PROBLEM,
     RELEASED,
@@ -37,6 +33,10 @@ from privopt.benchmarks.runner.rows import Row, standing
 from privopt.benchmarks.runner.store import LEASE, Attempt, Store, opened, write_contradictions
 from privopt.benchmarks.runner.suite import Showcase, Suite
 from privopt.benchmarks.runner.task import Task, chosen, tasks_of
+from privopt.core.certificate import Certificate
+from privopt.core.solution import Solution
+from privopt.core.verify import verify
+from privopt.files.json import write_json
 
 if TYPE_CHECKING:
     from privopt.benchmarks.report.write import Verdict

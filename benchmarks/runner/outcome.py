@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import privopt
-from privopt._solution import Solution, Status
-from privopt._text import number
 from privopt.benchmarks.runner.process import GRACE, PROVING, WARMING, death, is_memory, out_of_memory
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.task import Task
+from privopt.core.solution import Solution, Status
+from privopt.files.text import number
 
 
 def reason_of(solution: Solution[Any], fault: str = "") -> str:

@@ -11,11 +11,11 @@ from functools import cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from privopt._isolate import describe
-from privopt._remote import RETRIES, client
 from privopt.benchmarks.runner.outcome import Outcome, lost, outcome_of
 from privopt.benchmarks.runner.process import Limits, Server
 from privopt.benchmarks.runner.task import Task
+from privopt.cluster.scheduler import RETRIES, client
+from privopt.core.isolate import describe
 
 
 class Engine(ABC):

@@ -11,11 +11,11 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from privopt._files import parse_json, writing
-from privopt._numbers import decode_float, encode_float
-from privopt._problem import FEASIBILITY
-from privopt._solution import Status
+from privopt.core.problem import FEASIBILITY
+from privopt.core.solution import Status
 from privopt.errors import FileRefused
+from privopt.files.json import parse_json, writing
+from privopt.files.numbers import decode_float, encode_float
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from privopt._files import parse_json, write_json
 from privopt.benchmarks.runner.rows import Row, row_from_dict
 from privopt.benchmarks.runner.task import Task
 from privopt.errors import FileRefused
+from privopt.files.json import parse_json, write_json
 
 NAME = "store.sqlite"
 VERSION = 1

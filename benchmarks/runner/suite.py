@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from privopt._problem import Problem
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.core.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 import privopt
-from privopt._numbers import encode_float
-from privopt._registry import find_solver, solvers_of
-from privopt._solver import Solver
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.suite import Instance, Suite
+from privopt.core.registry import find_solver, solvers_of
+from privopt.core.solver import Solver
 from privopt.errors import InvalidProblem, PrivoptError
+from privopt.files.numbers import encode_float
 
 CORE = ("", "measures", "mechanisms", "models", "problems", "solvers/common")
 

@@ -13,22 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import privopt
-from privopt._dispatch import fitness, solve
-from privopt._files import parse_json
-from privopt._isolate import already_isolated
-from privopt._load import problem_from_dict
-from privopt._numbers import decode_float
-from privopt._problem import Problem
-from privopt._registry import find_solver
-from privopt._solution import Solution, Status
-from privopt._solver import Solver
-from privopt._verify import verify
+from privopt.core.dispatch import fitness, solve
+from privopt.core.isolate import already_isolated
+from privopt.core.problem import Problem
+from privopt.core.registry import find_solver
+from privopt.core.solution import Solution, Status
+from privopt.core.solver import Solver
+from privopt.core.verify import verify
 from privopt.errors import PrivoptError
-from privopt.measures.adversary import adversary
-from privopt.mechanisms.sequence_policy import SequencePolicy
+from privopt.files.json import parse_json
+from privopt.files.load import problem_from_dict
+from privopt.files.numbers import decode_float
+from privopt.measures.sequence.adversary import adversary
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems._sequence_reading import QUICK
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.leakage import QUICK
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 SEQUENCES, LETTERS = 20, 48
 """Of the simulation: sequences, and the most letters of one."""

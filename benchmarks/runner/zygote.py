@@ -51,7 +51,7 @@ def main() -> None:
 
 def preload(more: Sequence[str] = ()) -> None:
     """Import what every task needs, and more where it is installed; nothing is run, and no thread is started."""
-    from privopt._registry import _scan_package
+    from privopt.core.registry import _scan_package
 
     for name in ("privopt.benchmarks.runner.work", "privopt.benchmarks.peers.peer", *PRELOADED):
         importlib.import_module(name)

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import GaussianModel, MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy as Ask
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy as Ask
 
 
 def _row(m: int, rho: float) -> GaussianModel:

@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import DatasetGraph
-from privopt.problems.boundary_colouring import BoundaryColouring as Ask
+from privopt.problems.boundary_colouring.problem import BoundaryColouring as Ask
 
 BUDGETS = (0.1, 0.5, 1.0, 2.0)
 

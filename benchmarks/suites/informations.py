@@ -9,9 +9,9 @@ import numpy as np
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import JointDistribution
-from privopt.problems.distortion_privacy import DistortionPrivacy
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 
 FRACTIONS = (0.5, 0.7, 0.9)
 WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems.local_information_privacy import LocalInformationPrivacy as Ask
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy as Ask
 
 BUDGETS = (0.1, 0.3, 1.0, 2.0)
 

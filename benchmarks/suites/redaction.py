@@ -15,7 +15,7 @@ from privopt.benchmarks.data.external import FOLDER, external_sets, load_externa
 from privopt.benchmarks.data.shipped import LETTERS, seattle_weather
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, Records, Showcase, register_instances
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 MONTH = (2013, 1)
 DAYS = 31

@@ -8,8 +8,8 @@ import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import MarkovChain
-from privopt.problems.belief_release import BeliefRelease
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 DISTORTIONS = ("hamming", "l1", "squared")
 

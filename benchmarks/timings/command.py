@@ -6,13 +6,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt._cli_show import check_output, emit, progress, table
-from privopt._files import writing
 from privopt.benchmarks.runner.folder import environment, prepare
 from privopt.benchmarks.timings.headline import Headline, compute, headlines, written
 from privopt.benchmarks.timings.measurement import find_measurement, measurements
 from privopt.benchmarks.timings.page import holds, page, sentences
 from privopt.benchmarks.timings.run import HEADER, Measured, cells, measure, measuring, write_measurements
+from privopt.cli.show import check_output, emit, progress, table
+from privopt.files.json import writing
 
 
 def measure_command(name: str | None, quick: bool, folder: Path, report: Path, as_json: bool) -> bool:

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from privopt._numbers import encode_float
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.files.numbers import encode_float
 
 T = TypeVar("T")
 LONG, VERY_LONG = 0.5, 5.0

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt._plots import draw_line, new_figure
-from privopt._text import number
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import (
     Section,
@@ -26,6 +24,8 @@ from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.timings.measurement import Timing
 from privopt.benchmarks.timings.run import HEADER, Measured, times
 from privopt.errors import MissingExtra
+from privopt.files.text import number
+from privopt.plots.curves import draw_line, new_figure
 
 WIDE = 10
 """Ratio of the largest size to the smallest below which no slope is fitted."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from privopt._files import writing
-from privopt._text import number
 from privopt.benchmarks.timings.measurement import Measurement, Timing
+from privopt.files.json import writing
+from privopt.files.text import number
 
 CSV, JSONL = "measurements.csv", "measurements.jsonl"
 HEADER = ("case", "size", "seconds", "reference", "its seconds", "ratio", "quality", "what quality is")

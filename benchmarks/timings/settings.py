@@ -20,14 +20,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from privopt._dispatch import fitness, solve
-from privopt._files import read_json, write_json
-from privopt._load import problem_from_dict
-from privopt._problem import Problem
-from privopt._registry import problem_types, solvers_of
-from privopt._solution import Solution
-from privopt._verify import verify
+from privopt.core.dispatch import fitness, solve
+from privopt.core.problem import Problem
+from privopt.core.registry import problem_types, solvers_of
+from privopt.core.solution import Solution
+from privopt.core.verify import verify
 from privopt.errors import PrivoptError
+from privopt.files.json import read_json, write_json
+from privopt.files.load import problem_from_dict
 
 NUMPY, BLAS, THREADS = "NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS"
 DEFAULT = "as it is"

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._labels import Label, Labels
 from privopt.errors import InvalidProblem
-from privopt.measures._inputs import position
+from privopt.files.labels import Label, Labels
+from privopt.measures.inputs import position
 
 Neighbours: TypeAlias = Iterable[Sequence[Label]] | NDArray[Any]
 

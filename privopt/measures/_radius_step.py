@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.measures._renyi import divergences, log_sum_exp, mean_of_exponentials
-from privopt.measures._values import Floats
+from privopt.arrays import Floats
+from privopt.measures.renyi import divergences, log_sum_exp, mean_of_exponentials
 
 _NEAR_ONE = 1.5
 _LARGE = 30.0

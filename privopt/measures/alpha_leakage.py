@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from privopt.measures._inputs import Joint, JointLike, read_joint
-from privopt.measures._renyi import log_sum_exp
-from privopt.measures._values import Unit, in_unit, read_order, settled
+from privopt.measures.inputs import Joint, JointLike, read_joint
+from privopt.measures.renyi import log_sum_exp
 from privopt.measures.sibson import sibson_of
+from privopt.measures.values import Unit, in_unit, read_order, settled
 
 _WIDEST = 600.0
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.measures._inputs import JointLike, read_joint
-from privopt.measures._renyi import divergences
-from privopt.measures._values import Unit, in_unit, read_order, settled
+from privopt.measures.inputs import JointLike, read_joint
+from privopt.measures.renyi import divergences
+from privopt.measures.values import Unit, in_unit, read_order, settled
 
 
 def alpha_lift(joint: JointLike, alpha: float, *, unit: Unit = "nats", normalise: bool = False) -> float:

@@ -11,11 +11,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt._labels import Label
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures._inputs import JointLike, position, read_joint
-from privopt.measures._renyi import renyi_entropies
-from privopt.measures._values import Floats, read_order
+from privopt.files.labels import Label
+from privopt.measures.inputs import JointLike, position, read_joint
+from privopt.measures.renyi import renyi_entropies
+from privopt.measures.values import read_order
 
 
 def alpha_loss(probability: ArrayLike, alpha: float) -> float | Floats:

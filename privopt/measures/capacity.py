@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from privopt.measures._inputs import ChannelInput, supported
-from privopt.measures._radius import radius
-from privopt.measures._values import Unit, in_unit
+from privopt.measures.inputs import ChannelInput, supported
+from privopt.measures.radius import radius
+from privopt.measures.values import Unit, in_unit
 
 
 def capacity(

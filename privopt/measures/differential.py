@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures._inputs import ChannelInput, read_channel
 from privopt.measures._neighbours import Neighbours, read_pairs
-from privopt.measures._renyi import log_ratio
-from privopt.measures._values import Floats, settled
+from privopt.measures.inputs import ChannelInput, read_channel
+from privopt.measures.renyi import log_ratio
+from privopt.measures.values import settled
 
 _LARGEST = 709.0  # exp of more is not a float
 

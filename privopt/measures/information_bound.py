@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from privopt.errors import InvalidProblem
-from privopt.measures._values import Unit, in_unit
+from privopt.measures.values import Unit, in_unit
 
 _SMALL = 0.1
 _TERMS = 16

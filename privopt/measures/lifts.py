@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privopt.measures._inputs import Joint, JointLike, read_joint
-from privopt.measures._renyi import log_ratio
-from privopt.measures._values import Floats, Unit, in_unit, settled
+from privopt.arrays import Floats
+from privopt.measures.inputs import Joint, JointLike, read_joint
+from privopt.measures.renyi import log_ratio
+from privopt.measures.values import Unit, in_unit, settled
 
 
 class InformationPrivacy(NamedTuple):

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures._inputs import ChannelInput, supported
-from privopt.measures._radius import radius, widened
-from privopt.measures._renyi import divergences
-from privopt.measures._values import Floats, Numbers, Unit, in_unit, read_order, settled
+from privopt.measures.inputs import ChannelInput, supported
+from privopt.measures.radius import radius, widened
+from privopt.measures.renyi import divergences
+from privopt.measures.values import Numbers, Unit, in_unit, read_order, settled
 
 
 def maximal_leakage(

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from privopt.measures._inputs import JointLike, read_joint
-from privopt.measures._renyi import divergences, mean_of_exponentials
-from privopt.measures._values import Floats, Unit, in_unit, read_order, settled
+from privopt.arrays import Floats
+from privopt.measures.inputs import JointLike, read_joint
+from privopt.measures.renyi import divergences, mean_of_exponentials
+from privopt.measures.values import Unit, in_unit, read_order, settled
 
 
 def sibson_mutual_information(

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._exact import IntegerRow, law
-from privopt._labels import Label, Labels, plain_label
+from privopt.core.exact import IntegerRow, law
 from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label, Labels, plain_label
 
 Given: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
 """Float64 where all is float, else an object array of floats and Fractions."""
@@ -127,7 +127,7 @@ def encode(given: Given) -> list[list[float | str]]:
 def decode(value: object) -> list[list[float | Fraction]]:
     """The numbers that :func:`encode` wrote."""
     from privopt.errors import InvalidModel
-    from privopt.models._codec import decode_number
+    from privopt.models.codec import decode_number
 
     if not isinstance(value, list) or not all(isinstance(row, list) for row in value):
         raise InvalidMechanism('"matrix" must be a list of rows of numbers')

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._exact import IntegerRow
-from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.mechanisms import _channel_table as tables
-from privopt.mechanisms._base import Mechanism
-from privopt.mechanisms._columns import decode, encode
-from privopt.mechanisms._draw import draw
+from privopt.mechanisms.base import Mechanism
+from privopt.mechanisms.columns import decode, encode
+from privopt.mechanisms.draw import draw
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -182,7 +182,7 @@ class Channel(Mechanism):
         return f"Channel({len(self.inputs)} inputs x {len(self.outputs)} outputs, {used} in use{note})"
 
     def _repr_html_(self) -> str:
-        from privopt._text import html_table, number
+        from privopt.files.text import html_table, number
 
         rows = [
             (label, *(number(p) for p in row))

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt._exact import IntegerRow
-from privopt._labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
 from privopt.mechanisms import _channel_table as tables
-from privopt.mechanisms._base import Mechanism
-from privopt.mechanisms._columns import ReleasedArray
-from privopt.mechanisms._draw import draw
+from privopt.mechanisms.base import Mechanism
+from privopt.mechanisms.columns import ReleasedArray
+from privopt.mechanisms.draw import draw
 
 MAX_WRITTEN = 1 << 20
 """Vertices of the largest colouring that goes into a file."""
@@ -325,7 +325,7 @@ class Colouring(Mechanism):
         return f"Colouring({sizes}{note})"
 
     def _repr_html_(self) -> str:
-        from privopt._text import html_table, number
+        from privopt.files.text import html_table, number
 
         shown = range(min(50, len(self.level)))
         rows = [(self.vertices[v], *(number(p) for p in self.levels[self.level[v]].tolist())) for v in shown]

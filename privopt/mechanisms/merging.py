@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._exact import IntegerRow
-from privopt._labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
-from privopt.mechanisms._base import Mechanism
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
 from privopt.mechanisms._channel_table import MAX_CELLS
-from privopt.mechanisms._columns import decode, encode
+from privopt.mechanisms.base import Mechanism
+from privopt.mechanisms.columns import decode, encode
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -177,7 +177,7 @@ class Merging(Mechanism):
         return f"Merging({len(self.inputs)} inputs into {len(self.blocks)} blocks, the largest of {largest})"
 
     def _repr_html_(self) -> str:
-        from privopt._text import html_table
+        from privopt.files.text import html_table
 
         return html_table([(i, ", ".join(map(str, block))) for i, block in enumerate(self.blocks)])
 

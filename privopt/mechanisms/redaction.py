@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt._labels import decode_labels, encode_labels, plain_label
 from privopt.errors import InvalidMechanism
-from privopt.mechanisms._base import Mechanism
-from privopt.mechanisms._columns import decode, encode
-from privopt.mechanisms._sampling import below
+from privopt.files.labels import decode_labels, encode_labels, plain_label
+from privopt.mechanisms.base import Mechanism
+from privopt.mechanisms.columns import decode, encode
+from privopt.mechanisms.sampling import below
 
 TOTAL = 2**52
 """Total of every integer row. A float in [0, 1] times it, rounded up, is exact in both worlds."""
@@ -241,7 +241,7 @@ class RedactionMechanism(Mechanism):
         )
 
     def _repr_html_(self) -> str:
-        from privopt._text import html_table, number
+        from privopt.files.text import html_table, number
 
         rows = [(t, *(number(p) for p in row)) for t, row in enumerate(self.probabilities[:50].tolist())]
         return html_table(rows, ("record", *(f"Pr(redacted | {s})" for s in self.states)))

@@ -1,12 +1,12 @@
 """What is known of the data: laws that are validated when they are made."""
 
-from privopt.models._load import Model as Model
-from privopt.models._load import model_from_dict as model_from_dict
 from privopt.models.gaussian import GaussianModel as GaussianModel
-from privopt.models.graph import DatasetGraph as DatasetGraph
+from privopt.models.graph.graph import DatasetGraph as DatasetGraph
 from privopt.models.group import GroupModel as GroupModel
 from privopt.models.joint import JointDistribution as JointDistribution
-from privopt.models.markov import MarkovChain as MarkovChain
+from privopt.models.load import Model as Model
+from privopt.models.load import model_from_dict as model_from_dict
+from privopt.models.markov.chain import MarkovChain as MarkovChain
 from privopt.models.observed import ObservedJoint as ObservedJoint
 
 __all__ = [

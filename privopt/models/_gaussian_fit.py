@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privopt._labels import Labels
+from privopt.arrays import Floats
 from privopt.errors import InvalidModel, MissingExtra
-from privopt.models._checks import Floats, sorted_labels
+from privopt.files.labels import Labels
+from privopt.models.validation import sorted_labels
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -9,13 +9,14 @@ from typing import Self
 
 import numpy as np
 
-from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.arrays import Floats
 from privopt.errors import InvalidModel
-from privopt.models import _gaussian_parts as parts
-from privopt.models._checks import Floats, label_tuple
-from privopt.models._codec import VERSION, document
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models import gaussian_parts as parts
 from privopt.models._gaussian_fit import fit_gaussian
-from privopt.models._html import html_table
+from privopt.models.codec import VERSION, document
+from privopt.models.html import html_table
+from privopt.models.validation import label_tuple
 
 _FIELDS: dict[str, object] = {"covariance": ..., "mean": None, "names": None}
 

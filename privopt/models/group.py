@@ -9,7 +9,7 @@ from typing import Self, cast
 import numpy as np
 
 from privopt.errors import InvalidModel
-from privopt.models._codec import VERSION, document
+from privopt.models.codec import VERSION, document
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ from typing import Self
 
 import numpy as np
 
-from privopt._exact import IntegerRow
-from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.arrays import Floats
+from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
-from privopt.models._checks import (
-    Floats,
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.html import html_table
+from privopt.models.joint_frame import Bins, count_frame
+from privopt.models.validation import (
     Objects,
     Table,
     exact_law,
@@ -21,9 +24,6 @@ from privopt.models._checks import (
     label_tuple,
     number_array,
 )
-from privopt.models._codec import VERSION, decode_flag, decode_numbers, document, encode_number
-from privopt.models._html import html_table
-from privopt.models.joint_frame import Bins, count_frame
 
 _FIELDS: dict[str, object] = {"table": ..., "sensitive": None, "useful": None, "normalised": False}
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._labels import Label, Labels, plain_label
+from privopt.arrays import Floats
 from privopt.errors import InvalidModel
-from privopt.models._checks import Floats, hashable, sorted_labels
+from privopt.files.labels import Label, Labels, plain_label
+from privopt.models.validation import hashable, sorted_labels
 
 if TYPE_CHECKING:
     import narwhals as nw

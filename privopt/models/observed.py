@@ -8,21 +8,14 @@ from typing import Self
 
 import numpy as np
 
-from privopt._exact import IntegerRow
-from privopt._labels import Label, Labels, decode_labels, encode_labels
+from privopt.arrays import Floats
+from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
-from privopt.models._checks import (
-    Floats,
-    Objects,
-    exact_law,
-    float_row,
-    frozen_floats,
-    label_tuple,
-    number_array,
-)
-from privopt.models._codec import VERSION, decode_flag, decode_numbers, document, encode_number
-from privopt.models._html import html_table
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.html import html_table
 from privopt.models.joint import JointDistribution
+from privopt.models.validation import Objects, exact_law, float_row, frozen_floats, label_tuple, number_array
 
 _FIELDS: dict[str, object] = {
     "table": ..., "sensitive": None, "useful": None, "observed": None, "normalised": False,

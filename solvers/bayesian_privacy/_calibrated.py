@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from privopt._solver import Budget, Guarantee, Proposal
+from privopt.core.solver import Budget, Guarantee, Proposal
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.models import GaussianModel, GroupModel, MarkovChain
-from privopt.problems import _bayesian_levels as levels
-from privopt.problems._bayesian_bound import prove_level
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.problems.bayesian_privacy import levels
+from privopt.problems.bayesian_privacy.bound import prove_level
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
 STEPS = (2.0**-30, 2.0**-25, 2.0**-21)
 """The level that is proved to be too high lies above the calibrated one by the least of these that will do, relatively."""
@@ -37,7 +37,7 @@ def largest_level(
     leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
 ) -> float:
     """The largest level found in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
-    from privopt.measures.bayesian_calibration import calibrate
+    from privopt.measures.bayesian.calibration import calibrate
 
     allowed = 0.0
 

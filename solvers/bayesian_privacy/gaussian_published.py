@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._bayesian_gaussian_class import published_factor
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.bayesian.gaussian_class import published_factor
 from privopt.models import GaussianModel
-from privopt.problems import _bayesian_levels as levels
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.problems.bayesian_privacy import levels
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
 

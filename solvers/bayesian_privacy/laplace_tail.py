@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.models import MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
 
@@ -48,7 +48,7 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level whose tails keep epsilon."""
-        from privopt.measures._bayesian_tail import laplace_tail
+        from privopt.measures.bayesian.tail import laplace_tail
 
         chain = problem.model
         assert isinstance(chain, MarkovChain)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
 

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms._statistics import counted
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms.noise.statistics import counted
 from privopt.models import GaussianModel, GroupModel, MarkovChain
-from privopt.problems import _bayesian_levels as levels
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.problems.bayesian_privacy import levels
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.measures._colouring_steps import Floats
-from privopt.models._graph_refine import Ints
+from privopt.arrays import Floats, Ints
 from privopt.solvers.boundary_colouring._levels import Levels
 
 CAPACITY = 1 << 28

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from privopt.measures._colouring_steps import Floats
+from privopt.arrays import Floats, Ints
 from privopt.models import DatasetGraph
-from privopt.models._graph_refine import Ints
 from privopt.solvers.boundary_colouring._reduced import Reduced
 
 

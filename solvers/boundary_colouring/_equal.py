@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_steps import Floats, Pair, Step
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import Pair, Step
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._levels import level_count, levels
 from privopt.solvers.boundary_colouring._reduced import normalised_weights
 

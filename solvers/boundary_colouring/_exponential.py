@@ -7,13 +7,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from privopt.measures._colouring_distance import colour_hops
-from privopt.measures._colouring_pairs import level_pairs
-from privopt.measures._colouring_reading import smallest_epsilons
-from privopt.measures._colouring_steps import Floats
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.hops import colour_hops
+from privopt.measures.colouring.pairs import level_pairs
+from privopt.measures.colouring.reading import smallest_epsilons
 from privopt.mechanisms import Colouring
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 
 @dataclass(frozen=True, eq=False)

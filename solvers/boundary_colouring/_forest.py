@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures._colouring_steps import Floats, Step
-from privopt.models._graph_refine import Ints
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.steps import Step
 from privopt.solvers.boundary_colouring._levels import Levels
 
 WHOLE = 1e-6
@@ -57,7 +57,7 @@ def forest(indptr: NDArray[Any], indices: NDArray[Any]) -> Forest:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    from privopt.measures._colouring_distance import hops
+    from privopt.measures.colouring.hops import hops
 
     n = len(indptr) - 1
     table = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))

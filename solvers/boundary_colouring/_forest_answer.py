@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Proposal
-from privopt.measures._colouring_steps import LARGEST
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.solver import Proposal
+from privopt.measures.colouring.steps import LARGEST
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._duals import edge_table, lifted, linear_dual
 from privopt.solvers.boundary_colouring._forest import Answer, Forest, best_on_forest, forest
 from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, level_count, levels
-from privopt.solvers.boundary_colouring._programme import signed
 from privopt.solvers.boundary_colouring._reduced import Reduced, polished, reduced, refuse_choice
+from privopt.solvers.boundary_colouring.programme import signed
 
 MAX_CELLS = 40_000_000
 """Vertices times levels: 320 MB."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from privopt.measures._colouring_steps import Floats, Step
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.steps import Step
 from privopt.models import DatasetGraph
-from privopt.models._graph_refine import Ints
-from privopt.solvers.boundary_colouring._programme import TOLERANCES
+from privopt.solvers.boundary_colouring.programme import TOLERANCES
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.measures._colouring_steps import Floats, Step
-from privopt.models._graph_refine import Ints
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.steps import Step
 
 SAME = 1e-13
 """Levels that differ by less, relatively to the smaller of value and complement, are one."""
@@ -67,7 +67,7 @@ def levels(one: Step, longest: int) -> Levels:
     Examples
     --------
     >>> import math
-    >>> from privopt.measures._colouring_steps import step
+    >>> from privopt.measures.colouring.steps import step
     >>> levels(step(math.log(2), 0.0), 2).p.round(4).tolist()
     [0.0, 0.0833, 0.1667, 0.3333, 0.6667, 0.8333, 0.9167, 1.0]
     """

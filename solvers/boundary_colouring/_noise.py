@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Proposal
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_steps import TINY, Floats
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.arrays import Floats
+from privopt.core.solver import Proposal
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import TINY
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._equal import by_distance
 from privopt.solvers.boundary_colouring._exponential import refuse_free
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.measures._colouring_envelope import upper
-from privopt.measures._colouring_pairs import level_pairs
-from privopt.measures._colouring_reading import smallest_epsilons
-from privopt.measures._colouring_steps import Floats, Pair
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.envelope import upper
+from privopt.measures.colouring.pairs import level_pairs
+from privopt.measures.colouring.reading import smallest_epsilons
+from privopt.measures.colouring.steps import Pair
 from privopt.mechanisms import Colouring
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROUNDING = 1e-12
 

@@ -7,13 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from privopt.measures._colouring_envelope import extend
-from privopt.measures._colouring_steps import Floats, Pair
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.envelope import extend
+from privopt.measures.colouring.steps import Pair
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
-from privopt.models._graph_quotient import Quotient, refined
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.models.graph.quotient import Quotient, refined
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROUNDS = 2000
 """Rounds of colour refinement that are worth their time."""

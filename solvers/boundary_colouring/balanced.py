@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_distance import hops
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import hops
 from privopt.mechanisms import Colouring
-from privopt.problems._graph_judge import accuracy
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.leakage import accuracy
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 
 @register

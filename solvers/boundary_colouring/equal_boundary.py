@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._equal import equal_boundary
 from privopt.solvers.boundary_colouring._reduced import refuse_choice
 

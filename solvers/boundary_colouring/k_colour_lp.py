@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_steps import LARGEST
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.steps import LARGEST
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._duals import lifted, linear_dual
 from privopt.solvers.boundary_colouring._k_programme import Programme, solve_laws
 from privopt.solvers.boundary_colouring._reduced import Reduced, normalised_weights, reduced

@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_steps import Floats, Step, step
-from privopt.problems._graph_boundary import end_pairs, room_of
-from privopt.problems._graph_judge import accuracy
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import Step, step
+from privopt.problems.boundary_colouring.boundary import end_pairs, room_of
+from privopt.problems.boundary_colouring.leakage import accuracy
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROOM = 2.0**-40
 """Powers of e^epsilon are exact to 1e-13, so a budget lower by this much, relatively, holds exactly."""

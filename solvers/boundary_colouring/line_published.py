@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_distance import hops
-from privopt.problems._graph_boundary import end_pairs
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import hops
+from privopt.problems.boundary_colouring.boundary import end_pairs
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROUNDING = 1e-12
 MAX_EPSILON = 236.0

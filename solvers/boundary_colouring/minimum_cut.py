@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._cut import best_closure
 from privopt.solvers.boundary_colouring._forest_answer import table_cells
 from privopt.solvers.boundary_colouring._levels import levels
-from privopt.solvers.boundary_colouring._programme import signed
 from privopt.solvers.boundary_colouring._reduced import polished, reduced, refuse_choice
+from privopt.solvers.boundary_colouring.programme import signed
 
 MAX_CELLS = 2_000_000
 """Vertices times levels."""

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_steps import Floats
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 MAX_VERTICES = 200
 MAX_EPSILON = 12.0

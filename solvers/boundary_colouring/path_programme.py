@@ -7,16 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_steps import Floats
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.arrays import Floats, Ints
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._forest import forest
 from privopt.solvers.boundary_colouring._forest_answer import refuse_forest, table_cells
 from privopt.solvers.boundary_colouring._levels import Levels, levels
-from privopt.solvers.boundary_colouring._programme import signed
 from privopt.solvers.boundary_colouring._reduced import polished, reduced
+from privopt.solvers.boundary_colouring.programme import signed
 
 
 @register

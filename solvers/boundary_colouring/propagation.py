@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_envelope import extend, runs, upper
-from privopt.measures._colouring_steps import GUARD, Pair, Step, step
-from privopt.problems._graph_boundary import Prescribed
-from privopt.problems._graph_judge import accuracy
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.envelope import extend, runs, upper
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import GUARD, Pair, Step, step
+from privopt.problems.boundary_colouring.boundary import Prescribed
+from privopt.problems.boundary_colouring.leakage import accuracy
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 COORDINATE_GUARD = 2.0**-38
 """Dijkstra on a coordinate may choose between sites that are equal up to rounding, so it needs more room."""

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_steps import LARGEST, Floats, Pair, Step
+from privopt.arrays import Floats, Ints
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.steps import LARGEST, Pair, Step
 from privopt.models import DatasetGraph
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._duals import edge_table, lifted, linear_dual
 from privopt.solvers.boundary_colouring._equal import equal_boundary, one_side, padded
 from privopt.solvers.boundary_colouring._forest_answer import proposal, refuse_forest
-from privopt.solvers.boundary_colouring._programme import signed
 from privopt.solvers.boundary_colouring._reduced import Reduced, reduced, refuse_choice
+from privopt.solvers.boundary_colouring.programme import signed
 
 BEND = 1e-12
 """Relative rounding at the bend."""

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._colouring_steps import LARGEST, Floats, Pair
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.steps import LARGEST, Pair
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._duals import edge_table, lifted, linear_dual
 from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, level_count, levels
-from privopt.solvers.boundary_colouring._programme import signed, solve_programme
 from privopt.solvers.boundary_colouring._reduced import polished, reduced, refuse_choice
+from privopt.solvers.boundary_colouring.programme import signed, solve_programme
 
 MAX_VERTICES, MAX_EDGES = 100_000, 400_000
 """Of the quotient; beyond them HiGHS takes minutes and gigabytes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.problems._observation import Floats
 from privopt.solvers.common.minimum_norm_point import Minimum, SetFunction, greedy_vertex, minimum_norm_point
 
 

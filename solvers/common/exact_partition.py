@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from privopt._solver import Budget, Proposal
-from privopt.problems._partitions import best_partition, limit_of
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import analytic_bound
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.trade_off.bound import analytic_bound
+from privopt.problems.trade_off.partitions import best_partition, limit_of
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.merging_answer import Stats, impossible, proposed, release_of
 
 

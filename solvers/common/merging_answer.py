@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from privopt._solver import Proposal
+from privopt.arrays import Ints
+from privopt.core.solver import Proposal
 from privopt.errors import InvalidMechanism
-from privopt.problems._information import information_enclosures
-from privopt.problems._observation import Release
-from privopt.problems._partition_costs import Ints
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import analytic_bound
+from privopt.models.channel_data import Release
+from privopt.problems.trade_off.bound import analytic_bound
+from privopt.problems.trade_off.information import information_enclosures
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.merging_table import on_all_symbols
 
 Stats = Mapping[str, float | int | str]

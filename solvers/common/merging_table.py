@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._observation import Floats
-from privopt.problems._partition_costs import Ints, xlogx
-from privopt.problems._trade_off import TradeOff
+from privopt.arrays import Floats, Ints
+from privopt.problems.trade_off.partition_costs import xlogx
+from privopt.problems.trade_off.problem import TradeOff
 
 
 @dataclass(frozen=True, eq=False)

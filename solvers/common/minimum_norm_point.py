@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 
 SetFunction: TypeAlias = Callable[[frozenset[int]], float]
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._observation import Floats
-from privopt.problems._partition_costs import Ints
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
 from privopt.solvers.common.merging_table import MergingTable
 from privopt.solvers.common.pair_rule import PairPath, PairRule
 

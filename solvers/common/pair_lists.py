@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems._partition_costs import Ints
+from privopt.arrays import Floats, Ints
 
 LENGTH = 30
 """Partners kept for each symbol."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt._solver import Budget
+from privopt.core.solver import Budget
 from privopt.solvers.common import pair_dense, pair_lists, pair_steps
 from privopt.solvers.common.merging_table import MergingTable
 from privopt.solvers.common.pair_rule import FLOOR_SLACK, NATS, PairPath, PairRule
@@ -46,7 +46,7 @@ def merge_path(table: MergingTable, rule: PairRule, budget: Budget, compiled: bo
     Examples
     --------
     >>> import privopt as po
-    >>> from privopt.problems.privacy_funnel import PrivacyFunnel
+    >>> from privopt.problems.privacy_funnel.problem import PrivacyFunnel
     >>> from privopt.solvers.common.merging_table import merging_table
     >>> joint = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])
     >>> path = merge_path(merging_table(PrivacyFunnel(joint, trade_off=0.1)), PairRule(), Budget())

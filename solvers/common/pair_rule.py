@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidProblem
-from privopt.problems._observation import Floats
-from privopt.problems._partition_costs import Ints
 
 SCORES = ("leakage", "ratio", "lagrangian", "closeness")
 """dS, dS / dX, dS - multiplier dX, and -dS, where a merge lowers I(S;Y) by dS and I(X;Y) by dX >= dS."""

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._observation import Floats
-from privopt.problems._partition_costs import Ints
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
 from privopt.solvers.common.merging_table import MergingTable, numbered
 
 GAIN = 1e-13

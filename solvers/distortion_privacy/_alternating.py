@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.solvers.distortion_privacy._bound import completed_laws
 from privopt.solvers.distortion_privacy._space import Space
 

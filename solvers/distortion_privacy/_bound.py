@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from privopt.problems._distortion_bound import (
+from privopt.arrays import Floats
+from privopt.problems.distortion_privacy.bound import (
     posterior_bound,
     scores,
     transformed,
 )
-from privopt.problems._observation import Floats
 from privopt.solvers.distortion_privacy._space import Space
 
 HALVINGS = 70

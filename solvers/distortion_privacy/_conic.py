@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
 from privopt.solvers.distortion_privacy._exact_release import silent_release
 from privopt.solvers.distortion_privacy._levels import least_level

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt._solver import Budget, Proposal
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Channel
-from privopt.problems._observation import Floats
 from privopt.solvers.distortion_privacy._linear import OutOfTime, least_distortion
 from privopt.solvers.distortion_privacy._space import ANALYTIC, NEGLIGIBLE, Space
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from privopt._solver import Budget, Proposal
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.distortion_privacy._exact_release import independent_release
 from privopt.solvers.distortion_privacy._linear import Found
 from privopt.solvers.distortion_privacy._space import ANALYTIC, Space

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._solver import Budget
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.solvers.distortion_privacy._space import Space
 
 FEASIBLE = 1e-10
@@ -38,7 +38,7 @@ class OutOfTime(Exception):
 def least_distortion(space: Space, ratios: LocalInformationPrivacy, budget: Budget) -> Found:
     """The least distortion above that of the best reproduction, within bounds on ratios.
 
-    One block of rows G (P(w) Q(w, y)) <= 0 a release; see :mod:`privopt.problems._lip_rows`.
+    One block of rows G (P(w) Q(w, y)) <= 0 a release; see :mod:`privopt.problems.local_information_privacy.rows`.
     """
     from scipy.sparse import csr_array
 

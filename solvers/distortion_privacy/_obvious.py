@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 from privopt.solvers.distortion_privacy._space import Space
 
 FLOOR = 1e-14

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privopt.problems._distortion_bound import transformed
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.problems.distortion_privacy.bound import transformed
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.solvers.distortion_privacy._linear import Found
 from privopt.solvers.distortion_privacy._space import Space
 

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._solver import Proposal
+from privopt.arrays import Floats
+from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
-from privopt.problems._distortion_reading import leakage_of
-from privopt.problems._observation import Floats
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.problems.distortion_privacy.leakage import leakage_of
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 
 NEGLIGIBLE = 1e-9
 """Releases and entries with less probability than this are dropped from what a back end returns."""

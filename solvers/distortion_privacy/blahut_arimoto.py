@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._observation import Floats
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._alternating import Run, alternate
 from privopt.solvers.distortion_privacy._bound import best_bound, better
 from privopt.solvers.distortion_privacy._exact_release import silent_release

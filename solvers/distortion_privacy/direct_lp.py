@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
 from privopt.solvers.distortion_privacy._exact_release import independent_release, silent_release
 from privopt.solvers.distortion_privacy._levels import least_level

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
-from privopt.problems._observation import Floats, Release
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.models.channel_data import Release
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.distortion_privacy._obvious import Obvious
 from privopt.solvers.distortion_privacy._space import Space, at_once

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.mechanisms import Channel
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 EQUAL = 1e-12
 """Posteriors that agree to this in every entry make one release."""

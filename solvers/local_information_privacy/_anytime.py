@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privopt._solver import Budget
+from privopt.core.solver import Budget
 from privopt.measures.shannon import entropy
 from privopt.solvers.local_information_privacy._generation import Generation
 from privopt.solvers.local_information_privacy._pricing import LARGEST, Search

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.solvers.local_information_privacy._merge_blocks import BAND, Blocks, Bools
+from privopt.arrays import Bools, Floats
 from privopt.solvers.local_information_privacy._merge_subsets import best_blocks, best_values, members
+from privopt.solvers.local_information_privacy.merge_blocks import BAND, Blocks
 
 MOST = 15
 """Observations up to which this is done; every price costs 3^n additions."""

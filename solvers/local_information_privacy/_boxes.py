@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._lip_tree import Pricing
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.tree import Pricing
 
 DIGITS = 12
 """Significant digits of the multipliers in a proof."""

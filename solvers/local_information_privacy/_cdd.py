@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 
 
 def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._linear import Programme, matrix_from_joint, programme
 from privopt.solvers.local_information_privacy._whole import whole_release
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._lip_tree import Pricing
-from privopt.problems._observation import Floats
-
-Ints = NDArray[np.int64]
+from privopt.arrays import Floats, Ints
+from privopt.problems.local_information_privacy.tree import Pricing
 
 ROUNDING = 1e-13
 """Values of a vertex below this are 0."""

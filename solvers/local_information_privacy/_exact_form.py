@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt._solver import Budget, Proposal
+from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Channel
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._answer import (
     channel_from_posteriors,
     exact_channel,

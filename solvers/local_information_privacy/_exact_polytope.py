@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._rational import Point, Row, integer_rows, reduced_rows
 
 POSITIVE = 1e-11

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from privopt._solver import Budget, Proposal
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Channel
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._answer import channel_from_posteriors, exact_law
 from privopt.solvers.local_information_privacy._exact_form import exact_mixture
 from privopt.solvers.local_information_privacy._exact_polytope import exact_polytope

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._solver import Budget
-from privopt.problems._lip_tree import pricing_of
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy._edges import Edges, Ints
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.tree import pricing_of
+from privopt.solvers.local_information_privacy._edges import Edges
 from privopt.solvers.local_information_privacy._heuristic_pricing import costs, descend
 from privopt.solvers.local_information_privacy._peeling import peel
 from privopt.solvers.local_information_privacy._pivots import Walks, together

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.problems._lip_tree import Pricing, phi
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.tree import Pricing, phi
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 
 FLOOR = 1e-4

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 
 NEGLIGIBLE = 1e-9
 """Probability of a release that is rounding rather than part of the answer."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
 
 FEASIBILITY = 1e-10
 """Tolerance of HiGHS on rows and on reduced costs; the basis is then solved again in float64."""

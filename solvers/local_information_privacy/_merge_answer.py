@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from privopt._solver import Proposal
+from privopt.arrays import Bools
+from privopt.core.solver import Proposal
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Merging
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems._observation import Release
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
 
 Stats = Mapping[str, float | int | str]
 

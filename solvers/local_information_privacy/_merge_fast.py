@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 from privopt.solvers.local_information_privacy._merge_subsets import best_values
 
 ARRAY_LIMIT = 17

@@ -10,12 +10,8 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt.problems._observation import Floats
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from privopt.arrays import Bools, Floats, Ints
 
 LEAF = 9
 """Subsets of so many elements are convolved on one array of 3^LEAF pairs."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.solvers.local_information_privacy._heuristic_pricing import slopes
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 

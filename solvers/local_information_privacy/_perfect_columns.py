@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems._lip_systems import system
-from privopt.problems._lip_vertices import vertices
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.systems import system
+from privopt.problems.local_information_privacy.vertices import vertices
 from privopt.solvers.local_information_privacy._anytime import Anytime
 from privopt.solvers.local_information_privacy._generation import Generation
 from privopt.solvers.local_information_privacy._proof import TOLERANCE, written

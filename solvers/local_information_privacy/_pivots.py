@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._lip_tree import phi
-from privopt.problems._observation import Floats
-from privopt.solvers.local_information_privacy._edges import Edges, Ints
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.tree import phi
+from privopt.solvers.local_information_privacy._edges import Edges
 
 PIVOT = 1e-7
 """Entries of a tableau below this are no pivots."""

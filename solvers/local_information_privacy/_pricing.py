@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._lip_tree import Pricing, phi
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.tree import Pricing, phi
 from privopt.solvers.local_information_privacy._boxes import Box, Node
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._lip_tree import Pricing
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.tree import Pricing
 from privopt.solvers.local_information_privacy._boxes import rounded
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from privopt._solver import Budget
-from privopt.problems._lip_bound import priced_bound
-from privopt.problems._lip_tree import pricing_of
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.bound import priced_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.tree import pricing_of
 from privopt.solvers.local_information_privacy._pricing import Search
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 GRID = 10**12
 """e^-lower is rounded up and e^upper down to multiples of 1 / GRID, or of min(1, bound) / GRID for tiny bounds."""

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from privopt.problems._lip_systems import system
-from privopt.problems._lip_vertices import TOLERANCE, solve_systems
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.systems import system
+from privopt.problems.local_information_privacy.vertices import TOLERANCE, solve_systems
 
 ROUNDS = 12
 SUPPORTS = 150

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 
 def secrets(problem: LocalInformationPrivacy) -> NDArray[np.intp] | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._lip_bound import analytic_bound, priced_bound
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems._lip_systems import system
-from privopt.problems._lip_vertices import costs
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
+from privopt.problems.local_information_privacy.systems import system
+from privopt.problems.local_information_privacy.vertices import costs
 from privopt.solvers.local_information_privacy._linear import problem_matrix
 from privopt.solvers.local_information_privacy._master import Master, master
 from privopt.solvers.local_information_privacy._proof import prove

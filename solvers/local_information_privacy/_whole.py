@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Proposal
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.solver import Proposal
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 
 ANALYTIC = {"kind": "analytic"}
-"""The proof of :func:`privopt.problems._lip_bound.analytic_bound`."""
+"""The proof of :func:`privopt.problems.local_information_privacy.bound.analytic_bound`."""
 
 
 def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._values import read_order
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Bools
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.values import read_order
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._merge_answer import merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import BAND, Blocks, Bools
-from privopt.solvers.local_information_privacy._watchdog import alpha_risks, one_block
+from privopt.solvers.local_information_privacy.merge_blocks import BAND, Blocks
+from privopt.solvers.local_information_privacy.watchdog import alpha_risks, one_block
 
 
 @register

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._lip_bound import analytic_bound, priced_bound
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy._uniform import (
     best_lifts,

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems._lip_rows import posterior_rows
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy._anytime import Anytime
 from privopt.solvers.local_information_privacy._generation import Generation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
+from privopt.core.registry import register
 from privopt.solvers.local_information_privacy._conic import Backend, Conic
 
 

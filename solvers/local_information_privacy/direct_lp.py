@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._linear import Programme, matrix_from_joint, programme
 from privopt.solvers.local_information_privacy._vertex_form import linear_bound
 from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release

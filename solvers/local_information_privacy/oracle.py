@@ -11,9 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 MAX_SYSTEMS = 6000
 """Systems of equations solved in Fractions."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
-from privopt.problems._lip_bound import analytic_bound
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._answer import exact_law
 from privopt.solvers.local_information_privacy._exact_form import exact_mixture
 from privopt.solvers.local_information_privacy._exact_polytope import exact_polytope

@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._lip_systems import system, work
-from privopt.problems._lip_vertices import costs, vertices
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Bools, Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.systems import system, work
+from privopt.problems.local_information_privacy.vertices import costs, vertices
 from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy._merge_answer import merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
 from privopt.solvers.local_information_privacy._merge_subsets import members
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
 
 MOST_SYSTEMS = 2_000_000
 """Small systems whose solution, for the vertices, takes seconds."""

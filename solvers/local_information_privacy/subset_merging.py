@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Bools
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._merge_answer import Stats, merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
 from privopt.solvers.local_information_privacy._merge_fast import best_values_fast, limit, predicted_seconds
-from privopt.solvers.local_information_privacy._merge_search import search
 from privopt.solvers.local_information_privacy._merge_subsets import best_blocks, members
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.merge_search import search
 
 
 @register

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._lip_systems import system
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.systems import system
 from privopt.solvers.local_information_privacy._cdd import cdd_vertices
 from privopt.solvers.local_information_privacy._float_form import float_proposal
 from privopt.solvers.local_information_privacy._size import description_seconds, expected_vertices

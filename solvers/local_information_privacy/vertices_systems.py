@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._lip_systems import system, work
-from privopt.problems._lip_vertices import TOLERANCE, vertices
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.systems import system, work
+from privopt.problems.local_information_privacy.vertices import TOLERANCE, vertices
 from privopt.solvers.local_information_privacy._float_form import float_proposal
 from privopt.solvers.local_information_privacy._size import expected_vertices
 from privopt.solvers.local_information_privacy._vertex_form import enumeration_seconds

@@ -8,23 +8,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy import _boost_search as heuristics
-from privopt.solvers.local_information_privacy._boost import (
+from privopt.arrays import Bools
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy import boost_search as heuristics
+from privopt.solvers.local_information_privacy._boost_priced import MOST as PRICED
+from privopt.solvers.local_information_privacy._boost_priced import STEPS, priced_partition
+from privopt.solvers.local_information_privacy._merge_answer import Stats, merging, proposed, refusal
+from privopt.solvers.local_information_privacy._merge_fast import limit, predicted_seconds
+from privopt.solvers.local_information_privacy.boost import (
     MOST,
     one_super_symbol,
     partition,
     several_super_symbols,
 )
-from privopt.solvers.local_information_privacy._boost_priced import MOST as PRICED
-from privopt.solvers.local_information_privacy._boost_priced import STEPS, priced_partition
-from privopt.solvers.local_information_privacy._merge_answer import Stats, merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
-from privopt.solvers.local_information_privacy._merge_fast import limit, predicted_seconds
-from privopt.solvers.local_information_privacy._merge_search import search
-from privopt.solvers.local_information_privacy._watchdog import absorbed, high_risk, one_block, violations
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.merge_search import search
+from privopt.solvers.local_information_privacy.watchdog import absorbed, high_risk, one_block, violations
 
 
 @register

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Bools
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._merge_answer import merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
-from privopt.solvers.local_information_privacy._watchdog import absorbed, high_risk, one_block, violations
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.watchdog import absorbed, high_risk, one_block, violations
 
 
 @register

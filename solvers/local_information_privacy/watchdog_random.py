@@ -8,14 +8,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
+from privopt.arrays import Bools
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy._merge_answer import Stats, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
-from privopt.solvers.local_information_privacy._watchdog import absorbed, high_risk, one_block
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.watchdog import absorbed, high_risk, one_block
 
 LAWS = ("prior", "uniform")
 

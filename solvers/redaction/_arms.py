@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_side import Floats, Reach, Walk
-from privopt.problems._redaction_window import look_far
+from privopt.arrays import Floats
+from privopt.problems.redaction.side import Reach, Walk
+from privopt.problems.redaction.window import look_far
 from privopt.solvers.redaction._one_side import Plan, best_plan, redact_all
 from privopt.solvers.redaction._tables import Table
 

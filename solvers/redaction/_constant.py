@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
 
 MAX_REGIONS = 96
 """Most thresholds followed on one side, the largest first."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._solver import Budget
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.solvers.redaction._constant import Arm
 from privopt.solvers.redaction._golden import golden_minimum
 

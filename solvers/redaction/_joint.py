@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures.redaction import left_steps, right_steps
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.measures.redaction.leakage import left_steps, right_steps
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import possible_values
 
 HIDDEN, PARTIAL, WHOLE = 0, 1, 2

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_side import Reach, Walk
+from privopt.problems.redaction.side import Reach, Walk
 from privopt.solvers.redaction._sweep import GRID, Curve, Trace, curve_between, curves_from, trace
 
 # In a repeating chain the cost as a function of the last partial record falls, then rises.

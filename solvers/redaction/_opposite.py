@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
 from privopt.solvers.redaction._arms import Answer, Arm
 from privopt.solvers.redaction._tables import Table
 

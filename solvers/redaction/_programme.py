@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._joint import HIDDEN, Sights, Support
 from privopt.solvers.redaction._supports import LEAST, Local
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures._directional import first_release_ratios
-from privopt.measures._directional_informed import informed_windows
-from privopt.measures.redaction import left_steps, right_steps
-from privopt.problems.redaction import Redaction
-
-Floats = NDArray[np.float64]
+from privopt.arrays import Floats
+from privopt.measures.directional_informed import informed_windows
+from privopt.measures.redaction.directional import first_release_ratios
+from privopt.measures.redaction.leakage import left_steps, right_steps
+from privopt.problems.redaction.problem import Redaction
 
 
 def possible_values(problem: Redaction, private: int) -> NDArray[np.intp]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from privopt._solver import Budget
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.mechanisms import RedactionMechanism
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._joint import HIDDEN, PARTIAL, WHOLE, Support
 from privopt.solvers.redaction._reach import both_sides, influences, possible_values
 from privopt.solvers.redaction._zone import Zone

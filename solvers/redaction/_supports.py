@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
 from privopt.solvers.redaction._joint import PARTIAL, WHOLE, Events, Sights, Support
 
 LEAST = 1e-11

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.problems._redaction_side import Floats, Walk
+from privopt.arrays import Floats
+from privopt.problems.redaction.side import Walk
 
 # Parameter t of a curve: up to 0 the last probability is 10^t; from 0 on it is 1 and log h grows up to COSTATE.
 GRID: Floats = np.concatenate(

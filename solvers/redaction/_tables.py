@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.problems._redaction_side import Floats, Walk
+from privopt.arrays import Floats
+from privopt.problems.redaction.side import Walk
 from privopt.solvers.redaction._sweep import (
     Curve,
     extend,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.problems._redaction_side import Floats
+from privopt.arrays import Floats
 from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.redaction._arms import Arm
 from privopt.solvers.redaction._one_side import Plan

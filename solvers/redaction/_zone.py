@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._joint import HIDDEN, PARTIAL, WHOLE, Support
 from privopt.solvers.redaction._reach import both_sides, influences, possible_values
 

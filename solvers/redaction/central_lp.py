@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._redaction_central import (
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.central import (
     MAX_CELLS,
     MAX_MULTIPLIERS,
     Whole,
@@ -19,8 +20,7 @@ from privopt.problems._redaction_central import (
     sizes,
     whole,
 )
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 LARGEST = 1e9
 """Multipliers are cut here."""

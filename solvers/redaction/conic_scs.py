@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt._registry import register
-from privopt.solvers.redaction._conic import Backend, Conic
+from privopt.core.registry import register
+from privopt.solvers.redaction.conic import Backend, Conic
 
 
 @register

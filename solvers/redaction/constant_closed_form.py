@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._redaction_side import Floats
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
 
 NEGLIGIBLE = 1e-9

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.redaction import Redaction
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._constant import Arm
 from privopt.solvers.redaction._constant_pairs import PairSearch
 from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures._binary import BinaryChain
-from privopt.problems.redaction import Redaction
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.redaction.binary import BinaryChain
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import misses_side_information
 
 

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._redaction_bound import lower_cost
-from privopt.problems._redaction_dual import setting, utility_bound
-from privopt.problems._redaction_sides import sides
-from privopt.problems.redaction import Redaction
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.bound import lower_cost
+from privopt.problems.redaction.dual import setting, utility_bound
+from privopt.problems.redaction.problem import Redaction
+from privopt.problems.redaction.sides import sides
 from privopt.solvers.redaction._reach import misses_side_information
-from privopt.solvers.redaction._two_sides import best_mechanism
+from privopt.solvers.redaction.two_sides import best_mechanism
 
 TARGET = 5e-7
 """Share of the utility that the bound may leave open."""

@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.redaction._reach import misses_side_information
 
-Floats = NDArray[np.float64]
 MAX_RECORDS = 4
 MAX_CELLS = 8
 

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.redaction import Redaction
-from privopt.solvers.redaction._isotonic import best_split
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
+from privopt.solvers.redaction.isotonic import best_split
 
-Floats = NDArray[np.float64]
 Choice: TypeAlias = Callable[[list[Floats], list[Floats]], tuple[Floats, Floats]]
 
 NEGLIGIBLE = 1e-9

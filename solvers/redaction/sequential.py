@@ -8,16 +8,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems._redaction_side import Floats, relabel
-from privopt.problems._redaction_sides import sides
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
+from privopt.problems.redaction.side import relabel
+from privopt.problems.redaction.sides import sides
 from privopt.solvers.redaction._arms import Answer, prepare
 from privopt.solvers.redaction._one_side import redact_all
 from privopt.solvers.redaction._reach import misses_side_information
-from privopt.solvers.redaction._two_sides import best_mechanism, spread
 from privopt.solvers.redaction._walk_away import SequentialArm
+from privopt.solvers.redaction.two_sides import best_mechanism, spread
 
 Arms = tuple[SequentialArm, SequentialArm]
 _SHARES = 9
@@ -88,7 +89,7 @@ def _table(problem: Redaction, left: Floats, right: Floats) -> Floats:
 
 def _hidden(problem: Redaction, table: Floats) -> float:
     """Expected weight of hidden records."""
-    from privopt.measures.redaction import release_probabilities
+    from privopt.measures.redaction.leakage import release_probabilities
 
     shown = release_probabilities(problem.chain, table, problem.private[0])
     return float((problem.record_weights * (1 - shown)).sum())

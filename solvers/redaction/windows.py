@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt._registry import register
-from privopt._solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.redaction import Redaction
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import possible_values, window_sides
-
-Floats = NDArray[np.float64]
 
 
 @register

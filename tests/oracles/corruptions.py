@@ -23,8 +23,8 @@ from typing import Any
 from oracles import claims
 
 import privopt as po
-from privopt._files import parse_json
-from privopt._judge import judge
+from privopt.core.judge import judge
+from privopt.files.json import parse_json
 from privopt.mechanisms import mechanism_from_dict
 
 Json = dict[str, Any]

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._collections import frontier
-from privopt._dispatch import solve
-from privopt._plots import COLOURS, draw_line, frontier_figure
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.gallery.picture import Drawn, axes_of, register_picture
+from privopt.core.compare import frontier
+from privopt.core.dispatch import solve
 from privopt.measures import entropy
-from privopt.problems.distortion_privacy import DistortionPrivacy
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.plots.curves import COLOURS, draw_line, frontier_figure
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 
 if TYPE_CHECKING:
     import pandas as pd

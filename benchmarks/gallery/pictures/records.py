@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._graph_plots import colouring_figure
-from privopt._plots import COLOURS, draw_line
 from privopt.benchmarks.data.shipped import LETTERS
 from privopt.benchmarks.gallery.picture import Drawn, axes_of, register_picture
 from privopt.benchmarks.report.judged import LEAST_GAP, Case, Task
 from privopt.benchmarks.report.profiles import profile
 from privopt.benchmarks.suites import redaction as frost
 from privopt.benchmarks.suites.boundary_colouring import regions
-from privopt.problems.bayesian_privacy import BayesianPrivacy
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.core.dispatch import solve
+from privopt.plots.colourings import colouring_figure
+from privopt.plots.curves import COLOURS, draw_line
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 if TYPE_CHECKING:
     import pandas as pd

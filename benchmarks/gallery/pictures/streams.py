@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._plots import COLOURS, draw_line
 from privopt.benchmarks.data.shipped import LETTERS
 from privopt.benchmarks.gallery.picture import Drawn, axes_of, register_picture
 from privopt.benchmarks.papers.sequences import Kernels, optimum_at_once, printed, randomised_response, walk
 from privopt.benchmarks.suites import redaction as frost
-from privopt.mechanisms.sequence_policy import SequencePolicy
-from privopt.problems.belief_release import BeliefRelease
+from privopt.core.dispatch import solve
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.plots.curves import COLOURS, draw_line
+from privopt.problems.belief_release.problem import BeliefRelease
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._plots import COLOURS, MARKERS, new_figure
-from privopt.benchmarks.papers.bayesian_oracle import Floats, chain
+from privopt.arrays import Floats
+from privopt.benchmarks.papers.bayesian_oracle import chain
 from privopt.benchmarks.papers.item import Finding, Reproduced
 from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import substitute
 from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.report.document import svg
-from privopt.measures._bayesian_gaussian_class import class_factor, published_factor
+from privopt.measures.bayesian.gaussian_class import class_factor, published_factor
 from privopt.models import MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.plots.curves import COLOURS, MARKERS, new_figure
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
 if TYPE_CHECKING:
     import pandas as pd

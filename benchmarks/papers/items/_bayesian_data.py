@@ -9,17 +9,16 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._dispatch import solve
+from privopt.arrays import Floats
 from privopt.benchmarks.data import external as families
 from privopt.benchmarks.data import streams
+from privopt.core.dispatch import solve
 from privopt.errors import FileRefused
 from privopt.mechanisms import NoisyQuery
-from privopt.mechanisms import _noise_draw as draw
-from privopt.mechanisms import _statistics as statistics
+from privopt.mechanisms.noise import draw, statistics
 from privopt.models import GaussianModel, GroupModel, MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
-Floats = NDArray[np.float64]
 PRINTED = {
     "Activity": ((0.882, 0.117), (0.305, 0.695)),
     "Electricity 70": ((0.445, 0.555), (0.149, 0.850)),

@@ -9,21 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt._dispatch import solve
-from privopt._plots import draw_line, new_figure
-from privopt._problem import Problem
-from privopt._solver import Solver
-from privopt._text import number
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Finding, Reproduced
 from privopt.benchmarks.papers.verdicts import EXACT
 from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.report.document import svg
+from privopt.core.dispatch import solve
+from privopt.core.problem import Problem
+from privopt.core.solver import Solver
+from privopt.files.text import number
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import JointDistribution
+from privopt.plots.curves import draw_line, new_figure
 
-Floats = NDArray[np.float64]
 Curves = dict[str, list[tuple[float, float]]]
 BITS = math.log(2)
 CELL = 0.5e-4

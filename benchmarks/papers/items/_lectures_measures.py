@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt._dispatch import solve
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Setting
+from privopt.core.dispatch import solve
 from privopt.measures import below
 from privopt.models import DatasetGraph, JointDistribution
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
-Floats = NDArray[np.float64]
 Law = Callable[[Floats], float]
 Pairs = list[tuple[int, int]]
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt._dispatch import solve
-from privopt._solver import Solver
+from privopt.arrays import Floats
+from privopt.core.dispatch import solve
+from privopt.core.solver import Solver
 from privopt.measures import influence, redaction_leakage
-from privopt.measures._binary import BinaryChain
+from privopt.measures.redaction.binary import BinaryChain
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
-Floats = NDArray[np.float64]
 ALWAYS = (1.0, 1.0)
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._plots import COLOURS, MARKERS, new_figure
-from privopt._text import number
+from privopt.arrays import Floats, Ints
 from privopt.benchmarks.data import streams as loaders
-from privopt.benchmarks.data.streams import Gaze, Integers, Streams
+from privopt.benchmarks.data.streams import Gaze, Streams
 from privopt.benchmarks.papers.item import Finding
-from privopt.benchmarks.papers.sequences import Floats, Kernels, leakages
+from privopt.benchmarks.papers.sequences import Kernels, leakages
 from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.report.document import svg
 from privopt.errors import FileRefused
+from privopt.files.text import number
+from privopt.plots.curves import COLOURS, MARKERS, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,13 +149,13 @@ class Released:
         Pr(release | letter) for every letter.
     """
 
-    releases: Integers
+    releases: Ints
     cost: float
     leakage: float
     columns: Floats
 
 
-def counted(sequences: Iterable[Integers], letters: int) -> Integers:
+def counted(sequences: Iterable[Ints], letters: int) -> Ints:
     """How often each letter follows each other letter.
 
     Examples
@@ -168,19 +169,19 @@ def counted(sequences: Iterable[Integers], letters: int) -> Integers:
     return table
 
 
-def fitted(sequences: Iterable[Integers], letters: int) -> Floats:
+def fitted(sequences: Iterable[Ints], letters: int) -> Floats:
     """Transitions by frequency, half a count added to each cell so that none is 0."""
     table = counted(sequences, letters) + _SMOOTHING
     return np.asarray(table / table.sum(axis=1, keepdims=True))
 
 
-def cut(streams: Streams, users: int, steps: int) -> Integers:
+def cut(streams: Streams, users: int, steps: int) -> Ints:
     """The first steps of the first users who have as many, shape (users, steps)."""
     long = [row[:steps] for row in streams.sequences if len(row) >= steps]
     return np.array(long[:users], dtype=np.int64).reshape(-1, steps)
 
 
-def coded(data: Integers, size: int, letters: int) -> Integers:
+def coded(data: Ints, size: int, letters: int) -> Ints:
     """Sequences (users, steps) read ``size`` letters at a time, as positions of words in the order of digits.
 
     Examples
@@ -193,7 +194,7 @@ def coded(data: Integers, size: int, letters: int) -> Integers:
 
 
 def release(
-    start: Floats, transition: Floats, data: Integers, kernels: Kernels, cost: Floats, seed: int
+    start: Floats, transition: Floats, data: Ints, kernels: Kernels, cost: Floats, seed: int
 ) -> Released:
     """Release step by step; every user's belief follows his own releases.
 
@@ -251,7 +252,7 @@ def likelihoods(columns: Floats, start: Floats, transitions: Floats) -> Floats:
     return total
 
 
-def recognised(columns: Floats, start: Floats, transitions: Floats, truth: Integers) -> float:
+def recognised(columns: Floats, start: Floats, transitions: Floats, truth: Ints) -> float:
     """Share of users whose own chain explains the releases best."""
     return float((likelihoods(columns, start, transitions).argmax(axis=1) == truth).mean())
 
@@ -281,12 +282,12 @@ class Source:
         """Transitions that never occur."""
         return int((counted(self.streams.sequences, self.streams.letters) == 0).sum())
 
-    def cut(self, users: int, steps: int) -> Integers:
+    def cut(self, users: int, steps: int) -> Ints:
         """See :func:`cut`."""
         return cut(self.streams, users, steps)
 
 
-def walks(transition: Floats, users: int, steps: int, seed: int) -> tuple[Integers, ...]:
+def walks(transition: Floats, users: int, steps: int, seed: int) -> tuple[Ints, ...]:
     """Sequences drawn from a chain with a uniform start.
 
     Examples
@@ -338,7 +339,7 @@ def gazes(cells: int) -> tuple[Gaze, bool]:
         n, people = cells * cells, tuple(f"P{i}" for i in range(8))
         near = np.exp(-grid_distance(cells) / 0.7)
         rng = np.random.default_rng(8)
-        rows: list[Integers] = []
+        rows: list[Ints] = []
         for _ in people:
             table = near * rng.gamma(1.0, 1.0, n)
             rows.append(walks(table / table.sum(axis=1, keepdims=True), 1, 4000, len(rows))[0])

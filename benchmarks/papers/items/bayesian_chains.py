@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from privopt._dispatch import solve
+from privopt.arrays import Floats
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _bayesian as drawings
@@ -17,8 +17,9 @@ from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted, substitute
-from privopt.measures._bayesian_joint import joint_table
-from privopt.measures._bayesian_markov import markov_published, markov_recursion
+from privopt.core.dispatch import solve
+from privopt.measures.bayesian.joint import joint_table
+from privopt.measures.bayesian.markov import markov_published, markov_recursion
 from privopt.models import MarkovChain
 
 _LOST = "The plotted values are lost with the figure"
@@ -72,7 +73,7 @@ def markov_bound(setting: Setting) -> Reproduced:
 def posterior_ratios(setting: Setting) -> Reproduced:
     """Ratios of the laws of the unknown records for two values of the target."""
 
-    def ratios(law_of: oracle.Floats, known: int | None) -> float:
+    def ratios(law_of: Floats, known: int | None) -> float:
         worst = 0.0
         for above, below in oracle.adversaries(law_of, known):
             worst = max(worst, _ratio(above, below))
@@ -88,7 +89,7 @@ def posterior_ratios(setting: Setting) -> Reproduced:
     return invariant(check, setting, setting.count(3, 40), why)
 
 
-def _ratio(above: oracle.Floats, below: oracle.Floats) -> float:
+def _ratio(above: Floats, below: Floats) -> float:
     """Largest ratio of the laws of the other records; the two laws differ in the value of the target."""
     differ = [
         axis

@@ -12,7 +12,7 @@ from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import compared, refuted, substitute
 from privopt.errors import FileRefused
-from privopt.measures._bayesian_gaussian import gaussian_factor
+from privopt.measures.bayesian.gaussian import gaussian_factor
 from privopt.models import GaussianModel
 
 _OTHER = "The paper's file was not to be had: this is an older release of the same house, summed by day over all meters."

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from privopt._solver import Budget
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
+from privopt.core.solver import Budget
 from privopt.measures import (
     alpha_leakage,
     alpha_lift,
@@ -27,8 +27,8 @@ from privopt.measures import (
 )
 from privopt.mechanisms import Channel, Merging
 from privopt.models import JointDistribution
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.examples import lecture_joint
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.alpha_lift_watchdog import AlphaLiftWatchdog
 
 Measure = Callable[[JointDistribution], float]

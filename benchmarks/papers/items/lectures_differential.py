@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as graphs
 from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
+from privopt.core.dispatch import solve
 from privopt.errors import InvalidMechanism
 from privopt.measures import (
     colouring_privacy,
@@ -25,7 +25,7 @@ from privopt.measures import (
 )
 from privopt.mechanisms import NoisyQuery
 from privopt.models import DatasetGraph
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 EXAMPLES = ((620, 20, 0.5), (1000, 100, 0.1), (102300, 100, 0.1))
 """Records, gap between counts, epsilon."""

@@ -18,11 +18,11 @@ from privopt.measures import (
 )
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution
-from privopt.problems.information_bottleneck import InformationBottleneck
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.problems.privacy_funnel import PrivacyFunnel
-from privopt.solvers.information_bottleneck.self_consistent import SelfConsistent
-from privopt.solvers.privacy_funnel.difference_of_convex import DifferenceOfConvex
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.solvers.trade_off.difference_of_convex import DifferenceOfConvex
+from privopt.solvers.trade_off.self_consistent import SelfConsistent
 
 
 @reproduces("F-D1")

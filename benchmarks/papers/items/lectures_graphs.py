@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._dispatch import solve
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, substitute
+from privopt.core.dispatch import solve
 from privopt.errors import InvalidModel
 from privopt.measures import above, below, colouring_epsilon, dominates, is_optimal_colouring
 from privopt.models import DatasetGraph
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 LN2 = tools.LN2
 

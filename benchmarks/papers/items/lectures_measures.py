@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from privopt._dispatch import solve
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures_measures as tools
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
+from privopt.core.dispatch import solve
 from privopt.measures import (
     alpha_leakage,
     alpha_lift,
@@ -22,8 +23,8 @@ from privopt.measures import (
     sibson_mutual_information,
 )
 from privopt.models import ObservedJoint
-from privopt.problems._lip_examples import lecture_joint
-from privopt.problems.distortion_privacy import DistortionPrivacy
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.local_information_privacy.examples import lecture_joint
 
 INF = math.inf
 
@@ -200,7 +201,7 @@ def maximal_alpha(setting: Setting) -> Reproduced:
     return found
 
 
-def _best_prior(rows: tools.Floats, alpha: float) -> tools.Floats:
+def _best_prior(rows: Floats, alpha: float) -> Floats:
     """The prior of the largest Sibson information, by multiplicative steps."""
     prior = np.full(len(rows), 1 / len(rows))
     for _ in range(3000):

@@ -7,18 +7,18 @@ from itertools import combinations
 
 import numpy as np
 
-from privopt._solver import Budget
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
 from privopt.benchmarks.papers.verdicts import compared, invariant, refuted
+from privopt.core.solver import Budget
 from privopt.measures import entropy, mutual_information
 from privopt.models import JointDistribution
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.solvers.common.merging_table import merging_table
 from privopt.solvers.common.pair_path import merge_path
 from privopt.solvers.common.pair_rule import PairRule
-from privopt.solvers.privacy_funnel.greedy import Greedy
+from privopt.solvers.trade_off.greedy import Greedy
 
 SYMBOLS = 9
 _MERGES = ((1, 8), (4, 9), (3, 6), (2, 5))

@@ -8,17 +8,17 @@ from itertools import pairwise as neighbours
 
 import numpy as np
 
-from privopt._solver import Budget
 from privopt.benchmarks.data.joints import heart
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
 from privopt.benchmarks.papers.verdicts import holds, invariant, substitute
+from privopt.core.solver import Budget
 from privopt.models import JointDistribution
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.solvers.common.merging_table import MergingTable, merging_table, numbered
-from privopt.solvers.privacy_funnel._subset_search import sub_sup, tabulated
-from privopt.solvers.privacy_funnel._subset_steps import SubsetMerge
-from privopt.solvers.privacy_funnel.greedy import Greedy
+from privopt.solvers.trade_off.greedy import Greedy
+from privopt.solvers.trade_off.subset_search import sub_sup, tabulated
+from privopt.solvers.trade_off.subset_steps import SubsetMerge
 
 _FIGURE = "The figure is lost, and which of the heart data was used is not said"
 

@@ -8,15 +8,15 @@ from functools import cache, partial
 
 import numpy as np
 
-from privopt._solver import Budget
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _lectures as tools
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
+from privopt.core.solver import Budget
 from privopt.measures import log_lift
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
 from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge

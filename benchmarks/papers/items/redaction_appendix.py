@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._text import number
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _redaction as tools
 from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
+from privopt.core.dispatch import solve
+from privopt.files.text import number
 from privopt.measures import influence, redaction_leakage
-from privopt.measures._binary import BinaryChain
-from privopt.problems.redaction import Redaction
+from privopt.measures.redaction.binary import BinaryChain
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
 from privopt.solvers.redaction.constant_search import ConstantSearch
 

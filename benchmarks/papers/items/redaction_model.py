@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt._text import number
 from privopt.benchmarks.papers import redaction_figures as drawings
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers import redactions as instances
@@ -19,10 +18,11 @@ from privopt.benchmarks.papers.item import Claim, Exhibit, Finding, Reproduced, 
 from privopt.benchmarks.papers.items import _redaction as tools
 from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.papers.verdicts import compare, compared, holds, invariant, judge, substitute
+from privopt.files.text import number
 from privopt.measures import influence, redaction_leakage, regions
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 if TYPE_CHECKING:
     from pandas import DataFrame

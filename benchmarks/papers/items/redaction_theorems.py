@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._text import number
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _redaction as tools
 from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
+from privopt.core.dispatch import solve
+from privopt.files.text import number
 from privopt.measures import data_independent_bound, redaction_leakage, regions
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
 
 _RATIOS = (1, 1.5, 2, 3, 5, 8, 50, 80, 90, 97)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
-    Floats,
     Words,
     cheapest,
     in_words,

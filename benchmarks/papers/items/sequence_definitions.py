@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
-    Floats,
     cheapest,
     enumerate_releases,
     in_words,
@@ -23,7 +23,7 @@ from privopt.benchmarks.papers.sequences import (
     randomised_response,
     walk,
 )
-from privopt.measures.sequence_leakage import sequence_leakage
+from privopt.measures.sequence.leakage import sequence_leakage
 from privopt.models import MarkovChain
 
 

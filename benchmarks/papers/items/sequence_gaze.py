@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.benchmarks.data.streams import Integers
+from privopt.arrays import Floats, Ints
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _sequence as drawings
 from privopt.benchmarks.papers.items._sequence import (
@@ -28,7 +28,6 @@ from privopt.benchmarks.papers.items._sequence import (
 )
 from privopt.benchmarks.papers.items.sequence_synthetic import DOUBLE, PAIRS, PRINTED, RR, SINGLE
 from privopt.benchmarks.papers.sequences import (
-    Floats,
     Kernels,
     cheapest,
     in_words,
@@ -56,8 +55,8 @@ class Split:
     start: Floats
     public: Floats
     own: Floats
-    pieces: Integers
-    truth: Integers
+    pieces: Ints
+    truth: Ints
     real: bool
     about: str
 
@@ -111,7 +110,7 @@ def recognition(quick: bool) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=names)
 
 
-def temporal(transition: Floats, data: Integers, epsilon: float, least: float, seed: int) -> Integers:
+def temporal(transition: Floats, data: Ints, epsilon: float, least: float, seed: int) -> Ints:
     """Randomised response among the cells that were seen to follow the true cell before: reads two raw letters."""
     rng, n = np.random.default_rng(seed), len(transition)
     out = np.empty_like(data)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _sequence as drawings
 from privopt.benchmarks.papers.items._sequence import listed, verdict
-from privopt.benchmarks.papers.sequences import Floats, leakages, printed
+from privopt.benchmarks.papers.sequences import leakages, printed
 
 if TYPE_CHECKING:
     import pandas as pd

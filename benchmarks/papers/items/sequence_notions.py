@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import (
-    Floats,
     enumerate_releases,
     leakages,
     printed,
@@ -20,7 +20,7 @@ from privopt.benchmarks.papers.sequences import (
     random_kernels,
     randomised_response,
 )
-from privopt.measures.composition import composition
+from privopt.measures.sequence.composition import composition
 
 STEPS, LEVEL, DELTA = 200, 0.2, 1e-5
 """Where the bounds of Theorem 2 are evaluated; the paper prints no numbers."""

@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items._sequence import listed, verdict
-from privopt.benchmarks.papers.sequences import Floats, cheapest, leakages, optimum, printed, walk
-from privopt.mechanisms._hamming_kernel import HammingKernel
+from privopt.benchmarks.papers.sequences import cheapest, leakages, optimum, printed, walk
+from privopt.mechanisms.policy.hamming_kernel import HammingKernel
 
 HAMMING = 1.0 - np.eye(2)
 SKEWED = np.array([[0.9, 0.1]])

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.benchmarks.data.streams import Integers
+from privopt.arrays import Floats, Ints
 from privopt.benchmarks.papers.baselines import ThresholdSmoothing
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _sequence as drawings
 from privopt.benchmarks.papers.items._sequence import listed, verdict, walks
 from privopt.benchmarks.papers.sequences import (
-    Floats,
     Kernels,
     Walked,
     cheapest,
@@ -29,7 +28,7 @@ from privopt.benchmarks.papers.sequences import (
     randomised_response,
     walk,
 )
-from privopt.mechanisms._hamming_cases import Levels
+from privopt.mechanisms.policy.hamming_cases import Levels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +215,7 @@ def calibrated(setting: Setting) -> Reproduced:
     )
 
 
-def smoothed(letters: int, law_of: Floats, data: Integers, epsilon: float) -> float:
+def smoothed(letters: int, law_of: Floats, data: Ints, epsilon: float) -> float:
     """Share of wrong letters of threshold smoothing, in the library's reading of its description."""
     baseline = ThresholdSmoothing(tuple(map(float, range(letters))), tuple(law_of.tolist()))
     given = [[float(x) for x in row] for row in data]

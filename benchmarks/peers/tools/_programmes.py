@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems.belief_release import BeliefRelease
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.arrays import Floats
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 BACKENDS = {"ecos": "ECOS", "scs": "SCS", "clarabel": "CLARABEL"}
 """Name of a peer, which is also its module, and CVXPY's name of the back end."""

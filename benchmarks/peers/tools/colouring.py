@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
 from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
-from privopt.problems._observation import Floats
-from privopt.problems.boundary_colouring import BoundaryColouring
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 
 def _unfit(problem: BoundaryColouring) -> str | None:

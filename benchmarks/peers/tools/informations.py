@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
 from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
-from privopt.problems.distortion_privacy import DistortionPrivacy
-from privopt.problems.information_bottleneck import InformationBottleneck
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.trade_off.problem import TradeOff
 
 MOST_FOR_DIT = 5
 """Symbols; its optimiser over auxiliary variables takes minutes beyond."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from privopt._dispatch import fitness
-from privopt._problem import Problem
-from privopt._registry import find_solver
-from privopt._solver import Budget
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
-from privopt.problems.belief_release import BeliefRelease
+from privopt.core.dispatch import fitness
+from privopt.core.problem import Problem
+from privopt.core.registry import find_solver
+from privopt.core.solver import Budget
+from privopt.problems.belief_release.problem import BeliefRelease
 
 PUBLISHED = {
     "redaction": (

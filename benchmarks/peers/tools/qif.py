@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, register_peer
 from privopt.benchmarks.peers.tools._programmes import stochastic
-from privopt.problems._observation import Floats
-from privopt.problems.boundary_colouring import BoundaryColouring
-from privopt.problems.distortion_privacy import DistortionPrivacy
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 LARGEST = 40
 """Symbols; its programmes have a row for every pair and column."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
 from privopt.benchmarks.peers.tools._programmes import (
     BACKENDS,
@@ -23,8 +24,7 @@ from privopt.benchmarks.peers.tools._programmes import (
     ratio_rows,
     stochastic,
 )
-from privopt.problems._observation import Floats
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 
 def with_backend(backend: str) -> Work:

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt.benchmarks.papers.redactions import General
 from privopt.benchmarks.peers.peer import PeerAnswer, register_peer
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 STARTS, MOST = 10, 5
 MISSED = 1e-7

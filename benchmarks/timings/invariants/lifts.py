@@ -7,14 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt._dispatch import candidates, solve
-from privopt._exact import exp_at_least
-from privopt._solution import Solution, Status
+from privopt.arrays import Floats
 from privopt.benchmarks.timings.measurement import Check, register_invariants
+from privopt.core.dispatch import candidates, solve
+from privopt.core.exact import exp_at_least
+from privopt.core.solution import Solution, Status
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.problems._observation import Floats, Release
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
 from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from privopt._dispatch import candidates, solve
 from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.timings.measurement import Check, register_invariants
+from privopt.core.dispatch import candidates, solve
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.optimal import Optimal
 
 NOISE = 1e-9

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt._solver import Budget
 from privopt.benchmarks.papers.sequences import (
     enumerate_releases,
     in_words,
@@ -20,13 +19,14 @@ from privopt.benchmarks.papers.sequences import (
     walk,
 )
 from privopt.benchmarks.timings.measurement import Check, register_invariants
-from privopt.mechanisms._hamming_kernel import HammingKernel
-from privopt.mechanisms.sequence_policy import SequencePolicy
+from privopt.core.solver import Budget
+from privopt.mechanisms.policy.hamming_kernel import HammingKernel
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems._sequence_bound import sequence_bound
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.bound import sequence_bound
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.solvers.common.words.restricted import solve_words
-from privopt.solvers.sequence_information_privacy._revealed import revealed_prices
+from privopt.solvers.sequence.revealed import revealed_prices
 
 NOISE = 1e-9
 """What rounding may explain, in nats or in distortion."""

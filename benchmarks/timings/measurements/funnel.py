@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._solver import Budget, Solver
+from privopt.arrays import Ints
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
+from privopt.core.dispatch import solve
+from privopt.core.solver import Budget, Solver
 from privopt.models import JointDistribution
-from privopt.problems._partition_costs import Ints
-from privopt.problems._partitions import best_partition
-from privopt.problems.privacy_funnel import PrivacyFunnel
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off.partitions import best_partition
 from privopt.solvers.common.merging_table import MergingTable, merging_table
 from privopt.solvers.common.pair_path import merge_path
 from privopt.solvers.common.pair_rule import FLOOR_SLACK, PairRule
 from privopt.solvers.common.partition_moves import floor_worth, moved
-from privopt.solvers.privacy_funnel import _portfolio as moves
-from privopt.solvers.privacy_funnel._subset_search import repeated, sub_sup, tabulated
-from privopt.solvers.privacy_funnel._subset_steps import SubsetMerge
-from privopt.solvers.privacy_funnel.exact_merging import ExactMerging
-from privopt.solvers.privacy_funnel.greedy import Greedy
-from privopt.solvers.privacy_funnel.plain import plain_path
-from privopt.solvers.privacy_funnel.portfolio import Portfolio
+from privopt.solvers.trade_off import portfolio_steps as moves
+from privopt.solvers.trade_off.funnel_exact_merging import ExactMerging
+from privopt.solvers.trade_off.greedy import Greedy
+from privopt.solvers.trade_off.plain import plain_path
+from privopt.solvers.trade_off.portfolio import Portfolio
+from privopt.solvers.trade_off.subset_search import repeated, sub_sup, tabulated
+from privopt.solvers.trade_off.subset_steps import SubsetMerge
 
 MILLIBITS = 1000 / math.log(2)
 """Thousandths of a bit in a nat."""

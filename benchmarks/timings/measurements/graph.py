@@ -10,17 +10,17 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._solver import Budget
+from privopt.arrays import Ints
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
-from privopt.measures._colouring_distance import hops
-from privopt.measures._colouring_envelope import extend
-from privopt.measures._colouring_steps import Pair, step
+from privopt.core.dispatch import solve
+from privopt.core.solver import Budget
+from privopt.measures.colouring.envelope import extend
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import Pair, step
 from privopt.models import DatasetGraph
-from privopt.models._graph_refine import Ints
-from privopt.problems.boundary_colouring import BoundaryColouring
-from privopt.solvers.boundary_colouring._programme import Solved, signed, solve_programme
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring.balanced import Balanced
+from privopt.solvers.boundary_colouring.programme import Solved, signed, solve_programme
 from privopt.solvers.boundary_colouring.shift import Shift
 
 TOLERANCE = 1e-8

@@ -7,25 +7,25 @@ import time
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._problem import M, Problem
-from privopt._text import number
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.timings.headline import Headline, register_headline
 from privopt.benchmarks.timings.measurement import clock
 from privopt.benchmarks.timings.measurements.graph import distances
 from privopt.benchmarks.timings.measurements.redaction import programme
+from privopt.core.dispatch import solve
+from privopt.core.problem import M, Problem
+from privopt.files.text import number
 from privopt.measures import composition
 from privopt.mechanisms import SequencePolicy
 from privopt.models import GaussianModel, MarkovChain
-from privopt.problems.bayesian_privacy import BayesianPrivacy
-from privopt.problems.belief_release import BeliefRelease
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.problems.privacy_funnel import PrivacyFunnel
-from privopt.problems.sequence_information_privacy import SequenceInformationPrivacy
-from privopt.solvers.redaction._conic import solve_side
-from privopt.solvers.redaction._isotonic import pooled
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.solvers.redaction.conic import solve_side
+from privopt.solvers.redaction.isotonic import pooled
 
 
 def _noise_error(problem: BayesianPrivacy, solver: str | None = None) -> float:

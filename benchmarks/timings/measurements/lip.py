@@ -9,18 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt._dispatch import solve
-from privopt._solver import Budget
+from privopt.arrays import Bools
 from privopt.benchmarks.timings.measurement import Timing, register_measurement
+from privopt.core.dispatch import solve
+from privopt.core.solver import Budget
 from privopt.measures import entropy
 from privopt.models import JointDistribution
-from privopt.problems.local_information_privacy import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy import _boost_search as heuristics
-from privopt.solvers.local_information_privacy._boost import one_super_symbol, partition
-from privopt.solvers.local_information_privacy._merge_blocks import Blocks, Bools
-from privopt.solvers.local_information_privacy._merge_search import search
-from privopt.solvers.local_information_privacy._watchdog import high_risk, one_block
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy import boost_search as heuristics
+from privopt.solvers.local_information_privacy.boost import one_super_symbol, partition
+from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.merge_search import search
 from privopt.solvers.local_information_privacy.subset_merging import best_partition
+from privopt.solvers.local_information_privacy.watchdog import high_risk, one_block
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
 
 EPSILON = 1.0

@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from privopt import _remote_release as remote
-from privopt._collections import frontier
-from privopt._dispatch import solve
-from privopt._remote_pieces import Packed
-from privopt._remote_release import release_users
+from privopt.arrays import Ints
 from privopt.benchmarks.runner.suite import find_suite
 from privopt.benchmarks.runner.task import tasks_of
 from privopt.benchmarks.suites import redaction as frost
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
-from privopt.mechanisms._hamming_cases import Integers
-from privopt.mechanisms.sequence_policy import SequencePolicy
+from privopt.cluster import release as remote
+from privopt.cluster.pieces import Packed
+from privopt.cluster.release import release_users
+from privopt.core.compare import frontier
+from privopt.core.dispatch import solve
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems.redaction import Redaction
+from privopt.problems.redaction.problem import Redaction
 
 BILLION = 1_000_000_000
 HOUR = 3600.0
@@ -40,7 +40,7 @@ def policy_of(letters: int) -> SequencePolicy:
     return SequencePolicy(MarkovChain.normalised(moves), 1.0)
 
 
-def sequences(letters: int, users: int, records: int) -> Integers:
+def sequences(letters: int, users: int, records: int) -> Ints:
     """Letters of users, uniform and independent: what a release costs does not depend on them."""
     return np.random.default_rng(0).integers(0, letters, (users, records))
 

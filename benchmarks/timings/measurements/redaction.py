@@ -11,17 +11,17 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from privopt._dispatch import solve
+from privopt.arrays import Floats
 from privopt.benchmarks.papers.redactions import General, all_at_once, binary_chain, one_by_one
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
+from privopt.core.dispatch import solve
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
-from privopt.problems._redaction_side import Floats
-from privopt.problems._redaction_sides import sides
-from privopt.problems.redaction import Redaction
-from privopt.solvers.redaction._conic import Backend, solve_side
-from privopt.solvers.redaction._isotonic import pooled
-from privopt.solvers.redaction._two_sides import Stats, best_mechanism
+from privopt.problems.redaction.problem import Redaction
+from privopt.problems.redaction.sides import sides
+from privopt.solvers.redaction.conic import Backend, solve_side
+from privopt.solvers.redaction.isotonic import pooled
+from privopt.solvers.redaction.two_sides import Stats, best_mechanism
 
 _PER_SIZE = 3
 

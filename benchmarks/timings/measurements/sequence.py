@@ -11,17 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.benchmarks.timings.measurement import Timing, register_measurement
-from privopt.mechanisms._hamming_cases import Floats, Levels
-from privopt.mechanisms._hamming_kernel import HammingKernel, release_many
-from privopt.mechanisms.sequence_policy import SequencePolicy
+from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.mechanisms.policy.hamming_kernel import HammingKernel, release_many
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems._belief_bound import structure_bound
-from privopt.problems.belief_release import BeliefRelease
-from privopt.solvers.belief_release._hamming_prices import prices
-from privopt.solvers.belief_release._structure import solve_structure
+from privopt.problems.belief_release.bound import structure_bound
+from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.solvers.common.words.aggregate import solve_aggregated
 from privopt.solvers.common.words.restricted import solve_words
+from privopt.solvers.sequence.hamming_prices import prices
+from privopt.solvers.sequence.structure import solve_structure
 
 
 def plain(p: Floats, cost: Floats, epsilon: float) -> Floats | None:

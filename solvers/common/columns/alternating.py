@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost
+from privopt.arrays import Floats
+from privopt.problems.trade_off.tree import Cost
 
 FLOOR = 1e-300
 DROPPED = 1e-15

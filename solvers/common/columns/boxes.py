@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 
 NARROW = 1e-10
 """Boxes are not split across a side shorter than this."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Proposal
+from privopt.arrays import Floats
+from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
-from privopt.problems._observation import Floats, Release
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import analytic_bound
+from privopt.models.channel_data import Release
+from privopt.problems.trade_off.bound import analytic_bound
+from privopt.problems.trade_off.problem import TradeOff
 
 UNUSED = 1e-13
 """Weights up to this are rounding."""

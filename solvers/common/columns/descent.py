@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 
-from privopt.problems._entropy_boxes import phi
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost
+from privopt.arrays import Floats
+from privopt.problems.entropy_boxes import phi
+from privopt.problems.trade_off.tree import Cost
 
 LOWEST = -61.0
 """Logarithms below this give entries that become 0."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from privopt._solver import Budget, Proposal
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import analytic_bound, from_weighed, weighed_bound
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.trade_off.bound import analytic_bound, from_weighed, weighed_bound
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.columns.channel import channel_of, kept
 from privopt.solvers.common.columns.pool import Pool, Prices
 from privopt.solvers.common.columns.programme import Programme

@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 
-from privopt._solver import Budget, Proposal
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.columns.channel import channel_of, kept, unanswered
 from privopt.solvers.common.columns.master import Master, solve_master
 from privopt.solvers.common.columns.programme import Programme

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost
+from privopt.arrays import Floats
+from privopt.problems.trade_off.tree import Cost
 
 LEAST = 1e-12
 """Entries of a tangent law below this are raised to it."""

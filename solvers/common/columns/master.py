@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 
 ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-8))
 """Methods of HiGHS with their tolerances on rows and on reduced costs; columns that are almost equal can defeat one."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_bound import from_weighed, weighed_bound
-from privopt.problems._trade_off_tree import Cost, cost_of
+from privopt.arrays import Floats
+from privopt.problems.trade_off.bound import from_weighed, weighed_bound
+from privopt.problems.trade_off.tree import Cost, cost_of
 from privopt.solvers.common.columns.alternating import alternate, marginal_costs
 from privopt.solvers.common.columns.descent import descend, reduced_costs
 from privopt.solvers.common.columns.master import Master, solve_master

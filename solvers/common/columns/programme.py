@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.measures.shannon import entropy
-from privopt.problems._entropy_boxes import phi
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
+from privopt.problems.entropy_boxes import phi
+from privopt.problems.trade_off.problem import TradeOff
 
 RARE = 1e-9
 """Linear programmes in floats do not notice probabilities below this; releases and bounds are for the law as it is."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
 
 STEPS = 16
 """Newton steps; each divides the complementarity by up to ten."""

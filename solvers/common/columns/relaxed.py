@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.problems._entropy_boxes import secant_slopes
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost
+from privopt.arrays import Floats
+from privopt.problems.entropy_boxes import secant_slopes
+from privopt.problems.trade_off.tree import Cost
 from privopt.solvers.common.columns.leaf import DIGITS, FINE, shortened, tangent_laws
 from privopt.solvers.common.columns.relaxation import CENTRE, STEPS, Relaxation
 

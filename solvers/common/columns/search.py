@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._entropy_boxes import phi, secant_slopes, tightened
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off_tree import Cost
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.entropy_boxes import phi, secant_slopes, tightened
+from privopt.problems.trade_off.tree import Cost
 from privopt.solvers.common.columns.boxes import NARROW, Node
 from privopt.solvers.common.columns.descent import reduced_costs
 from privopt.solvers.common.columns.relaxed import relax

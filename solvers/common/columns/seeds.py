@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt._solver import Budget
-from privopt.problems._observation import Floats
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.solvers.common.columns.programme import Programme
 
 WEIGHTS = (0.0, 0.05, 0.15, 0.3, 0.5)

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from privopt._problem import Numbers
-from privopt._solution import TOLERANCE, ZERO
-from privopt._solver import Budget, Proposal
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_bound import analytic_bound
+from privopt.arrays import Floats
+from privopt.core.problem import Numbers
+from privopt.core.solution import TOLERANCE, ZERO
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.trade_off.bound import analytic_bound
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.columns.channel import unanswered
 from privopt.solvers.common.columns.generation import Generation
 from privopt.solvers.common.columns.programme import Programme

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from privopt._solver import Budget, Proposal
-from privopt.problems._observation import Floats
-from privopt.problems._trade_off import TradeOff
-from privopt.problems._trade_off_tree import cost_of
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Proposal
+from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.trade_off.tree import cost_of
 from privopt.solvers.common.columns.alternating import alternate
 from privopt.solvers.common.columns.channel import channel_of, kept, unanswered
 from privopt.solvers.common.columns.master import Master, solve_master

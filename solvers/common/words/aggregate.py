@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Integers, Levels
+from privopt.arrays import Floats, Ints
+from privopt.mechanisms.policy.hamming_cases import Levels
 from privopt.solvers.common.words.answer import WordAnswer, finish, release_everything
 from privopt.solvers.common.words.ascent import ascend
 from privopt.solvers.common.words.pricing import Table
@@ -52,7 +53,7 @@ class Groups:
         Mean over the words of a group.
     """
 
-    leader: Integers
+    leader: Ints
     p: Floats
     cost: Floats
 
@@ -165,7 +166,7 @@ def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floa
     return rows, risen.nu / levels.room, found.iterations + risen.iterations, stop
 
 
-def _begin(p: Floats, cost: Floats, levels: Levels, kernel: Floats) -> Integers:
+def _begin(p: Floats, cost: Floats, levels: Levels, kernel: Floats) -> Ints:
     """The releases that a kernel uses, and those of the heaviest words."""
     count = int(min(max(32.0, 1.1 / levels.theta), MOST_FIRST))
     return np.union1d(np.flatnonzero(kernel.max(axis=0) > 0), order_of_releases(p, cost)[:count])

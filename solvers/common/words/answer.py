@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Levels
+from privopt.arrays import Floats
+from privopt.mechanisms.policy.hamming_cases import Levels
 from privopt.solvers.common.words.pricing import Table
 
 LARGEST = 34.0

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Integers
+from privopt.arrays import Floats, Ints
 from privopt.solvers.common.words.pricing import Table
 
 LISTED = 256
@@ -38,7 +38,7 @@ def ascend(table: Table, nu: Floats, target: float, gap: float, seconds: float) 
 
     Examples
     --------
-    >>> from privopt.mechanisms._hamming_cases import Levels
+    >>> from privopt.mechanisms.policy.hamming_cases import Levels
     >>> table = Table.of(np.array([0.6, 0.4]), 1 - np.eye(2), Levels.of(0.5))
     >>> found = ascend(table, np.zeros(2), 0.2911347166620641, 1e-6, 5.0)
     >>> 0.2911 < found.bound < 0.29113471667
@@ -72,12 +72,12 @@ def _period(table: Table) -> int:
     return int(np.clip(2 * len(table.rows) // LISTED, 8, 32))
 
 
-def _list(costs: Floats) -> Integers:
+def _list(costs: Floats) -> Ints:
     return np.sort(np.argsort(costs, kind="stable")[:LISTED])
 
 
 def _step(
-    table: Table, nu: Floats, momentum: Floats, listed: Integers, step: float, target: float
+    table: Table, nu: Floats, momentum: Floats, listed: Ints, step: float, target: float
 ) -> tuple[Floats, Floats]:
     """One step of the prices."""
     p = table.p

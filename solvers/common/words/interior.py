@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats
+from privopt.arrays import Floats
 from privopt.solvers.common.words.points import Matter, Point
 
 MOST_STEPS = 300
@@ -66,7 +66,7 @@ def interior(matter: Matter, gap: float, until: float) -> tuple[Point, int] | No
 
     Examples
     --------
-    >>> from privopt.mechanisms._hamming_cases import Levels
+    >>> from privopt.mechanisms.policy.hamming_cases import Levels
     >>> levels = Levels.of(0.5)
     >>> p, cost = np.array([0.6, 0.4]), 1 - np.eye(2)
     >>> matter = Matter.of(p, cost, p @ cost, levels)

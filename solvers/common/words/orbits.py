@@ -6,13 +6,13 @@ from itertools import product
 
 import numpy as np
 
-from privopt.measures._joint_types import JointTypes, joint_types
-from privopt.measures._orbit_programme import solve_orbits
-from privopt.mechanisms._hamming_cases import Floats, Integers
+from privopt.arrays import Floats, Ints
+from privopt.measures.sequence.joint_types import JointTypes, joint_types
+from privopt.measures.sequence.orbit_programme import solve_orbits
 from privopt.solvers.common.words.answer import WordAnswer, release_everything, settle
 
 
-def orbit_words(p: Floats, words: Integers, letter_cost: Floats, epsilon: float) -> WordAnswer | None:
+def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> WordAnswer | None:
     """The optimal kernel for all words of independent letters; None if the programme fails.
 
     Parameters
@@ -54,7 +54,7 @@ def orbit_words(p: Floats, words: Integers, letter_cost: Floats, epsilon: float)
     return settle(p, cost, epsilon, kernel, lam, found.iterations, "optimal")
 
 
-def _which(types: JointTypes, words: Integers, releases: Integers) -> Integers:
+def _which(types: JointTypes, words: Ints, releases: Ints) -> Ints:
     """Joint type of every pair of words, by a sum of random weights that tells all types apart."""
     weights = np.random.default_rng(0).integers(2**50, size=types.tables.shape[1:])
     keys = (types.tables * weights).sum(axis=(1, 2))

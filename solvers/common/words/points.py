@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Levels
+from privopt.arrays import Floats
+from privopt.mechanisms.policy.hamming_cases import Levels
 
 SHORT = 0.9
 """Share of the way to the border that a step goes."""

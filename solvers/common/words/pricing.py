@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Integers, Levels
+from privopt.arrays import Floats, Ints
+from privopt.mechanisms.policy.hamming_cases import Levels
 
 CELLS = 2**20
 """Cells of the table of costs that are sorted at a time."""
@@ -58,7 +59,7 @@ class Table:
         ]
         return np.concatenate(found)
 
-    def groups(self, releases: Integers, nu: Floats) -> tuple[Floats, Integers, Floats]:
+    def groups(self, releases: Ints, nu: Floats) -> tuple[Floats, Ints, Floats]:
         """Costs (k,) of some releases, the inputs (k, width) of their groups, and how much of each: laws (k, width)."""
         values = self.levels.room * self.rows[releases] - nu
         order, sums = _cheapest(values, self.p, self.levels.theta)
@@ -86,7 +87,7 @@ class Table:
         return float(self.p @ nu) + least - (len(self.p) + 16) * 2.0**-51 * size
 
 
-def _cheapest(values: Floats, p: Floats, theta: float) -> tuple[Integers, Floats]:
+def _cheapest(values: Floats, p: Floats, theta: float) -> tuple[Ints, Floats]:
     """Inputs in rising order of value until they weigh theta in each row, and their running sums of mass."""
     n = len(p)
     width = n if n <= 128 else n // 8

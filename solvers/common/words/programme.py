@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Levels
+from privopt.arrays import Floats
+from privopt.mechanisms.policy.hamming_cases import Levels
 
 TOLERANCE = 1e-10
 """Of HiGHS, on rows and on reduced costs; with looser ones small beliefs and large budgets lose four digits."""

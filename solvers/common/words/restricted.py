@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Integers, Levels
+from privopt.arrays import Floats, Ints
+from privopt.mechanisms.policy.hamming_cases import Levels
 from privopt.solvers.common.words.answer import WordAnswer, finish, release_everything
 from privopt.solvers.common.words.pricing import Table
 from privopt.solvers.common.words.programme import Solved, solve_programme
@@ -29,7 +30,7 @@ MOST = 20.0
 SLACK = 1e-9
 
 
-def order_of_releases(p: Floats, cost: Floats) -> Integers:
+def order_of_releases(p: Floats, cost: Floats) -> Ints:
     """Releases by how much of the mass they serve best, most first; ties by mean distortion.
 
     Examples
@@ -41,7 +42,7 @@ def order_of_releases(p: Floats, cost: Floats) -> Integers:
     return np.lexsort((p @ cost, -served))
 
 
-def first_releases(p: Floats, cost: Floats, levels: Levels) -> Integers:
+def first_releases(p: Floats, cost: Floats, levels: Levels) -> Ints:
     """The releases to begin with: a few groups' worth, at least 32, at most a fifth of the inputs beyond 64."""
     start = int(min(max(32.0, 4.0 / levels.theta), max(64.0, min(cost.shape) / 5)))
     return order_of_releases(p, cost)[:start]
@@ -75,7 +76,7 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
         chosen = np.concatenate([chosen, add])
 
 
-def _widen(found: Solved, chosen: Integers, m: int, steps: int) -> Solved:
+def _widen(found: Solved, chosen: Ints, m: int, steps: int) -> Solved:
     kernel, law = np.zeros((len(found.kernel), m)), np.zeros(m)
     kernel[:, chosen], law[chosen] = found.kernel, found.law
     return replace(found, kernel=kernel, law=law, iterations=steps)

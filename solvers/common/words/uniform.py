@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.measures._uniform_batch import taken_shares, uniform_value
-from privopt.mechanisms._hamming_cases import Floats
+from privopt.arrays import Floats
+from privopt.measures.sequence.uniform_batch import taken_shares, uniform_value
 from privopt.solvers.common.words.answer import WordAnswer, finish, release_everything
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.mechanisms._hamming_cases import Floats, Integers
+from privopt.arrays import Floats, Ints
 from privopt.solvers.common.words.interior import interior
 from privopt.solvers.common.words.points import Matter
 from privopt.solvers.common.words.pricing import Table
@@ -31,14 +31,14 @@ class Served:
     kernel : array (n, k)
     """
 
-    releases: Integers
+    releases: Ints
     kernel: Floats
     value: float
     nu: Floats
     iterations: int
 
 
-def frequent(p: Floats, rare: float) -> Integers:
+def frequent(p: Floats, rare: float) -> Ints:
     """The heaviest words: all but a mass of at most ``rare``.
 
     Examples
@@ -51,7 +51,7 @@ def frequent(p: Floats, rare: float) -> Integers:
     return np.sort(order[: 1 + int(np.argmax(after <= rare))])
 
 
-def serve(table: Table, releases: Integers, rare: float, gap: float, until: float) -> Served | None:
+def serve(table: Table, releases: Ints, rare: float, gap: float, until: float) -> Served | None:
     """A kernel on some releases: by a programme for frequent words; the rare ones take what is cheapest for them.
 
     The limits z of the columns hold for the frequent words alone, and the mass of the rare ones can but raise them.
@@ -102,9 +102,7 @@ class Widened:
     iterations: int
 
 
-def widen(
-    table: Table, releases: Integers, known: Widened, value: float, gap: float, until: float
-) -> Widened:
+def widen(table: Table, releases: Ints, known: Widened, value: float, gap: float, until: float) -> Widened:
     """Programmes on more and more releases until value and bound are within a relative gap, or in time.
 
     ``value`` is that of a kernel known already; the kernel found is none if no better one was.
@@ -137,7 +135,7 @@ def widen(
     return best
 
 
-def _next(served: Served, costs: Floats) -> Integers:
+def _next(served: Served, costs: Floats) -> Ints:
     """Releases in use or about as cheap as those, and the cheapest of the others."""
     level = float(costs[served.releases].min())
     inside = served.releases

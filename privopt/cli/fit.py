@@ -1,0 +1,139 @@
+"""The command that fits a model to data: a chain to a column, or a joint law to groups of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import privopt as po
+from privopt.cli import show
+from privopt.cli._csv import CsvTable, groups_of, read_table
+from privopt.cli._noisy import fit_gaussian
+from privopt.cli.solve import AsJson
+from privopt.errors import FileRefused, InvalidModel
+from privopt.files.json import write_json
+from privopt.files.text import number
+
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA.csv", help="Comma-separated, with a header.", show_default=False)
+]
+By = Annotated[str | None, typer.Option(metavar="USER", help="The column that tells users apart.")]
+Column = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Fit a chain to this column of letters, in time order.")
+]
+Sensitive = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Fit a joint law: a column of the secret. Repeat for more."),
+]
+Useful = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Fit a joint law: a column of what is useful. Repeat for more."),
+]
+
+
+Records = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME", help="Fit a Gaussian model: a column of numbers. Repeat for more records of a group."
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With one --record: the column that says who belongs together."),
+]
+
+
+def fit(
+    data: Data,
+    column: Column = None,
+    sensitive: Sensitive = None,
+    useful: Useful = None,
+    record: Records = None,
+    groups: Groups = None,
+    by: By = None,
+    order: Annotated[int, typer.Option(min=1, help="Letters that the next one depends on.")] = 1,
+    smoothing: Annotated[float, typer.Option(help="Added to the count of every transition.")] = 0.0,
+    states: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="The letters; by default those that occur.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a model to data: a chain to --column, a joint law to --sensitive and --useful, a Gaussian model to --record.
+
+    No transition is counted across an empty cell or between users. A joint law counts the rows; several columns
+    make one symbol. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
+    """
+    show.check_output(output, data)
+    if record or groups is not None:
+        if column is not None or sensitive or useful or by is not None or states is not None:
+            raise FileRefused(
+                "--record and --groups fit a Gaussian model; give no other model's columns beside them"
+            )
+        fit_gaussian(data, record or [], groups, output, as_json)
+        return
+    if column is None:
+        if not sensitive or not useful or by is not None or states is not None:
+            raise FileRefused(
+                "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
+                "--sensitive NAME and --useful NAME for a joint law, or --record NAME for a Gaussian model"
+            )
+        _fit_joint(data, sensitive, useful, output, as_json)
+        return
+    if sensitive or useful:
+        raise FileRefused("--column fits a chain, --sensitive and --useful a joint law; give one of the two")
+    letters = None if states is None else states.split(",")
+    if letters is not None and "" in letters:
+        raise InvalidModel(f"--states {states!r} holds an empty letter; an empty cell is a missing one")
+    read = read_table(data, list(dict.fromkeys([column, *given(by)])))
+    cells = [cell or None for cell in read.columns[column]]
+    sequences = [[cells[i] for i in rows] for rows in users(data, by, read).values()]
+    chain = po.MarkovChain.fit(sequences, letters, order, smoothing)
+    _keep(chain, output)
+    if as_json:
+        show.emit(chain.to_dict())
+        return
+    facts = [("model", chain), ("records", read.rows), ("sequences", len(sequences))]
+    show.facts([*facts, ("empty cells", cells.count(None) or None), ("written", output)])
+    show.table(_law(chain), ("from \\ to", *map(str, chain.states)))
+
+
+def _fit_joint(
+    data: Path, sensitive: Sequence[str], useful: Sequence[str], output: Path | None, as_json: bool
+) -> None:
+    import pandas as pd
+
+    names = list(dict.fromkeys([*sensitive, *useful]))
+    read = read_table(data, names)
+    frame = pd.DataFrame(
+        {name: [cell or None for cell in read.columns[name]] for name in names}, dtype=object
+    )
+    joint = po.JointDistribution.from_frame(frame, list(sensitive), list(useful))
+    _keep(joint, output)
+    if as_json:
+        show.emit(joint.to_dict())
+        return
+    show.facts([("model", joint), ("records", read.rows), ("written", output)])
+
+
+def _keep(model: po.MarkovChain | po.JointDistribution, output: Path | None) -> None:
+    if output is not None:
+        write_json(output, model.to_dict())
+
+
+def _law(chain: po.MarkovChain) -> list[tuple[object, ...]]:
+    """The transition probabilities, a row a state."""
+    return [(s, *map(number, law)) for s, law in zip(chain.states, chain.step(0).tolist(), strict=True)]
+
+
+def given(by: str | None) -> list[str]:
+    """The column of users, if there is one."""
+    return [] if by is None else [by]
+
+
+def users(path: Path, by: str | None, read: CsvTable) -> dict[str, Sequence[int]]:
+    """Positions of the rows of each user, or of all rows."""
+    return {"": range(read.rows)} if by is None else groups_of(path, by, read.columns[by])

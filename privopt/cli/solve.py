@@ -1,0 +1,68 @@
+"""The command that searches: solve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import privopt as po
+from privopt.cli import show
+from privopt.files.text import number
+
+Question = Annotated[Path, typer.Argument(metavar="PROBLEM.json", help="The question.", show_default=False)]
+TimeLimit = Annotated[float, typer.Option(help="Seconds for each run, more than 0.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+def solve(
+    problem: Question,
+    solver: Annotated[str | None, typer.Option(help="Run this solver only; see 'privopt solvers'.")] = None,
+    time_limit: TimeLimit = 10.0,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option(metavar="SOLUTION.json", help="Write the solution, solved or not.")
+    ] = None,
+    as_json: AsJson = False,
+    certify: Annotated[
+        bool,
+        typer.Option("--certify/--no-certify", help="Without a proof, it releases as a simulation only."),
+    ] = True,
+) -> None:
+    """Find the best mechanism and prove that it is private; exit code 1 if there is none."""
+    show.check_output(output, problem)
+    question = po.load_problem(problem)
+    with show.progress("solving") as told:
+        solution = po.solve(
+            question, solver, time_limit=time_limit, certify=certify, seed=seed, progress=told
+        )
+    if output is not None:
+        solution.save(output)
+    if as_json:
+        show.emit(solution.to_dict())
+    else:
+        show.facts([*_facts(solution, question.budget), ("written", output)])
+    raise typer.Exit(0 if solution.status.ok else 1)
+
+
+def _facts(s: po.Solution[Any], budget: float) -> list[tuple[str, object]]:
+    """A solution in lines."""
+    proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
+    if s.certificate is not None:
+        proof = s.certificate.sentences()
+    leakage = f"{number(s.leakage)} nats (budget {number(budget)})" if s.leakage is not None else ""
+    return [
+        ("status", f"{s.status.name}: {s.status.value}"),
+        ("reason", s.reason),
+        ("solver", s.solver),
+        ("utility", number(s.utility)),
+        ("leakage", leakage),
+        ("objective", number(s.objective)),
+        ("bound", number(s.bound)),
+        ("gap", number(s.gap, 3)),
+        ("certificate", proof),
+        ("seconds", number(s.seconds, 3)),
+        *(("considered", line) for line in s.alternatives),
+    ]

@@ -1,0 +1,92 @@
+"""The commands that only look: verify a solution, list the solvers."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import privopt as po
+from privopt.cli import show
+from privopt.cli.solve import AsJson, Question
+from privopt.errors import InvalidMechanism
+from privopt.files.text import number
+
+
+def verify(
+    problem: Question,
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION.json", help="What is to be proved.", show_default=False)
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Prove a solution again from the two files alone; exit code 1 if it is not proved.
+
+    No solver runs and nothing that the files claim is believed. What differs without harm is said in remarks.
+    """
+    question = po.load_problem(problem)
+    certificate, solver = _proof(question, solution)
+    if as_json:
+        show.emit(certificate.to_dict())
+    elif certificate.ok:
+        show.sentences(certificate.sentences())
+    else:
+        whose = f" (an answer of the solver {solver!r})" if solver else ""
+        show.complain(f"NOT PROVED: {certificate.reason}{whose}")
+    raise typer.Exit(0 if certificate.ok else 1)
+
+
+def _proof(question: po.Problem[Any], path: Path) -> tuple[po.Certificate, str]:
+    """The fresh certificate, and whose answer it is; a mechanism that contradicts itself is a failed proof, not a malformed file."""
+    try:
+        solution = po.Solution[Any].load(path)
+    except InvalidMechanism as cause:
+        claim = "the solution is what it says"
+        return po.Certificate(False, claim, str(cause), question.budget, problem=question.fingerprint), ""
+    return po.verify(question, solution), solution.solver
+
+
+def solvers(
+    problem: Annotated[
+        Path | None,
+        typer.Argument(metavar="PROBLEM.json", help="Who could answer this one.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List all questions with their solvers, or who takes one problem and who refuses it and why."""
+    if problem is None:
+        _all_solvers(as_json)
+    else:
+        _candidates(po.load_problem(problem), as_json)
+
+
+def _all_solvers(as_json: bool) -> None:
+    from privopt.core.registry import problem_types, solvers_of
+
+    listed = {kind: solvers_of(cls) for kind, cls in problem_types().items()}
+    rows = [(kind, name, _summary(cls)) for kind, found in listed.items() for name, cls in found.items()]
+    if as_json:
+        show.emit({"solvers": [dict(zip(("problem", "name", "summary"), row, strict=True)) for row in rows]})
+    else:
+        show.table(rows, ("problem", "solver", "what it does"))
+
+
+def _summary(cls: type) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(cls) or "").partition("\n")[0]
+
+
+def _candidates(question: po.Problem[Any], as_json: bool) -> None:
+    found = po.candidates(question)
+    if as_json:
+        show.emit({"problem": question.fingerprint, "candidates": [_candidate(c) for c in found]})
+        return
+    rows = [(c.name, c.guarantee or "refuses", number(c.seconds, 2), c.refusal or "") for c in found]
+    show.table(rows, ("solver", "guarantee", "seconds", "why not"))
+
+
+def _candidate(c: po.Candidate) -> dict[str, Any]:
+    guarantee = None if c.guarantee is None else c.guarantee.name
+    return {"name": c.name, "guarantee": guarantee, "seconds": c.seconds, "refusal": c.refusal}

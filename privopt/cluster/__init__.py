@@ -1,0 +1,1 @@
+"""Work sent to a Dask cluster; needs the packages dask and distributed."""

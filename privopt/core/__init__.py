@@ -1,0 +1,1 @@
+"""The life of a problem: contracts, dispatch, judgement, certificates, verification."""

@@ -1,0 +1,253 @@
+"""Several solutions side by side: of one question by many solvers, and over a grid of budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic
+
+from privopt.core.alarm import contradictions, raise_alarm
+from privopt.core.dispatch import check_solvers, solve
+from privopt.core.judge import contradicts, judge, with_bound
+from privopt.core.problem import M, Problem
+from privopt.core.solution import Solution, Status
+from privopt.core.solver import Proposal, Solver
+from privopt.files.text import html_table, number, plain_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+HEADER = ("solver", "status", "utility", "leakage", "gap", "certified", "seconds", "reason")
+
+
+def row(s: Solution[Any]) -> tuple[str, ...]:
+    """The cells of one solution."""
+    numbers = (number(s.utility), number(s.leakage), number(s.gap, 3))
+    return (s.solver, s.status.name, *numbers, "yes" if s.certified else "no", number(s.seconds, 3), s.reason)
+
+
+def frame(solutions: Iterable[Solution[Any]], budgets: Sequence[float]) -> pd.DataFrame:
+    """One row a solution, with its budget."""
+    import pandas as pd
+
+    names = ("utility", "leakage", "objective", "bound", "gap")
+    rows = [
+        {
+            "budget": budget,
+            "solver": s.solver,
+            "status": s.status.name,
+            **{name: getattr(s, name) for name in names},
+            "certified": s.certified,
+            "guarantee": None if s.guarantee is None else s.guarantee.name,
+            "seconds": s.seconds,
+            "reason": s.reason,
+        }
+        for s, budget in zip(solutions, budgets, strict=True)
+    ]
+    return pd.DataFrame(rows).astype({name: float for name in names} if rows else {})
+
+
+@dataclass(frozen=True)
+class Comparison(Generic[M]):
+    """Solutions of one problem by several solvers; iterating yields solutions, best objective first."""
+
+    problem: Problem[M]
+    solutions: tuple[Solution[M], ...]
+
+    def __iter__(self) -> Iterator[Solution[M]]:
+        return iter(self.solutions)
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __getitem__(self, key: int | str) -> Solution[M]:
+        """A solution by position or by the name of its solver."""
+        if isinstance(key, str):
+            return next(s for s in self.solutions if s.solver == key)
+        return self.solutions[key]
+
+    def __str__(self) -> str:
+        return plain_table([row(s) for s in self.solutions], HEADER)
+
+    def _repr_html_(self) -> str:
+        return html_table([row(s) for s in self.solutions], HEADER)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table, one row a solver; what failed has no numbers."""
+        return frame(self.solutions, [self.problem.budget] * len(self.solutions))
+
+    def plot(self) -> Figure:
+        """Bars of utility by solver, with the best checked bound; needs matplotlib."""
+        from privopt.plots.curves import comparison_figure
+
+        return comparison_figure(self)
+
+
+@dataclass(frozen=True)
+class Frontier(Generic[M]):
+    """Solutions over a grid of budgets, in increasing order; iterating yields solutions."""
+
+    problem: Problem[M]
+    budgets: tuple[float, ...]
+    solutions: tuple[Solution[M], ...]
+
+    def __iter__(self) -> Iterator[Solution[M]]:
+        return iter(self.solutions)
+
+    def __len__(self) -> int:
+        return len(self.solutions)
+
+    def __getitem__(self, index: int) -> Solution[M]:
+        return self.solutions[index]
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [(number(b), *row(s)) for b, s in zip(self.budgets, self.solutions, strict=True)]
+
+    def __str__(self) -> str:
+        return plain_table(self._rows(), ("budget", *HEADER))
+
+    def _repr_html_(self) -> str:
+        return html_table(self._rows(), ("budget", *HEADER))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table, one row a budget."""
+        return frame(self.solutions, self.budgets)
+
+    def plot(self) -> Figure:
+        """Utility against budget, with the checked bound as a band; needs matplotlib."""
+        from privopt.plots.curves import frontier_figure
+
+        return frontier_figure(self)
+
+
+def compare(
+    problem: Problem[M],
+    solvers: Sequence[str | Solver[Any]] | None = None,
+    *,
+    time_limit: float = 10.0,
+    certify: bool = True,
+    seed: int = 0,
+    progress: Callable[[float, str], None] | None = None,
+) -> Comparison[M]:
+    """Run every solver of a problem, oracles and baselines too, and judge each.
+
+    Parameters
+    ----------
+    problem : Problem
+    solvers : list of names or solver objects, optional
+        Default: all that are registered.
+    time_limit : float
+        Seconds for each.
+
+    Returns
+    -------
+    Comparison
+        Refusals and failures are rows with their reason.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
+    >>> [s.solver for s in po.compare(problem, ["windows", "optimal"])]
+    ['optimal', 'windows']
+    """
+    chosen = check_solvers(problem, solvers)
+    found: list[Solution[M]] = []
+    for i, candidate in enumerate(chosen):
+        if progress is not None:
+            progress(i / len(chosen), candidate.name)
+        found.append(solve(problem, candidate.solver, time_limit=time_limit, certify=certify, seed=seed))
+    for reached, bounded in contradictions(problem, found):
+        alarmed = raise_alarm(problem, reached, bounded)
+        found = [alarmed if s is reached else s for s in found]
+    return Comparison(problem, tuple(sorted(found, key=_order)))
+
+
+def _order(s: Solution[Any]) -> tuple[bool, float, str]:
+    return (s.objective is None, -(s.objective or 0.0), s.solver)
+
+
+def frontier(
+    problem: Problem[M],
+    budgets: Iterable[float],
+    solver: str | Solver[Any] | None = None,
+    *,
+    time_limit: float = 10.0,
+    certify: bool = True,
+    seed: int = 0,
+    progress: Callable[[float, str], None] | None = None,
+    scheduler: str | None = None,
+) -> Frontier[M]:
+    """Solve one question for many budgets.
+
+    A mechanism found for one budget is judged again for the next larger one and kept there if it is
+    better, so a larger budget never costs utility.
+
+    Parameters
+    ----------
+    problem : Problem
+    budgets : numbers
+        Sorted before use.
+    time_limit : float
+        Seconds for each budget.
+    scheduler : str, optional
+        Address of a Dask scheduler, such as "tcp://host:8786", whose workers solve the budgets; needs
+        ``privopt[cluster]``. Problems and solutions travel as pickles: the cluster must be trusted.
+
+    Raises
+    ------
+    MissingExtra
+        If a scheduler is given and dask or distributed is not installed.
+    InvalidProblem
+        If no scheduler answers there.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
+    >>> [round(s.utility, 4) for s in po.frontier(problem, [0.0, 0.5, 1.0])]
+    [0.0, 0.4, 0.6511]
+    """
+    grid = tuple(sorted(float(b) for b in budgets))
+    asked = [problem.with_budget(budget) for budget in grid]
+    solutions: Iterator[Solution[M]]
+    if scheduler is None:
+        solutions = (
+            solve(question, solver, time_limit=time_limit, certify=certify, seed=seed) for question in asked
+        )
+    else:
+        from privopt.cluster.scheduler import solve_all
+
+        solutions = solve_all(asked, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
+    found: list[Solution[M]] = []
+    for i, question in enumerate(asked):
+        if progress is not None:
+            progress(i / len(grid), f"budget {number(question.budget)}")
+        found.append(_carry_over(question, found[-1] if found else None, next(solutions), certify))
+    for i in reversed(range(len(asked) - 1)):  # under a floor on utility the larger budget is the harder one
+        found[i] = _carry_over(asked[i], found[i + 1], found[i], certify)
+    return Frontier(problem, grid, tuple(found))
+
+
+def _carry_over(
+    asked: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool
+) -> Solution[M]:
+    """The mechanism of a neighbouring budget under this one, where it keeps this one and beats its answer."""
+    if before is None or before.answer is None or now.status in (Status.REFUSED, Status.INFEASIBLE):
+        return now
+    reading = asked.evaluate(before.answer)
+    if not reading.feasible or (now.objective is not None and reading.objective <= now.objective):
+        return now
+    again = judge(asked, Proposal(before.answer), certify=certify)
+    if again.objective is None or (now.objective is not None and again.objective <= now.objective):
+        return now
+    kept = replace(
+        again, solver=before.solver, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives
+    )
+    kept = replace(kept, reason="carried over from a neighbouring budget")
+    if now.bound is None:
+        return kept
+    if contradicts(asked, kept, now.bound):
+        return raise_alarm(asked, kept, now)
+    return with_bound(asked, kept, now.bound, now.dual)

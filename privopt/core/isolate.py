@@ -1,0 +1,149 @@
+"""Runs of solvers that are not believed: in a child process that is ended at the deadline."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import sys
+import sysconfig
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from privopt.core.problem import Problem
+from privopt.core.solver import Budget, Proposal, Solver
+
+PATIENCE = 1.0
+"""Seconds, at most, that starting the child may add to a deadline."""
+
+
+class SolverTimeout(Exception):
+    """The solver had to be ended at the deadline."""
+
+
+class SolverFailure(Exception):
+    """The solver raised, or its process died; the text says how."""
+
+
+_isolated: ContextVar[bool] = ContextVar("isolated", default=False)
+
+
+@contextlib.contextmanager
+def already_isolated() -> Iterator[None]:
+    """Within it, solvers of the package run here whether or not they poll the deadline.
+
+    For a process that runs one task and is ended at its deadline by another one. Solvers from outside the
+    package still get a process of their own: they are not trusted with the objects of the caller.
+    """
+    token = _isolated.set(True)
+    try:
+        yield
+    finally:
+        _isolated.reset(token)
+
+
+def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Proposal:
+    """Run a solver and return what it proposes, whatever it does to itself.
+
+    Solvers of the package that poll the deadline run here; every other one in a child process, which
+    cannot change its input for the caller, print, or outlive the deadline.
+
+    Raises
+    ------
+    SolverTimeout
+        If it was ended at the deadline.
+    SolverFailure
+        If it raised, died, or returned something else than a Proposal.
+    """
+    proposal = (
+        _run_here(solver, problem, budget) if _believed(solver) else _run_in_child(solver, problem, budget)
+    )
+    if not isinstance(proposal, Proposal):
+        raise SolverFailure(f"run returned {type(proposal).__name__}, not a Proposal")
+    return proposal
+
+
+def _believed(solver: Solver[Any]) -> bool:
+    inside = type(solver).__module__.startswith("privopt.solvers.")
+    return inside and (solver.interruptible or _isolated.get())
+
+
+def _run_here(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:
+    try:
+        return solver.run(problem, budget)
+    except Exception as cause:
+        raise SolverFailure(describe(cause)) from cause
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one sentence."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:
+    import cloudpickle
+    from loky import get_reusable_executor
+    from loky.process_executor import BrokenProcessPool
+
+    payload = _pack(solver, problem)
+    begun = time.monotonic()
+    executor = get_reusable_executor(max_workers=1, timeout=300)
+    try:
+        executor.submit(time.monotonic).result(timeout=60)
+        allowed = budget.remaining + min(PATIENCE, time.monotonic() - begun)
+        future: Future[tuple[bool, bytes | str]] = executor.submit(_child, payload, allowed, budget.seed)
+        ok, answer = future.result(timeout=None if math.isinf(allowed) else allowed)
+    except FutureTimeout as cause:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise SolverTimeout("did not stop at the deadline and its process was ended") from cause
+    except BrokenProcessPool as cause:
+        raise SolverFailure("the process of the solver died: " + describe(cause).partition(".")[0]) from cause
+    if not ok:
+        raise SolverFailure(str(answer))
+    return cloudpickle.loads(answer) if isinstance(answer, bytes) else answer
+
+
+def _pack(solver: Solver[Any], problem: Problem[Any]) -> bytes:
+    """Pickle, with the code of classes that a fresh process could not import."""
+    import cloudpickle
+
+    modules = {type(solver).__module__, type(problem).__module__}
+    by_value = [sys.modules[name] for name in modules if not _importable(name)]
+    for module in by_value:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps((solver, problem)))
+    except Exception as cause:
+        raise SolverFailure(f"cannot be sent to a process of its own: {describe(cause)}") from cause
+    finally:
+        for module in by_value:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _importable(name: str) -> bool:
+    """Whether a module belongs to the package or to the installed libraries."""
+    if name == "__main__" or name.startswith("privopt."):
+        return True  # cloudpickle sends __main__ by value by itself
+    origin = getattr(sys.modules[name], "__file__", None)
+    installed = [Path(sysconfig.get_path(key)).resolve() for key in ("purelib", "platlib", "stdlib")]
+    return origin is None or any(Path(origin).resolve().is_relative_to(place) for place in installed)
+
+
+def _child(payload: bytes, seconds: float, seed: int) -> tuple[bool, bytes | str]:
+    """In the child: run with prints thrown away; exceptions come back as text."""
+    import cloudpickle
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            solver, problem = cloudpickle.loads(payload)
+            return True, bytes(
+                cloudpickle.dumps(solver.run(problem, Budget(time.monotonic() + seconds, seed)))
+            )
+    except BaseException as cause:  # noqa: BLE001 - SystemExit too: the reason is sent to the parent
+        return False, describe(cause)

@@ -1,0 +1,300 @@
+"""What several noisy releases of the same data leak together, and when to stop."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+
+from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidProblem
+from privopt.files.json import check_schema, read_json, write_json
+from privopt.files.numbers import decode_float
+from privopt.files.text import html_table, number
+from privopt.measures.bayesian.leakage import bayesian_leakage
+from privopt.measures.bayesian_proof import Setting, prove_leakage
+from privopt.mechanisms import NoisyQuery, Query
+from privopt.mechanisms.noise import validation as noisy
+from privopt.mechanisms.noise.statistics import Clip, read_clip, spacing, up
+from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
+
+KIND = "budget_ledger"
+
+ROOM = 2.0**-40
+"""Share of the total that :attr:`BudgetLedger.remaining` leaves free for roundings."""
+
+READ = 1e-9
+"""A ledger of version 0.1.0 added float readings, and may exceed its total by this, relatively; nothing more can be charged."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """One release: its level, what was asked, and whether only sensitivity is known of it."""
+
+    tau: float
+    query: str
+    function: bool = False
+
+
+@dataclass(frozen=True)
+class BudgetLedger:
+    """An account of noisy releases of the same data, which refuses what would exceed its total.
+
+    For dependent records Bayesian levels need not add up, but levels of differential privacy do: releases of levels tau_1, tau_2, ...
+    are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum. It is the one
+    that is proved, rounded up. Gaussian bounds need the same clipping interval in all releases, and for means the length.
+
+    Parameters
+    ----------
+    model : GaussianModel, GroupModel or MarkovChain
+    epsilon : float
+        The most that all releases together may leak, in nats, finite and > 0.
+    data : str
+        A label of the data. Only its SHA-256 is stored; releases must name the same label.
+    length : int, optional
+    clip : (lower, upper), optional
+        The interval that every sum and mean clips to.
+    scope : {"targets_in_interval", "all_reals"}
+    entries : tuple of Spent
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> from privopt.models import GroupModel
+    >>> ledger = BudgetLedger(GroupModel(2), 1.0, "survey")
+    >>> ledger = ledger.charge(NoisyQuery("count", "discrete_laplace", 5.0, 0.2, 0.4), "survey")
+    >>> round(ledger.leakage, 9), round(ledger.remaining, 9)
+    (0.4, 0.3)
+    """
+
+    model: GaussianModel | GroupModel | MarkovChain
+    epsilon: float
+    data: str
+    length: int | None = None
+    clip: Clip | None = None
+    scope: str = "targets_in_interval"
+    entries: tuple[Spent, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, (GaussianModel, GroupModel, MarkovChain)):
+            raise InvalidProblem(f"model must describe dependent records, got {type(self.model).__name__}")
+        if not isinstance(self.data, str) or not self.data:
+            raise InvalidProblem("data must be a label of the data, a text that is not empty")
+        try:
+            epsilon = noisy.nats(self.epsilon, "epsilon")
+            length, clip, scope = noisy.length(self.length), read_clip(self.clip), noisy.scope(self.scope)
+        except InvalidMechanism as cause:
+            raise InvalidProblem(str(cause)) from cause
+        if not 0 < epsilon < float("inf"):
+            raise InvalidProblem(f"epsilon must be finite and > 0 nats, got {epsilon}")
+        if not self.data.startswith("sha256:"):
+            object.__setattr__(self, "data", fingerprint(self.data))
+        for name, value in (("epsilon", epsilon), ("length", length), ("clip", clip), ("scope", scope)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def tau(self) -> float:
+        """The level of all releases together: the sum of their levels, rounded up."""
+        return up(sum((Fraction(entry.tau) for entry in self.entries), Fraction(0)))
+
+    @property
+    def leakage(self) -> float:
+        """The proved bound on what all releases together leak, in nats, rounded up."""
+        return self._bound(self.tau)
+
+    @property
+    def remaining(self) -> float:
+        """The level of differential privacy that can still be spent on queries other than functions, rounded down."""
+        from privopt.measures.bayesian.calibration import calibrate
+
+        model, limit = self._model, self.epsilon * (1 - ROOM)
+        if isinstance(model, MarkovChain):
+            most = calibrate(lambda tau: bayesian_leakage(model, tau, length=self.length).value, limit)
+        else:
+            most = calibrate(self._bound, limit)
+        while (excess := self._bound(most) / limit - 1) > 0:
+            most *= 1 - 2 * max(excess, ROOM)
+        spent = sum((Fraction(entry.tau) for entry in self.entries), Fraction(0))
+        return max(0.0, -up(spent - Fraction(most)))
+
+    @property
+    def _model(self) -> GaussianModel | GroupModel | MarkovChain:
+        """The model whose bound holds for all that was asked: of functions, and means of any length, only the level is known."""
+        unknown = any(e.function or (e.query == "mean" and self.length is None) for e in self.entries)
+        return (
+            GroupModel(self.model.size) if unknown and isinstance(self.model, GaussianModel) else self.model
+        )
+
+    @property
+    def _records(self) -> int | None:
+        """The number of records for which the bound is read, where it depends on one."""
+        return (
+            self.model.max_length
+            if self.length is None and isinstance(self.model, MarkovChain)
+            else self.length
+        )
+
+    def _bound(self, tau: float) -> float:
+        """What all releases of a level together leak at most, proved: the worst of the queries that it may be spent on."""
+        model = self._model
+        if not isinstance(model, GaussianModel) or self.clip is None:
+            return prove_leakage(Setting(model, self.length, self.scope), tau)[0]
+        if self.length is None:
+            # sums of fewer records have a finer grid: at most the share grid / apart of a level, and 1, is rounding
+            apart, grid = spacing("sum", self.clip, None)
+            smooth = Fraction(prove_leakage(Setting(model, None, self.scope, apart), tau)[0])
+            general = Fraction(prove_leakage(Setting(GroupModel(model.size), None, self.scope), tau)[0])
+            return up(min(general, smooth + (min(Fraction(1), grid / apart) * Fraction(tau)) ** 2 / 8))
+        settings = [
+            Setting(model, self.length, self.scope, *spacing(query, self.clip, self.length))
+            for query in ("sum", "mean")
+        ]
+        return max(prove_leakage(setting, tau)[0] for setting in settings)
+
+    def charge(self, mechanism: NoisyQuery, data: str) -> Self:
+        """The ledger after a release.
+
+        Parameters
+        ----------
+        mechanism : NoisyQuery
+        data : str
+            The label of the data.
+
+        Raises
+        ------
+        InvalidMechanism
+            If it would exceed the total, clips elsewhere, or is for other data or another number of records.
+        """
+        if not isinstance(mechanism, NoisyQuery):
+            raise InvalidMechanism(f"a ledger charges a NoisyQuery, got {type(mechanism).__name__}")
+        if fingerprint(data) != self.data:
+            raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
+        if mechanism.query in ("sum", "mean") and mechanism.clip != self.clip:
+            raise InvalidMechanism(
+                f"the mechanism clips to {mechanism.clip}, the ledger is for {self.clip}: make them equal"
+            )
+        if self._records is not None and mechanism.length != self._records:
+            raise InvalidMechanism(
+                f"the mechanism is for length={mechanism.length}, the ledger for {self._records} records: make them equal"
+            )
+        # Gaussian bounds are for sums and means of clipped records; of anything else only the level is known
+        function = isinstance(mechanism.query, Query) or (
+            isinstance(self.model, GaussianModel) and mechanism.query not in ("sum", "mean")
+        )
+        after = replace(self, entries=(*self.entries, Spent(mechanism.tau, mechanism.name, function)))
+        if not after.leakage <= self.epsilon:
+            raise InvalidMechanism(
+                f"refused: all releases together would leak {after.leakage:.6g} nats, the total is {self.epsilon:.6g}; "
+                f"a level of {self.remaining:.6g} is left"
+            )
+        return after
+
+    def release(
+        self,
+        mechanism: NoisyQuery,
+        records: Any,
+        data: str,
+        path: str | os.PathLike[str],
+        rng: np.random.Generator | None = None,
+    ) -> tuple[Any, Self]:
+        """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
+
+        A file that is already there must be an earlier state of this ledger. Only one process at a time may use it.
+
+        Returns
+        -------
+        (answer, ledger)
+
+        Raises
+        ------
+        InvalidMechanism
+            If the charge is refused, or the file tells of releases that this ledger does not know.
+        """
+        after = self.charge(mechanism, data)
+        if os.path.lexists(path):
+            before = type(self).load(path)
+            if replace(self, entries=self.entries[: len(before.entries)]) != before:
+                raise InvalidMechanism(
+                    f"{os.fspath(path)} is not an earlier state of this ledger: load it, or it would lose releases"
+                )
+        after.save(path)
+        return mechanism.release(records, rng), after
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the ledger, whole or not at all."""
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it cannot be read or does not fit the published schema.
+        """
+        return cls.from_dict(read_json(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary."""
+        return {
+            "type": KIND,
+            "version": 1,
+            "model": self.model.to_dict(),
+            "epsilon": self.epsilon,
+            "data": self.data,
+            "length": self.length,
+            "clip": None if self.clip is None else list(self.clip),
+            "scope": self.scope,
+            "entries": [{"tau": e.tau, "query": e.query, "function": e.function} for e in self.entries],
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The ledger that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it does not fit the published schema.
+        """
+        check_schema(fields, "budget-ledger")
+        model = model_from_dict(fields["model"])
+        if not isinstance(model, (GaussianModel, GroupModel, MarkovChain)):
+            raise InvalidModel(f"a ledger is about dependent records, not a {type(model).__name__}")
+        entries = tuple(Spent(decode_float(e["tau"]), e["query"], e["function"]) for e in fields["entries"])
+        found = cls(
+            model,
+            fields["epsilon"],
+            fields["data"],
+            fields["length"],
+            fields["clip"],
+            fields["scope"],
+            entries,
+        )
+        if not found.leakage <= found.epsilon * (1 + READ):
+            raise FileRefused(f"the ledger has spent {found.leakage:.6g} nats, more than {found.epsilon:.6g}")
+        return found
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.entries)} releases of level {number(self.tau)} together: at most {number(self.leakage)} of "
+            f"{number(self.epsilon)} nats ({self.scope})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(i, e.query, number(e.tau)) for i, e in enumerate(self.entries)]
+        return html_table([*rows, ("together", str(self), number(self.tau))], ("release", "query", "tau"))
+
+
+def fingerprint(label: str) -> str:
+    """The SHA-256 of a label of data, marked as such."""
+    return "sha256:" + hashlib.sha256(label.encode()).hexdigest()

@@ -1,0 +1,265 @@
+"""The contract of a question: it holds the model, the budget and the utility, and it judges answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+
+from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.files.text import html_table, number
+from privopt.mechanisms import Mechanism
+
+M = TypeVar("M", bound=Mechanism)
+
+Enclosure: TypeAlias = tuple[float, float]
+"""Floats (lo, hi) around an exact number."""
+
+FEASIBILITY = 1e-12
+"""A float reading counts as feasible up to this violation, relative to max(1, budget)."""
+
+
+class Numbers(Protocol):
+    """What has a utility, a leakage and an objective: an evaluation, a solution."""
+
+    @property
+    def utility(self) -> float | None:
+        """The utility, if there is one."""
+
+    @property
+    def leakage(self) -> float | None:
+        """The leakage in nats, if there is one."""
+
+    @property
+    def objective(self) -> float | None:
+        """What is maximised, if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A mechanism read in float64 by its problem: a reading, not a proof.
+
+    Parameters
+    ----------
+    utility, leakage, objective : float
+        The objective is maximised; leakage is in nats and may be inf.
+    feasible : bool
+        Whether the violation is at most 1e-12 max(1, budget).
+    violation : float
+        By how much the budget is missed, never negative.
+    worst : tuple of labels
+        Names of the pair that leaks most; empty when nothing leaks.
+    where : str
+        The output at which it does, in words.
+    exact : bool
+        False where simulated; ``standard_error`` is then that of the utility.
+    """
+
+    utility: float
+    leakage: float
+    objective: float
+    feasible: bool
+    violation: float
+    worst: tuple[Hashable, ...] = ()
+    where: str = ""
+    exact: bool = True
+    standard_error: float = 0.0
+
+    def __str__(self) -> str:
+        verdict = "feasible" if self.feasible else f"violates the budget by {number(self.violation)}"
+        where = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
+        return f"utility {number(self.utility)}, leakage {number(self.leakage)} nats, {verdict}{where}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("utility", number(self.utility)),
+            ("leakage (nats)", number(self.leakage)),
+            ("objective", number(self.objective)),
+            ("feasible", self.feasible),
+            ("worst pair", self.worst),
+            ("where", self.where),
+        ]
+        return html_table(rows)
+
+
+@dataclass(frozen=True)
+class Example(Generic[M]):
+    """A small instance of a problem, with the optimal objective where it is known."""
+
+    name: str
+    problem: Problem[M]
+    optimum: float | None = None
+    tolerance: float = 1e-9
+
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading a malformed dual may raise: it is then no proof."""
+
+
+class Problem(ABC, Generic[M]):
+    """A question, declared: frozen data that judges mechanisms and never searches for one.
+
+    Subclasses are frozen dataclasses; they live one a file in the ``problems`` folder.
+    """
+
+    kind: ClassVar[str]
+    mechanism_type: ClassVar[type[Mechanism]]
+
+    @property
+    @abstractmethod
+    def budget(self) -> float:
+        """The number that bounds the answer; see the class for what it bounds."""
+
+    @abstractmethod
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another budget."""
+
+    @abstractmethod
+    def check(self, mechanism: Mechanism) -> M:
+        """The mechanism, if it is one for this problem; raises InvalidMechanism and says why if not."""
+
+    @abstractmethod
+    def evaluate(self, mechanism: M) -> Evaluation:
+        """Utility and leakage in float64, to a relative error of 1e-12."""
+
+    @abstractmethod
+    def certify(self, mechanism: M) -> Certificate:
+        """Prove, from the integer weights alone, that the budget holds; never calls ``evaluate``."""
+
+    def certify_record(self, mechanism: M, *, old: bool) -> Certificate:
+        """Prove the claim of a stored record; one of version 0.1.0 (``old``) may have claimed less, and its certificate says so."""
+        return self.certify(mechanism)
+
+    @abstractmethod
+    def anchor(self) -> M:
+        """A mechanism strictly inside the constraint."""
+
+    @abstractmethod
+    def repair(self, mechanism: M, margin: float) -> M:
+        """A mechanism near the given one that keeps the budget with a relative margin."""
+
+    @abstractmethod
+    def terms(self, mechanism: M) -> Terms:
+        """What a certificate of this mechanism is about, in plain sentences."""
+
+    @abstractmethod
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """What ``dual`` proves: (lo, hi), where hi is a proved upper bound on the objective of every mechanism.
+
+        The number that the dual defines lies in between; another machine may compute another hi, by no more than
+        the width. None if the dual is no proof, or checking it does not end within ``seconds``; a malformed dual
+        may also raise any of the usual errors of bad values.
+        """
+
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """The upper bound on the objective that ``dual`` proves, at most as good as claimed, or None.
+
+        It is proved in rationals or balls and rounded outward, so far that every machine proves it again.
+        """
+        proved = None if math.isnan(bound) else self.proved_bound(dual, seconds)
+        if proved is None:
+            return None
+        lo, hi = proved
+        return max(bound, hi if lo == hi else math.nextafter(hi + 4 * (hi - lo), math.inf))
+
+    def proved_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """What :meth:`prove_bound` returns, if it is finite and the dual is well formed."""
+        try:
+            proved = self.prove_bound(dual, seconds)
+        except MALFORMED:
+            return None
+        return proved if proved is not None and all(map(math.isfinite, proved)) else None
+
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """The objective that utility and leakage give; monotone in each. The default is the utility."""
+        return utility
+
+    def objective_enclosure(self, certificate: Certificate) -> Enclosure:
+        """Floats around the exact objective of a certified mechanism."""
+        corners = [self.objective_of(u, x) for u in certificate.utility for x in certificate.leakage]
+        known = [value for value in corners if not math.isnan(value)]
+        return (min(known), max(known)) if len(known) == len(corners) else (-math.inf, math.inf)
+
+    def scale(self, solution: Numbers) -> float:
+        """What a gap is compared with: a gap of at most 1e-6 of it counts as optimal.
+
+        The default suits utilities that are shares or information: min(1, |objective|).
+        """
+        return min(1.0, abs(solution.objective or 0.0))
+
+    def is_worst(self, mechanism: M, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named pair leaks as much as any; None where that is not checked."""
+        return None
+
+    def certificate(
+        self,
+        mechanism: M,
+        fingerprint: str,
+        *,
+        ok: bool,
+        claim: str,
+        reason: str,
+        method: str,
+        leakage: Enclosure,
+        utility: Enclosure,
+        worst: tuple[Hashable, ...] = (),
+        where: str = "",
+    ) -> Certificate:
+        """The certificate of a mechanism, with everything that follows from the problem filled in."""
+        terms = self.terms(mechanism)
+        return Certificate(
+            ok=ok,
+            claim=claim,
+            reason=reason,
+            budget=self.budget,
+            leakage=leakage,
+            utility=utility,
+            worst=worst,
+            where=where,
+            problem=self.fingerprint,
+            mechanism=fingerprint,
+            method=method,
+            assumption=terms.assumption,
+            kind=terms.kind,
+            statement=terms.statement,
+            adversary=terms.adversary,
+            unit=terms.unit,
+            uncovered=(ONE_RELEASE, *terms.uncovered),
+        )
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> tuple[Example[M], ...]:
+        """Small instances, easiest first, with known optima where there are any."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote."""
+
+    def check_infeasible(self, witness: object) -> str | None:
+        """Why no mechanism exists, if ``witness`` proves it; the default is that one always exists."""
+        return None
+
+    def _repr_html_(self) -> str:
+        rows = [(key, value) for key, value in self.to_dict().items() if key not in ("type", "version")]
+        return html_table(rows, (type(self).__name__, ""))
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form: equal for equal questions."""
+        return fingerprint_of(self.to_dict())
+
+
+def fingerprint_of(fields: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON form of a dictionary."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,148 @@
+"""Finding solvers and problems by scanning folders: a new one is one file, with no other edit."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import pkgutil
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from privopt.core.problem import Problem
+from privopt.core.solver import Solver
+from privopt.errors import UnsuitableSolver
+from privopt.mechanisms.policy.rules import on_missing_rule
+
+S = TypeVar("S", bound=type[Solver[Any]])
+
+FOLDERS = "PRIVOPT_SOLVERS"
+"""Environment variable: folders with solver files of your own, separated as in PATH."""
+
+_solvers: dict[tuple[type[Problem[Any]], str], type[Solver[Any]]] = {}
+
+
+def register(solver: S) -> S:
+    """Class decorator that enters a solver under (problem class, name).
+
+    Raises
+    ------
+    ValueError
+        If the name is taken for that problem by another class.
+    """
+    key = (solver.solves, solver.name)
+    taken = _solvers.get(key)
+    if taken is not None and (taken.__module__, taken.__qualname__) != (
+        solver.__module__,
+        solver.__qualname__,
+    ):
+        raise ValueError(
+            f"solver {solver.name!r} for {solver.solves.__name__} is registered twice, by {taken} and {solver}"
+        )
+    _solvers[key] = solver
+    return solver
+
+
+def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
+    """Every registered solver of a kind of problem, by name, in the order of names."""
+    _scan_everything()
+    return {
+        name: cls for (owner, name), cls in sorted(_solvers.items(), key=lambda e: e[0][1]) if owner is kind
+    }
+
+
+def _scan_everything() -> None:
+    """Import every solver file there is; those that bring a rule of a policy register it."""
+    _scan_package("privopt.solvers")
+    for folder in os.environ.get(FOLDERS, "").split(os.pathsep):
+        if folder:
+            scan(folder)
+
+
+on_missing_rule(_scan_everything)
+
+
+def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]:
+    """A solver object for a problem, from a name or from itself.
+
+    Raises
+    ------
+    UnsuitableSolver
+        If there is none of that name, or it answers another kind of question.
+    """
+    kind = type(problem)
+    if isinstance(solver, Solver):
+        if not issubclass(kind, solver.solves):
+            raise UnsuitableSolver(
+                f"{solver.name} solves {solver.solves.__name__}, not {kind.__name__}; see privopt.candidates(problem)"
+            )
+        return solver
+    known = solvers_of(kind)
+    if not isinstance(solver, str) or solver not in known:
+        raise UnsuitableSolver(
+            f"{kind.__name__} has no solver {solver!r}; it has {', '.join(known) or 'none'}; "
+            "see privopt.candidates(problem)"
+        )
+    return known[solver]()
+
+
+def problem_types() -> dict[str, type[Problem[Any]]]:
+    """Every problem class of the package by its type name."""
+    _scan_package("privopt.problems")
+    found: dict[str, type[Problem[Any]]] = {}
+    pending = list(Problem.__subclasses__())
+    while pending:
+        cls = pending.pop()
+        pending.extend(cls.__subclasses__())
+        if not inspect.isabstract(cls):
+            found[cls.kind] = cls
+    return dict(sorted(found.items()))
+
+
+@cache
+def _scan_package(name: str) -> tuple[ModuleType, ...]:
+    """Import every public module below a package, once."""
+    package = importlib.import_module(name)
+    return tuple(importlib.import_module(module) for module in _public(package))
+
+
+def _public(package: ModuleType) -> Iterator[str]:
+    for entry in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not any(part.startswith("_") for part in entry.name.split(".")) and not entry.ispkg:
+            yield entry.name
+
+
+def scan(folder: str | os.PathLike[str]) -> None:
+    """Import every ``*.py`` file of a folder, so that the solvers in it register; a file is read once.
+
+    Raises
+    ------
+    UnsuitableSolver
+        If the folder does not exist or a file registers nothing.
+    """
+    place = Path(folder).resolve()
+    if not place.is_dir():
+        raise UnsuitableSolver(f"{place} is not a folder; set {FOLDERS} to folders with solver files")
+    for path in sorted(place.glob("[!_]*.py")):
+        name = f"privopt_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+        if name in sys.modules:
+            continue
+        before = len(_solvers)
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise UnsuitableSolver(f"{path} cannot be loaded as a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except Exception as cause:
+            del sys.modules[name]
+            raise UnsuitableSolver(f"{path} cannot be imported: {type(cause).__name__}: {cause}") from cause
+        if len(_solvers) == before:
+            raise UnsuitableSolver(f"{path} registers no solver; decorate the class with privopt.register")

@@ -1,0 +1,232 @@
+"""Solutions: proposals that were judged."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, Self
+
+from privopt.core.certificate import Certificate
+from privopt.core.problem import M
+from privopt.core.solver import Guarantee
+from privopt.errors import FileRefused, NotSolved
+from privopt.files.numbers import decode_float, encode_float
+from privopt.files.text import Named, html_table, number
+
+FORMAT = "privopt/solution"
+VERSION = 2
+
+
+class Status(Named, Enum):
+    """How a question ended. The value is advice to the user; ask ``status.ok``."""
+
+    OPTIMAL = "Solved to optimality: the checked bound meets the objective."
+    GAP = "Solved, with a checked bound that leaves a gap. A larger time limit may close it."
+    FEASIBLE = "Solved: private and judged, but nothing bounds what a better mechanism could do."
+    INFEASIBLE = "No mechanism satisfies the constraint. Raise the budget or drop a requirement."
+    TIME_OUT = "The time limit came before an answer. Raise time_limit or choose a faster solver."
+    NOT_PRIVATE = "The proposal breaks the privacy budget and was not repaired. Choose another solver."
+    FAILED = "The solver failed. The reason says how; choose another solver."
+    REFUSED = "The solver does not take this instance. The reason says why; see candidates(problem)."
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a mechanism."""
+        return self in (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
+
+
+TOLERANCE = 1e-6
+"""A checked gap up to this, relative to the problem's scale, counts as optimal."""
+
+ZERO = 1e-15
+"""A gap up to this counts as none, whatever the scale."""
+
+
+def standing(objective: float, bound: float | None, scale: float) -> tuple[float | None, Status, Guarantee]:
+    """Gap, status and guarantee of a judged objective under a checked bound, or under none.
+
+    A negative scale says that the objective is not proved: then no gap counts as optimal.
+
+    Raises
+    ------
+    ValueError
+        If the bound is below the objective: one of them is wrong.
+
+    Examples
+    --------
+    >>> standing(-2e-7, 0.0, 2e-7)[1].name, standing(0.5, 0.5 + 4e-7, 0.5)[1].name
+    ('GAP', 'OPTIMAL')
+    """
+    if bound is None:
+        return None, Status.FEASIBLE, Guarantee.FEASIBLE
+    if not bound >= objective:
+        raise ValueError(f"a mechanism reaches {objective!r}, above the bound {bound!r}")
+    gap = bound - objective
+    if scale >= 0 and gap <= max(ZERO, TOLERANCE * scale) and gap < math.inf:
+        return gap, Status.OPTIMAL, Guarantee.OPTIMAL
+    return gap, Status.GAP, Guarantee.BOUNDED
+
+
+@dataclass(frozen=True)
+class Solution(Generic[M]):
+    """A judged answer. The numbers are those of the quantised mechanism that will be sampled.
+
+    Parameters
+    ----------
+    status : Status
+    answer : Mechanism or None
+        Use :attr:`mechanism`, which raises where there is none.
+    reason : str
+        Why it ended so, in a sentence.
+    utility, leakage, objective : float or None
+        None for a solution that is not ok: nothing that failed looks like a number.
+    bound, gap : float or None
+        Checked upper bound on the objective, and bound - objective; None where nothing was proved.
+    certificate : Certificate or None
+    solver : str
+    guarantee : Guarantee or None
+        Computed from the checked gap, not claimed by the solver.
+    seconds : float
+    stats : mapping
+        What the solver and the judge counted: iterations, repairs, raw leakage, claimed bounds. Shown, not proved.
+    alternatives : tuple of str
+        Who else could, who refused and why. Shown, not proved.
+    problem : str
+        Fingerprint of the question.
+    dual : JSON-able
+        The proof of the bound, for ``problem.check_bound``.
+    """
+
+    status: Status
+    answer: M | None = None
+    reason: str = ""
+    utility: float | None = None
+    leakage: float | None = None
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    certificate: Certificate | None = None
+    solver: str = ""
+    guarantee: Guarantee | None = None
+    seconds: float = 0.0
+    stats: Mapping[str, float | int | str] = field(default_factory=dict)
+    alternatives: tuple[str, ...] = ()
+    problem: str = ""
+    dual: object = None
+
+    @property
+    def mechanism(self) -> M:
+        """The mechanism; raises NotSolved and says why where there is none."""
+        if not self.status.ok or self.answer is None:
+            raise NotSolved(f"there is no mechanism: {self.status.name}: {self.reason or self.status.value}")
+        return self.answer
+
+    @property
+    def certified(self) -> bool:
+        """Whether an exact certificate proves the claim."""
+        return self.certificate is not None and self.certificate.ok
+
+    def __str__(self) -> str:
+        if not self.status.ok:
+            return f"{self.status.name} by {self.solver or 'no solver'}: {self.reason or self.status.value}"
+        gap = "no bound" if self.gap is None else f"gap {number(self.gap, 3)}"
+        proof = "certified" if self.certified else "NOT certified"
+        lost = self.stats.get("utility_lost_by_repair", 0.0)
+        if isinstance(lost, float) and lost > TOLERANCE * max(ZERO, abs(self.utility or 0.0)):
+            proof += f", REPAIRED at a loss of {number(lost, 3)} in utility"
+        return (
+            f"{self.status.name} by {self.solver}: utility {number(self.utility)}, leakage {number(self.leakage)} nats, "
+            f"{gap}, {proof}, {self.seconds:.3g} s"
+        )
+
+    def _repr_html_(self) -> str:
+        names = ("status", "reason", "solver", "guarantee", "utility", "leakage", "objective", "bound", "gap")
+        rows: list[tuple[str, object]] = [(name, getattr(self, name)) for name in names]
+        rows += [
+            ("certificate", line) for line in (self.certificate.sentences() if self.certificate else ["none"])
+        ]
+        rows += [("seconds", number(self.seconds, 3))]
+        return html_table(rows + [("alternative", line) for line in self.alternatives])
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; the mechanism carries its integer weights."""
+        numbers = {name: _encode(getattr(self, name)) for name in _NUMBERS}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "status": self.status.name,
+            "reason": self.reason,
+            "problem": self.problem,
+            "solver": self.solver,
+            "guarantee": None if self.guarantee is None else self.guarantee.name,
+            **numbers,
+            "dual": self.dual,
+            "not_proved": list(NOT_PROVED),
+            "seconds": self.seconds,
+            "stats": {key: encode_float(v) if isinstance(v, float) else v for key, v in self.stats.items()},
+            "alternatives": list(self.alternatives),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "mechanism": None if self.answer is None else self.answer.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """The solution that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it is not one, or of a later version.
+        InvalidMechanism
+            If the mechanism inside is malformed.
+        """
+        from privopt.files.json import check_limits, check_schema
+        from privopt.mechanisms import mechanism_from_dict
+
+        check_limits(given, "the solution")
+        check_schema(given, "solution")
+        mechanism, certificate, guarantee = given["mechanism"], given["certificate"], given["guarantee"]
+        try:
+            numbers = {name: None if given[name] is None else decode_float(given[name]) for name in _NUMBERS}
+        except ValueError as cause:
+            raise FileRefused(f"the solution is malformed: {cause}") from cause
+        return cls(
+            status=Status[given["status"]],
+            answer=None if mechanism is None else mechanism_from_dict(mechanism),  # type: ignore[arg-type]
+            reason=given["reason"],
+            **numbers,
+            certificate=None if certificate is None else Certificate.from_dict(certificate),
+            solver=given["solver"],
+            guarantee=None if guarantee is None else Guarantee[guarantee],
+            seconds=float(given["seconds"]),
+            stats={k: math.inf if v == "inf" else v for k, v in given["stats"].items()},
+            alternatives=tuple(given["alternatives"]),
+            problem=given["problem"],
+            dual=given["dual"],
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a versioned JSON file: to a temporary file first, then renamed."""
+        from privopt.files.json import write_json
+
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that :meth:`save` wrote; nothing in it is executed or believed."""
+        from privopt.files.json import read_json
+
+        return cls.from_dict(read_json(path))
+
+
+NOT_PROVED = ("reason", "solver", "seconds", "stats", "alternatives")
+"""What a solution tells beside its claim; nothing of it is checked, and its file says so."""
+
+_NUMBERS = ("utility", "leakage", "objective", "bound", "gap")
+
+
+def _encode(value: float | None) -> float | str | None:
+    return None if value is None else encode_float(value)

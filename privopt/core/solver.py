@@ -1,0 +1,174 @@
+"""The contract of an algorithm: it proposes, and is never believed."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from importlib.util import find_spec
+from typing import Any, ClassVar, Generic, TypeVar
+
+from privopt.core.problem import Problem
+from privopt.files.text import Named, fields_html, html_table, number
+from privopt.mechanisms import Mechanism
+
+P = TypeVar("P", bound=Problem[Any])
+
+
+class Guarantee(Named, Enum):
+    """What an algorithm proves; the value says it in words, the order is the order of preference."""
+
+    OPTIMAL = "optimal: the checked bound equals the objective to tolerance"
+    BOUNDED = "bounded: a checked bound says how far the optimum can be"
+    FEASIBLE = "feasible: private, with no bound on what is lost"
+    BASELINE = "baseline: published and kept for comparison; may break its own promise"
+    ORACLE = "oracle: slow and obvious, for small instances and for tests"
+
+    @property
+    def rank(self) -> int:
+        """Position in the order of preference, 0 first."""
+        return list(Guarantee).index(self)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _silent(fraction: float, message: str) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a run may use.
+
+    Parameters
+    ----------
+    deadline : float
+        On the clock of ``time.monotonic()``, in seconds; ``inf`` for none.
+    seed : int
+        For ``numpy.random.default_rng``; the same seed gives the same answer.
+    progress : callable (fraction, message)
+        To be told how far the run is.
+    """
+
+    deadline: float = float("inf")
+    seed: int = 0
+    progress: Callable[[float, str], None] = _silent
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    def __str__(self) -> str:
+        return f"{number(self.remaining, 3)} s left, seed {self.seed}"
+
+    def _repr_html_(self) -> str:
+        return html_table([("seconds left", number(self.remaining, 3)), ("seed", self.seed)], ("Budget", ""))
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a solver brings to its problem: a mechanism, perhaps a bound with its proof. Nothing is believed.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or None
+    bound : float or None
+        Claimed upper bound on the objective.
+    dual : JSON-able
+        What ``problem.check_bound`` needs to prove the bound.
+    infeasible : JSON-able
+        A witness that no mechanism exists, for ``problem.check_infeasible``.
+    stats : mapping of names to numbers or strings
+        Iterations and the like.
+    """
+
+    mechanism: Mechanism | None = None
+    bound: float | None = None
+    dual: object = None
+    infeasible: object = None
+    stats: Mapping[str, float | int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        bound = "no bound" if self.bound is None else f"claims the bound {number(self.bound)}"
+        return f"proposal, not judged: {self.mechanism!r}, {bound}"
+
+    def _repr_html_(self) -> str:
+        return fields_html(self, "Proposal (not judged)")
+
+
+class Solver(ABC, Generic[P]):
+    """An algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
+
+    ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers inside the
+    package; everything else runs in a child process that is ended at the deadline. A solver that is not
+    ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
+    """
+
+    solves: ClassVar[type[Problem[Any]]]
+    name: ClassVar[str]
+    requires: ClassVar[tuple[str, ...]] = ()
+    interruptible: ClassVar[bool] = False
+    repairable: ClassVar[bool] = True
+
+    @abstractmethod
+    def guarantee(self, problem: P) -> Guarantee:
+        """What this algorithm can prove for this instance."""
+
+    @abstractmethod
+    def cost(self, problem: P) -> float:
+        """Predicted seconds for this instance."""
+
+    @abstractmethod
+    def run(self, problem: P, budget: Budget) -> Proposal:
+        """Search, and propose."""
+
+    def refuse(self, problem: P) -> str | None:
+        """A sentence that says why this instance is not taken, or None. The default takes all."""
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.name} for {self.solves.__name__}"
+
+    def _repr_html_(self) -> str:
+        options: list[tuple[str, object]] = []
+        if is_dataclass(self):
+            options = [(f.name, getattr(self, f.name)) for f in fields(self)]
+        return html_table([("solves", self.solves.__name__), *options], (self.name, ""))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One solver's fitness for one problem.
+
+    ``refusal`` is None, or the sentence why not; ``guarantee`` and ``seconds`` (predicted) are None then.
+    """
+
+    solver: Solver[Any]
+    refusal: str | None
+    guarantee: Guarantee | None = None
+    seconds: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The solver's name."""
+        return self.solver.name
+
+    def __str__(self) -> str:
+        if self.refusal is not None:
+            return f"{self.name}: no, {self.refusal}"
+        return f"{self.name}: {self.guarantee}, about {self.seconds:.2g} s"
+
+    def _repr_html_(self) -> str:
+        return html_table([(str(self),)])
+
+
+def missing_requirement(solver: Solver[Any]) -> str | None:
+    """The sentence that refuses a solver whose optional packages are absent, or None."""
+    absent = [name for name in solver.requires if find_spec(name) is None]
+    if not absent:
+        return None
+    return f"the optional package {', '.join(absent)} is not installed; pip install 'privopt[all]' brings it"

@@ -1,0 +1,1 @@
+"""Bayesian differential privacy of records that depend on each other."""

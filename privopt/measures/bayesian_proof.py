@@ -1,0 +1,158 @@
+"""Proved bounds on the Bayesian leakage of all mechanisms of a level, from above and below, for every model of records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privopt.errors import InvalidProblem
+from privopt.measures.bayesian.gaussian_proof import prove_factor, prove_least_factor
+from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
+from privopt.mechanisms.noise.statistics import MOST, up
+from privopt.models import GaussianModel, GroupModel, MarkovChain
+
+CHEAP = 10
+"""Records of a block up to which the least factor is proved even where their number is enough."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Records, and how a query reads them.
+
+    Parameters
+    ----------
+    model : GaussianModel, GroupModel or MarkovChain
+    length : int or None
+        Number of records.
+    scope : str
+    apart, grid : Fraction
+        How far one clipped Gaussian record moves a sum or mean, and the grid to which that is rounded at random. Noise of
+        level tau has the scale ``ceil(apart / grid) grid / tau``.
+    """
+
+    model: GaussianModel | GroupModel | MarkovChain
+    length: int | None
+    scope: str
+    apart: Fraction = Fraction(1)
+    grid: Fraction = Fraction(0)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """By how much one record moves the rounded value."""
+        return math.ceil(self.apart / self.grid) * self.grid if self.grid else self.apart
+
+
+def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[float, str]:
+    """A float that is at least the leakage of every mechanism of a level, and how it was proved.
+
+    Gaussian records: if h is the factor, a sum moves by at most D = h apart in a coupling of the two conditional distributions.
+    Rounded to a grid it moves by at most D rounded up; rounded at random, the logarithm of the probability of an output
+    also changes by at most D / scale + (grid / scale)^2 / 8. The lesser counts.
+
+    Parameters
+    ----------
+    setting : Setting
+    tau : float
+        Level of differential privacy, >= 0; the float's exact value is meant.
+    enough : float
+        A leakage that satisfies: a large Gaussian factor is not sought below it.
+
+    Examples
+    --------
+    >>> prove_leakage(Setting(GaussianModel([[1, 0.5], [0.5, 1]]), None, "targets_in_interval"), 0.5)
+    (0.75, 'gaussian-column in rationals')
+    """
+    if tau == 0:
+        return 0.0, "the answer does not read the data"
+    if not tau < math.inf:
+        return math.inf, "nothing is proved of an infinite level"
+    model, exact = setting.model, Fraction(tau)
+    if isinstance(model, MarkovChain):
+        found = [
+            (prove_markov_recursion(model, tau, setting.length), "markov-recursion, every step rounded up")
+        ]
+        if setting.length is not None:
+            found.append((up(setting.length * exact), "general in rationals"))
+        return min(found)
+    size = dependent(setting)
+    general = up(size * exact), "general in rationals"
+    if isinstance(model, GroupModel) or setting.scope == "all_reals":
+        return general
+    if general[0] <= enough and size > CHEAP:
+        return general
+    factor, method = prove_factor(model)
+    how = "balls" if method == "gaussian-h-matrix" else "rationals"
+    return min(
+        (up(_moved(setting, factor, exact)), f"{method} in {how}"), general, key=lambda found: found[0]
+    )
+
+
+def _moved(setting: Setting, factor: Fraction, tau: Fraction) -> Fraction:
+    """By how much the logarithm of the probability of an output changes where the factor is h."""
+    distance, grid, rate = factor * setting.apart, setting.grid, tau / setting.sensitivity
+    if not grid:
+        return distance * rate
+    return min(math.ceil(distance / grid) * grid * rate, distance * rate + (grid * rate) ** 2 / 8)
+
+
+def prove_leak(setting: Setting, tau: float) -> float:
+    """A float that is at most the leakage of some mechanism of a level, >= 0: what no bound can undercut.
+
+    Groups: all their records may be equal. Gaussian records: an adversary whose factor is rational. Chains of two states:
+    the recursion, which is exact. Other chains: a mechanism that reads one record leaks its level, if some record
+    has two possible values.
+
+    Examples
+    --------
+    >>> prove_leak(Setting(GaussianModel([[1, 0.5], [0.5, 1]]), None, "targets_in_interval"), 0.5)
+    0.75
+    """
+    if not 0 < tau < math.inf:
+        return 0.0
+    model, exact = setting.model, Fraction(tau)
+    if isinstance(model, MarkovChain):
+        if model.k == 2:
+            return prove_markov_leak(model, tau, setting.length)
+        return tau if has_secret(model, setting.length) else 0.0
+    if isinstance(model, GroupModel):
+        return _down(dependent(setting) * exact)
+    share = setting.apart / setting.sensitivity * exact
+    if setting.length is not None and setting.length < model.size:
+        return _down(share)
+    if setting.scope == "all_reals":
+        return _down(_far(model) * share)
+    return _down(prove_least_factor(model) * share)
+
+
+def dependent(setting: Setting) -> int:
+    """The most records that depend on each other.
+
+    Raises
+    ------
+    InvalidProblem
+        For a chain, all of whose records do.
+    """
+    model = setting.model
+    if isinstance(model, MarkovChain):
+        raise InvalidProblem("all records of a chain depend on each other")
+    size = model.size if isinstance(model, GroupModel) else max(map(len, model.blocks))
+    return size if setting.length is None else min(size, setting.length)
+
+
+def _far(model: GaussianModel) -> int:
+    """Records that targets far outside the interval force to its ends: those correlated with one record, and it."""
+    return int((model.covariance != 0).sum(axis=0).max())
+
+
+def has_secret(chain: MarkovChain, length: int | None) -> bool:
+    """Whether the first or the second record of a chain can have two values, exactly."""
+    first = [i for i, weight in enumerate(chain.exact_initial.weights) if weight]
+    if len(first) > 1 or length == 1:
+        return len(first) > 1
+    return sum(weight > 0 for weight in chain.exact_step(0)[first[0]].weights) > 1
+
+
+def _down(value: Fraction) -> float:
+    found = -up(-value)
+    return min(found, MOST)

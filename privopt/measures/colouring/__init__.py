@@ -1,0 +1,1 @@
+"""Privacy and accuracy of randomised colourings of a graph of datasets."""

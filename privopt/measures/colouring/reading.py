@@ -1,0 +1,154 @@
+"""What a pair of rows leaks, in float64 with a relative error of 1e-12: smallest epsilon, smallest delta.
+
+For rows u and v the largest excess over all events is sum_c max(0, P_u(c) - e^eps P_v(c)), and the best events are
+prefixes of the colours sorted by ratio. The smallest epsilon for a delta is therefore the largest, over prefixes, of
+ln[(P_u(prefix) - delta) / P_v(prefix)], which is found without any search.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from privopt.arrays import Floats, Ints
+from privopt.measures.colouring.steps import LARGEST
+
+UNIT = 2.0**-53
+CELLS = 1 << 22
+"""Cells of rows read together."""
+
+
+@dataclass(frozen=True)
+class PairReading:
+    """Smallest epsilon of every ordered pair of rows, and the colour at which the ratio is largest."""
+
+    epsilon: Floats
+    colour: Ints
+
+
+def exact_differences(levels: Floats, first: Ints, second: Ints) -> Floats:
+    """P_u - P_v, where the largest entry of a row stands for 1 minus the others."""
+    differences = levels[first] - levels[second]
+    top = np.argmax(levels, axis=1)
+    same = np.flatnonzero(top[first] == top[second])
+    column = top[first[same]]
+    differences[same, column] = 0.0
+    differences[same, column] = -differences[same].sum(axis=1)
+    return differences
+
+
+def smallest_epsilons(levels: Floats, first: Ints, second: Ints, delta: float) -> PairReading:
+    """The smallest epsilon, >= 0 and perhaps inf, at which each ordered pair of rows is private for a delta."""
+    k = levels.shape[1]
+    block = max(1, CELLS // k)
+    parts = [
+        _block(levels, first[i : i + block], second[i : i + block], delta)
+        for i in range(0, len(first), block)
+    ]
+    if not parts:
+        return PairReading(np.zeros(0), np.zeros(0, dtype=np.int64))
+    return PairReading(np.concatenate([p.epsilon for p in parts]), np.concatenate([p.colour for p in parts]))
+
+
+def _block(levels: Floats, first: Ints, second: Ints, delta: float) -> PairReading:
+    above, below = levels[first], levels[second]
+    more = exact_differences(levels, first, second)
+    if delta == 0 or levels.shape[1] <= 2:
+        order = np.argmax(_ratios(above, below, more), axis=1)[:, None]
+        gained, base = (np.take_along_axis(table, order, axis=1) for table in (more, below))
+    else:
+        order = np.argsort(-_ratios(above, below, more), axis=1, kind="stable")
+        gained, base = (np.cumsum(np.take_along_axis(t, order, axis=1), axis=1) for t in (more, below))
+    excess = gained - delta
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rise = np.where(base > 0, excess / base, np.where(excess > 0, np.inf, -1.0))
+        most = rise.max(axis=1, initial=-1.0)
+        found = np.log1p(np.maximum(most, 0.0))
+    _settle_huge(found, above, below, order, delta)
+    if delta > 0:
+        _settle_doubtful(found, levels, first, second, (excess, base, gained), delta)
+    return PairReading(found, order[:, 0].astype(np.int64))
+
+
+def _ratios(above: Floats, below: Floats, more: Floats) -> Floats:
+    """Ratio - 1 of every colour, inf where only the second row rules it out; with two colours one prefix counts."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(above > 0, more / below, -1.0)
+
+
+def _settle_huge(found: Floats, above: Floats, below: Floats, order: Ints, delta: float) -> None:
+    """A ratio beyond the largest float, by logarithms; only the first colour can have one."""
+    for i in np.flatnonzero(np.isinf(found)).tolist():
+        p, q = float(above[i, order[i, 0]]), float(below[i, order[i, 0]])
+        if q > 0 and p > delta:
+            found[i] = math.log(p - delta) - math.log(q)
+
+
+def _settle_doubtful(
+    found: Floats,
+    levels: Floats,
+    first: Ints,
+    second: Ints,
+    sums: tuple[Floats, Floats, Floats],
+    delta: float,
+) -> None:
+    """Pairs whose excess over delta cancels too far are read again in exact arithmetic."""
+    excess, base, gained = sums
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        blur = np.where(base > 0, 4 * UNIT * (np.abs(gained) + delta) / base, 0.0)
+        near = np.where(base > 0, excess / base, excess) + blur
+    known = np.expm1(np.minimum(found, LARGEST))[:, None]
+    relevant = (near >= known) & (blur > 1e-13 * np.minimum(1.0, np.maximum(known, 1e-300)))
+    relevant &= near > 0
+    for i in np.flatnonzero(relevant.any(axis=1)).tolist():
+        rows = exact_row(levels[first[i]].tolist()), exact_row(levels[second[i]].tolist())
+        found[i] = float_log(largest_ratio(*rows, Fraction(delta)))
+
+
+def exact_row(row: list[float]) -> list[Fraction]:
+    """The law that a row of floats stands for: what it misses of 1 goes to its largest entry."""
+    exact = [Fraction(x) for x in row]
+    exact[row.index(max(row))] += 1 - sum(exact, Fraction(0))
+    return exact
+
+
+def largest_ratio(u: list[Fraction], v: list[Fraction], delta: Fraction) -> Fraction | None:
+    """The smallest e^eps at which u is private next to v, perhaps below 1; None stands for infinity."""
+    best, top, low = Fraction(0), -delta, Fraction(0)
+    for a, b in prefixes(u, v):
+        top, low = top + a, low + b
+        if low == 0 and top > 0:
+            return None
+        if low > 0:
+            best = max(best, top / low)
+    return best
+
+
+def prefixes(u: list[Fraction], v: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """Probabilities (of u, of v) of each colour, largest ratio first; those that u rules out are left out."""
+    kept = [(a, b) for a, b in zip(u, v, strict=True) if a > 0]
+    return sorted(kept, key=lambda c: (c[1] == 0, c[0] / c[1] if c[1] else c[0]), reverse=True)
+
+
+def float_log(ratio: Fraction | None) -> float:
+    """The logarithm of an exact ratio, at least 0."""
+    from privopt.core.exact import log_enclosure
+
+    if ratio is None:
+        return math.inf
+    if ratio <= 1:
+        return 0.0
+    return log_enclosure(ratio.numerator, ratio.denominator)[1]
+
+
+def smallest_deltas(levels: Floats, first: Ints, second: Ints, epsilon: float) -> Floats:
+    """The smallest delta at which each ordered pair of rows is private for an epsilon."""
+    growth = math.exp(min(epsilon, LARGEST))
+    over = exact_differences(levels, first, second) - math.expm1(min(epsilon, LARGEST)) * levels[second]
+    direct = levels[first] - growth * levels[second]
+    # The first form is exact at small epsilon, the second at large ones.
+    found = np.where(growth < 2.0, over, direct)
+    return np.asarray(np.maximum(found, 0.0).sum(axis=1))

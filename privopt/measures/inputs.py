@@ -1,0 +1,122 @@
+"""The joints and channels that a measure is given, checked and without impossible symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
+from privopt.files.labels import Label, Labels
+from privopt.measures.values import Numbers, divided, floats, read_law
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.merging import Merging
+from privopt.models import JointDistribution, ObservedJoint
+
+ChannelLike: TypeAlias = Channel | Merging
+JointLike: TypeAlias = JointDistribution | ObservedJoint | Numbers
+ChannelInput: TypeAlias = ChannelLike | JointDistribution | ObservedJoint | Numbers
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A law of (s, y) without symbols of probability zero.
+
+    ``rows`` and ``columns`` are the positions kept, ``shape`` the shape as given; ``prior`` is Pr(s), ``law`` Pr(y),
+    ``channel`` Pr(y | s).
+    """
+
+    table: Floats
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    shape: tuple[int, int]
+    sensitive: Labels
+    released: Labels
+
+    @property
+    def prior(self) -> Floats:
+        """Pr(s)."""
+        found: Floats = self.table.sum(axis=1)
+        return found
+
+    @property
+    def law(self) -> Floats:
+        """Pr(y)."""
+        found: Floats = self.table.sum(axis=0)
+        return found
+
+    @property
+    def channel(self) -> Floats:
+        """Pr(y | s), rows s."""
+        return self.table / self.prior[:, None]
+
+    @property
+    def posterior(self) -> Floats:
+        """Pr(s | y), rows y."""
+        return np.ascontiguousarray((self.table / self.law).T)
+
+
+def read_joint(joint: JointLike, normalise: bool = False) -> Joint:
+    """A joint law, from a :class:`privopt.JointDistribution` or an array [s, y]; of an observed one that of (s, w)."""
+    if isinstance(joint, ObservedJoint):
+        joint = joint.sensitive_observed
+    if isinstance(joint, JointDistribution):
+        return _kept(joint.table, joint.sensitive, joint.useful)
+    table = floats(joint, "the joint", InvalidModel)
+    if table.ndim != 2:
+        raise InvalidModel(f"the joint has {table.ndim} dimensions: give one row a secret, shape (n_s, n_y)")
+    return _kept(divided(table, "the joint", normalise), *(tuple(range(n)) for n in table.shape))
+
+
+def _kept(table: Floats, sensitive: Labels, released: Labels) -> Joint:
+    rows, columns = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
+    shape = (table.shape[0], table.shape[1])
+    return Joint(np.array(table[np.ix_(rows, columns)]), rows, columns, shape, sensitive, released)
+
+
+def read_channel(channel: ChannelInput, normalise: bool = False) -> tuple[Floats, Labels, Labels]:
+    """Rows Pr(y | x), with the labels of rows and columns; of a joint, the rows given each possible s."""
+    if isinstance(channel, JointDistribution | ObservedJoint):
+        joint = read_joint(channel)
+        labels = tuple(joint.sensitive[i] for i in joint.rows)
+        return joint.channel, labels, tuple(joint.released[i] for i in joint.columns)
+    if isinstance(channel, Channel | Merging):
+        return channel.matrix, channel.inputs, channel.outputs
+    table = floats(channel, "the channel", InvalidMechanism)
+    if table.ndim != 2:
+        raise InvalidMechanism(
+            f"the channel has {table.ndim} dimensions: give one row an input, shape (n_x, n_y)"
+        )
+    rows = [
+        divided(row, f"row {x} of the channel", normalise, InvalidMechanism) for x, row in enumerate(table)
+    ]
+    return np.array(rows), tuple(range(table.shape[0])), tuple(range(table.shape[1]))
+
+
+def supported(channel: ChannelInput, prior: Numbers | None, normalise: bool) -> tuple[Floats, Floats | None]:
+    """Rows of the inputs that can occur, without columns that cannot, and the prior on those rows."""
+    rows, labels, _ = read_channel(channel, normalise)
+    law = None
+    if prior is not None:
+        given = read_law(prior, "the prior", normalise)
+        if len(given) != len(labels):
+            raise InvalidMechanism(
+                f"the prior has {len(given)} entries for {len(labels)} inputs: give one each"
+            )
+        rows, law = rows[given > 0], given[given > 0]
+    elif isinstance(channel, JointDistribution | ObservedJoint):
+        law = read_joint(channel).prior
+    return rows[:, rows.any(axis=0)], law
+
+
+def position(label: Label, labels: Labels, what: str) -> int:
+    """The place of a label; a plain number also names a place where no label is a number."""
+    if label in labels:
+        return labels.index(label)
+    numbered = any(isinstance(name, (int, float)) for name in labels)
+    if isinstance(label, (int, np.integer)) and not numbered and 0 <= label < len(labels):
+        return int(label)
+    raise InvalidProblem(f"{what} {label!r} is unknown: use one of {', '.join(map(repr, labels[:20]))}")

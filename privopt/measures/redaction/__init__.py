@@ -1,0 +1,1 @@
+"""Leakage of a private record through redaction."""

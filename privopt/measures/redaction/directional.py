@@ -1,0 +1,195 @@
+"""Largest log-ratios of the outputs on one side of a private record, by a transfer recursion.
+
+Given the private record the two sides are independent, and on one side only the first released value
+matters: what lies beyond it is independent of the private record given it, so it cancels in every
+ratio. Walking away from the private record, A[x, v] is the probability that every nearer record is
+redacted and the record at this distance has value v, given that the private record has value x.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.measures.redaction._directional_binary import Peak, binary_peaks
+
+RESTING = 4e-16
+"""Relative change by a step below which a state counts as a fixed point."""
+
+
+@dataclass(frozen=True)
+class Directional:
+    """For every ordered pair (x, x'), the largest log Pr(output | x) / Pr(output | x') on one side.
+
+    ``distance[x, x']`` and ``value[x, x']`` name the first release that attains it; value -1 stands
+    for "everything redacted", distance 0 for an empty side.
+    """
+
+    largest: Floats
+    distance: NDArray[np.int64]
+    value: NDArray[np.int64]
+
+
+def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bool = False) -> Directional:
+    """Directional leakages of one side, O(m k^3), or as many steps as can still tell more.
+
+    Parameters
+    ----------
+    steps : iterable of (k, k) arrays
+        Steps away from the private record, at least one a row of ``redaction`` unless all is released
+        before.
+    redaction : array (m, k)
+        Redaction probabilities by distance (row d-1 for distance d) and value.
+    repeated : bool
+        Whether all steps are equal; runs in which everything is redacted are then one matrix power.
+    """
+    k = redaction.shape[1]
+    if k == 2:
+        return _of_peaks(binary_peaks(steps, redaction, repeated))
+    found = Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
+    state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+    events = np.asarray((redaction < 1).any(axis=1))
+    runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
+    alike = _alike_runs(redaction) if repeated else runs
+    source, distance = iter(steps), 0
+    start: _State | None = None
+    step = next(source, None)
+    while step is not None and distance < len(redaction):
+        if runs[distance] > 1:
+            state, distance = state.plain(step, int(runs[distance])), distance + int(runs[distance])
+            continue
+        state, r = state.plain(step, 1), redaction[distance]
+        distance += 1
+        for v in np.flatnonzero(r < 1):
+            _record(found, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
+        if not r.any() or (events[distance - 1] and state.tells_no_more(found)):
+            return found
+        before, state = start, state.redacted(r)
+        start = state
+        if not repeated:
+            step = next(source, None)
+        elif before is not None and state.rests(before):
+            # Equal steps and equal redactions from a fixed point show the same ratios again and again.
+            distance += int(alike[distance - 1])
+    if distance:
+        _record(found, _log_ratios(state.table.sum(axis=1), state.total), distance, -1)
+    return found
+
+
+@dataclass(frozen=True)
+class _State:
+    """A up to scale, the differences gap[x, x'] = A[x] - A[x'] with all their digits, and their row sums.
+
+    The sums stay exactly 0 until a partial redaction.
+    """
+
+    table: Floats
+    gap: Floats
+    total: Floats
+
+    def plain(self, step: Floats, count: int) -> _State:
+        """After some equal steps without any release.
+
+        Rows of differences compose: those of Q^(a+b) are those of Q^a, without the last column, times
+        those of Q^b, because each row of differences sums to 0.
+        """
+        power, apart = step, step[:-1] - step[-1]
+        table, gap = self.table, self.gap
+        while True:
+            if count & 1:
+                table, gap = table @ power, self.total[:, :, None] * power[-1] + gap[:, :, :-1] @ apart
+            count >>= 1
+            if not count:
+                return _State(table, gap, self.total)
+            power, apart = power @ power, apart[:, :-1] @ apart
+
+    def redacted(self, r: Floats) -> _State:
+        """After a redaction of the current record with probabilities r, rescaled."""
+        table, gap, total = self.table, self.gap, self.total
+        if (r < 1).any():
+            table, gap = table * r, gap * r
+            total = gap.sum(axis=2)
+        scale = table.max() or 1.0
+        return _State(table / scale, gap / scale, total / scale)
+
+    def rests(self, before: _State) -> bool:
+        """Whether the state is that of one record before, to the last digits."""
+        return all(
+            np.allclose(now, then, rtol=RESTING, atol=0.0)
+            for now, then in ((self.table, before.table), (self.gap, before.gap))
+        )
+
+    def tells_no_more(self, found: Directional) -> bool:
+        """Whether no later output can raise a ratio: each mixes the columns of A, so it is at most their largest."""
+        k = len(self.table)
+        most = np.max([_log_ratios(self.table[:, v], self.gap[:, :, v]) for v in range(k)], axis=0)
+        return bool((most <= found.largest).all())
+
+
+def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
+    """Two directions as the arrays of any number of states."""
+    one, two = peaks
+    largest = np.array([[0.0, math.log1p(one.excess)], [math.log1p(two.excess), 0.0]])
+    distance = np.array([[0, one.distance], [two.distance, 0]])
+    return Directional(largest, distance, np.array([[-1, one.value], [two.value, -1]]))
+
+
+def _alike_runs(redaction: Floats) -> NDArray[np.int64]:
+    """For each record, how many right after it are redacted like it."""
+    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
+    index = np.arange(len(redaction))
+    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+
+
+def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each record, how many from it on are always redacted."""
+    places = np.append(np.flatnonzero(events), len(events))
+    index = np.arange(len(events))
+    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+
+
+def first_release_ratios(steps: Iterable[Floats]) -> Iterator[Floats]:
+    """For each distance, log Pr(X_d = v | x) / Pr(X_d = v | x') as an array [v, x, x'].
+
+    This is what a first release of value v at that distance shows when all nearer records are always
+    redacted; -inf where x forbids v, inf where x' alone does.
+    """
+    state: _State | None = None
+    for step in steps:
+        k = len(step)
+        if state is None:
+            state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+        state = state.plain(step, 1)
+        yield np.stack([_log_ratios(state.table[:, v], state.gap[:, :, v]) for v in range(k)])
+
+
+def _log_ratios(column: Floats, difference: Floats) -> Floats:
+    """Log column[x] / column[x'], where difference = column[x] - column[x'] with all its digits.
+
+    An output that no x allows gives -inf everywhere; one that x' alone forbids gives inf.
+    """
+    k = len(column)
+    ratios = np.full((k, k), -np.inf)
+    for x in range(k):
+        for y in range(k):
+            if column[x] == 0 or x == y:
+                continue
+            if column[y] == 0:
+                ratios[x, y] = np.inf
+                continue
+            with np.errstate(over="ignore"):  # a rare output: the ratio is then taken from logarithms
+                part = difference[x, y] / column[y]
+            ratios[x, y] = np.log1p(part) if abs(part) < 0.5 else np.log(column[x]) - np.log(column[y])
+    return ratios
+
+
+def _record(found: Directional, ratios: Floats, distance: int, value: int) -> None:
+    better = (ratios > found.largest) | ((found.distance == 0) & (ratios > -np.inf))
+    found.largest[better] = np.maximum(ratios, 0.0)[better]
+    found.distance[better] = distance
+    found.value[better] = value

@@ -1,0 +1,218 @@
+"""Leakage of a private record of a Markov chain through a local redaction mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidMechanism
+from privopt.measures.directional_informed import informed_leakage
+from privopt.measures.redaction.directional import Directional, directional_leakage
+from privopt.models import MarkovChain
+
+
+@dataclass(frozen=True)
+class RedactionReading:
+    """Where a redaction mechanism leaks most about one private record.
+
+    ``pair`` are the positions of the two states, ``left`` and ``right`` the (distance, value) of the
+    first release on each side, value -1 for none; distance 0 is an empty side, or the private record.
+    ``shares`` are the contributions of the two sides to the leakage; ``known`` names on each side the (distance,
+    value) of the record that the adversary knows beside the release, value -1 for none.
+    """
+
+    leakage: float
+    pair: tuple[int, int] | None
+    left: tuple[int, int]
+    right: tuple[int, int]
+    shares: tuple[float, float] = (0.0, 0.0)
+    known: tuple[tuple[int, int], tuple[int, int]] = ((0, -1), (0, -1))
+
+
+def redaction_leakage(
+    chain: MarkovChain, private: int, probabilities: ArrayLike, side_information: str | None = None
+) -> float:
+    """Largest log-ratio of the probabilities of an output under two values of a private record.
+
+    The local differential privacy leakage of X_p into the released sequence, in nats (Massny, Bitar,
+    Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section II), computed
+    exactly in O(n k^3) instead of by their bound.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+    private : int
+        0-based position of the private record.
+    probabilities : array (length, k)
+        Pr(record t is redacted | its value is v).
+    side_information : None or "any"
+        With "any" the largest such ratio against an adversary who also knows the values of any other records, as
+        Pr(output | X_p = a, known) / Pr(output | X_p = b, known) over all sets of records and values that both a and
+        b admit.
+
+    Returns
+    -------
+    float
+        At least 0, and inf where an output rules a value out.
+
+    Raises
+    ------
+    InvalidMechanism
+        If the shape does not fit the chain, an entry is outside [0, 1], ``private`` is outside or
+        ``side_information`` is neither None nor "any".
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
+    >>> rows = [(.5, 1), (1, .2), (1, 1), (.3, 1), (0, .6), (0, 0)]
+    >>> round(redaction_leakage(chain, 2, rows), 10)
+    2.2468024532
+    >>> round(redaction_leakage(chain, 2, rows, side_information="any"), 10)
+    2.9022093058
+    """
+    if side_information not in (None, "any"):
+        raise InvalidMechanism(f'side_information must be None or "any", got {side_information!r}')
+    table = checked_table(chain, private, probabilities)
+    return read_redaction(chain, private, table, side_information is not None).leakage
+
+
+def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) -> NDArray[np.float64]:
+    """Redaction probabilities as an array, if they and the private position fit the chain."""
+    table = np.array(probabilities, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != chain.k or not ((table >= 0) & (table <= 1)).all():
+        raise InvalidMechanism(
+            f"probabilities must be a (length, {chain.k}) table in [0, 1], got shape {table.shape}"
+        )
+    if not 0 <= private < len(table):
+        raise InvalidMechanism(f"private must be in 0 .. {len(table) - 1}, got {private}")
+    return table
+
+
+def read_redaction(
+    chain: MarkovChain, private: int, table: NDArray[np.float64], informed: bool = False
+) -> RedactionReading:
+    """The leakage about one private record, with the pair and the output that attain it.
+
+    ``informed`` says whether the adversary may know other records.
+    """
+    possible = possible_values(chain, private)
+    shown = table[private][possible] < 1
+    if len(possible) > 1 and shown.any():
+        v = int(possible[np.flatnonzero(shown)[0]])
+        other = int(next(x for x in possible if x != v))
+        return RedactionReading(np.inf, (v, other), (0, v), (0, v))
+    if informed:
+        return _worst_informed(chain, private, table, possible)
+    # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
+    equal = chain.homogeneous and chain.stationary
+    left = directional_leakage(left_steps(chain, private), table[:private][::-1], equal)
+    right = directional_leakage(
+        right_steps(chain, private, len(table)), table[private + 1 :], chain.homogeneous
+    )
+    return _worst(left, right, possible)
+
+
+def supports(chain: MarkovChain, length: int) -> NDArray[np.bool_]:
+    """Whether record t can have value v, shape (length, k), from the exact chain: floats may underflow to 0.
+
+    Examples
+    --------
+    >>> supports(MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[0, 1]), 2)
+    array([[False,  True],
+           [ True, False]])
+    """
+    now = np.array([weight > 0 for weight in chain.exact_initial.weights])
+    if chain.stationary:
+        return np.broadcast_to(now, (length, chain.k))
+    table, seen = np.empty((length, chain.k), dtype=np.bool_), dict[bytes, int]()
+    for t in range(length):
+        table[t] = now
+        before = seen.setdefault(now.tobytes(), t) if chain.homogeneous else t
+        if before < t:  # equal steps lead the same way again
+            table[t:] = table[before + np.arange(length - t) % (t - before)]
+            break
+        if t + 1 < length:
+            moves = np.array([[weight > 0 for weight in row.weights] for row in chain.exact_step(t)])
+            now = moves[now].any(axis=0)
+    table.setflags(write=False)
+    return table
+
+
+def possible_values(chain: MarkovChain, record: int) -> NDArray[np.intp]:
+    """The states that a record can have, in increasing order."""
+    shown = chain.marginal(record) > 0
+    return np.flatnonzero(shown if shown.all() else supports(chain, record + 1)[record])
+
+
+def release_probabilities(
+    chain: MarkovChain, table: NDArray[np.float64], sequential: int | None = None
+) -> NDArray[np.float64]:
+    """Pr(record t is released) for every record, shape (length,).
+
+    Parameters
+    ----------
+    chain : MarkovChain
+    table : array (length, k)
+        Redaction probabilities by record and value.
+    sequential : int, optional
+        Position from which a sequential mechanism walks; by default the mechanism is local.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
+    >>> table = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> release_probabilities(chain, table), release_probabilities(chain, table, 0)
+    (array([0. , 0.5, 0. ]), array([0. , 0.5, 0.5]))
+    """
+    law = chain.marginals(len(table))
+    released: NDArray[np.float64] = (law * (1.0 - table)).sum(axis=1)
+    if sequential is None:
+        return released
+    for steps, side in (
+        (left_steps(chain, sequential), range(sequential - 1, -1, -1)),
+        (right_steps(chain, sequential, len(table)), range(sequential + 1, len(table))),
+    ):
+        hidden = law[sequential]
+        for step, t in zip(steps, side, strict=True):
+            hidden = (hidden @ step) * table[t]
+            released[t] = 1.0 - hidden.sum()
+    return released
+
+
+def left_steps(chain: MarkovChain, private: int) -> Iterator[Floats]:
+    """Time-reversed steps from the private record to the first one."""
+    return (chain.reversed(t) for t in range(private, 0, -1))
+
+
+def right_steps(chain: MarkovChain, private: int, length: int) -> Iterator[Floats]:
+    """Steps from the private record to the last one."""
+    return (chain.step(t) for t in range(private, length - 1))
+
+
+def _worst_informed(
+    chain: MarkovChain, private: int, table: NDArray[np.float64], possible: NDArray[np.intp]
+) -> RedactionReading:
+    can = supports(chain, len(table))
+    left = informed_leakage(left_steps(chain, private), table[:private][::-1], can[:private][::-1], possible)
+    steps = right_steps(chain, private, len(table))
+    right = informed_leakage(steps, table[private + 1 :], can[private + 1 :], possible)
+    reading = _worst(left.directional, right.directional, possible)
+    if reading.pair is None:
+        return reading
+    known = tuple(side.known.get(reading.pair, (0, -1)) for side in (left, right))
+    return replace(reading, known=(known[0], known[1]))
+
+
+def _worst(left: Directional, right: Directional, possible: NDArray[np.intp]) -> RedactionReading:
+    total = left.largest + right.largest
+    pairs = [(int(x), int(y)) for x in possible for y in possible if x != y]
+    if not pairs:
+        return RedactionReading(0.0, None, (0, -1), (0, -1))
+    pair = max(pairs, key=lambda p: total[p])
+    names = [(int(side.distance[pair]), int(side.value[pair])) for side in (left, right)]
+    shares = (float(left.largest[pair]), float(right.largest[pair]))
+    return RedactionReading(float(total[pair]), pair, names[0], names[1], shares)

@@ -1,0 +1,1 @@
+"""Everything a mechanism leaks, in one table, and what each measure implies."""

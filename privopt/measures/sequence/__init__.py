@@ -1,0 +1,1 @@
+"""Leakage of released sequences."""

@@ -1,0 +1,54 @@
+"""Mechanisms from their dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privopt.errors import FileRefused, InvalidMechanism, UnsuitableSolver
+from privopt.mechanisms.base import Mechanism
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.colouring import Colouring
+from privopt.mechanisms.merging import Merging
+from privopt.mechanisms.noise.noisy_query import NoisyQuery
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.redaction import RedactionMechanism
+
+_TYPES: dict[str, type[Mechanism]] = {
+    kind.kind: kind for kind in (Channel, Colouring, Merging, NoisyQuery, RedactionMechanism, SequencePolicy)
+}
+
+
+VERSION = 1
+"""Of the documents of all mechanisms."""
+
+
+def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that ``mechanism.to_dict()`` wrote.
+
+    Raises
+    ------
+    FileRefused
+        If it is of another version; a document without one is of version 1.
+    InvalidMechanism
+        If the type or the rule is missing or unknown, or the numbers do not make a mechanism.
+
+    Examples
+    --------
+    >>> from privopt.mechanisms import RedactionMechanism
+    >>> mechanism = RedactionMechanism([[1, 1], [0.5, 1]])
+    >>> mechanism_from_dict(mechanism.to_dict()) == mechanism
+    True
+    """
+    kind = fields.get("type")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        raise InvalidMechanism(f'mechanism type {kind!r} is not one of {sorted(_TYPES)}; give it as "type"')
+    version = fields.get("version", VERSION)
+    if isinstance(version, bool) or version != VERSION:
+        raise FileRefused(
+            f"the mechanism is of version {version!r}, this version of privopt reads version {VERSION}: update privopt"
+        )
+    try:
+        return _TYPES[kind].from_dict(fields)
+    except UnsuitableSolver as cause:  # the rule of a policy
+        raise InvalidMechanism(str(cause)) from cause

@@ -1,0 +1,1 @@
+"""Policies that release sequences letter by letter."""

@@ -1,0 +1,193 @@
+"""The door of a sequence policy: arguments checked, and policies as plain JSON values and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidMechanism, InvalidModel
+from privopt.files.labels import Label, short
+from privopt.files.numbers import decode_float, encode_float
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.costs import Distortion
+from privopt.mechanisms.policy.rules import Setting
+from privopt.models import MarkovChain
+
+if TYPE_CHECKING:
+    from privopt.mechanisms.policy.policy import SequencePolicy
+
+Progress: TypeAlias = Callable[[float, str], None]
+Prepared: TypeAlias = tuple[tuple[tuple[float, ...], Channel], ...]
+
+LARGEST_LIMIT = 2**40
+_FIELDS = (
+    "type", "version", "chain", "epsilon", "batch", "distortion", "rule", "enforced", "limit", "prepared",
+    "simulation_only",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What a policy file says."""
+
+    chain: MarkovChain
+    epsilon: float
+    batch: int
+    distortion: Distortion
+    rule: str
+    enforced: bool
+    limit: int
+    prepared: Prepared
+    simulation_only: bool
+
+
+def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
+    """Refuse arguments that are out of their range."""
+    if not isinstance(chain, MarkovChain):
+        raise InvalidMechanism(f"chain must be a MarkovChain, got {type(chain).__name__}")
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
+        raise InvalidMechanism(f"epsilon must be a number of nats, got {epsilon!r}")
+    if not float(epsilon) >= 0:
+        raise InvalidMechanism(f"epsilon must be >= 0 nats, got {epsilon}")
+    for name, value, most in (("batch", batch, 1000), ("limit", limit, LARGEST_LIMIT)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or not 1 <= value <= most:  # type: ignore[operator]  # an integer, as checked
+            raise InvalidMechanism(f"{name} must be an integer in 1 .. {most}, got {value!r}")
+
+
+def belief(given: ArrayLike, chain: MarkovChain) -> Floats:
+    """Probabilities of the states of a chain, divided by their sum."""
+    found = np.array(given, dtype=np.float64)
+    if found.shape != (chain.k,) or not (found >= 0).all() or abs(found.sum() - 1) > 1e-9:
+        raise InvalidMechanism(
+            f"belief must be {chain.k} probabilities that sum to 1, one a state of the chain, got {short(given)}"
+        )
+    return np.asarray(found / found.sum())
+
+
+def prepared(given: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
+    """Beliefs over inputs with their kernels, checked against the setting; words at the end of data may be shorter."""
+    found = []
+    whole = setting
+    for i, (law, kernel) in enumerate(given):
+        p = np.array(law, dtype=np.float64)
+        setting = _setting_of(kernel, whole)
+        if p.shape != (len(setting.inputs),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
+            raise InvalidMechanism(
+                f"prepared[{i}]: the belief must be {len(setting.inputs)} probabilities that sum to 1, one an input"
+            )
+        if not isinstance(kernel, Channel) or (kernel.inputs, kernel.outputs) != (
+            setting.inputs,
+            setting.outputs,
+        ):
+            raise InvalidMechanism(
+                f"prepared[{i}]: the kernel must be a Channel from the inputs to the outputs of the policy's setting"
+            )
+        found.append((tuple(p.tolist()), kernel))
+    return tuple(found)
+
+
+def _setting_of(kernel: object, whole: Setting) -> Setting:
+    """The setting of words of the length that a kernel reads; that of a full release where it reads none of them."""
+    reads = kernel.inputs if isinstance(kernel, Channel) else whole.inputs
+    if reads == whole.inputs:
+        return whole
+    first = reads[0]
+    length = len(first) if isinstance(first, tuple) and first not in whole.letters else 1
+    if not 1 <= length < whole.batch:
+        return whole
+    each = whole.epsilon / whole.batch
+    return Setting(whole.chain, length, length * each, whole.distortion)
+
+
+def word_length(item: Label, batch: int) -> int:
+    """How many letters an input or a release has."""
+    if batch == 1:
+        return 1
+    if not isinstance(item, tuple) or not 1 <= len(item) <= batch:
+        raise InvalidMechanism(f"a release reads a word, a tuple of 1 to {batch} letters, not {short(item)}")
+    return len(item)
+
+
+def place(item: Label, places: dict[Label, int], batch: int) -> int:
+    """Position of an input or of a release."""
+    single = batch > 1 and isinstance(item, tuple) and len(item) == 1
+    label = item[0] if single and isinstance(item, tuple) else item
+    try:
+        return places[label]
+    except (KeyError, TypeError):
+        known = ", ".join(repr(s) for s in list(places)[:8])
+        raise InvalidMechanism(
+            f"{short(item)} is not one of {known}{', ...' if len(places) > 8 else ''}: recode or drop it"
+        ) from None
+
+
+def encode(policy: SequencePolicy) -> dict[str, Any]:
+    """Every argument of a policy."""
+    named = policy.distortion
+    return {
+        "type": policy.kind,
+        "version": 1,
+        "chain": policy.chain.to_dict(),
+        "epsilon": encode_float(policy.epsilon),
+        "batch": policy.batch,
+        "distortion": named if isinstance(named, str) else [list(row) for row in named],
+        "rule": policy.rule,
+        "enforced": policy.enforced,
+        "limit": policy.limit,
+        "prepared": [{"belief": list(law), "kernel": kernel.to_dict()} for law, kernel in policy.prepared],
+        "simulation_only": policy.simulation_only,
+    }
+
+
+def decode(fields: Mapping[str, Any]) -> Fields:
+    """The arguments that :func:`encode` wrote."""
+    odd = sorted(set(map(str, fields)) - set(_FIELDS))
+    if odd:
+        raise InvalidMechanism(f"a sequence policy has no field {odd[0]!r}: remove it")
+    if not isinstance(fields.get("chain"), Mapping):
+        raise InvalidMechanism('a sequence policy needs "chain": a Markov chain document')
+    try:
+        chain = MarkovChain.from_dict(fields["chain"])
+        epsilon = decode_float(fields.get("epsilon"))
+    except (InvalidModel, ValueError) as cause:
+        raise InvalidMechanism(str(cause)) from cause
+    rule, named = fields.get("rule", "closed-form"), fields.get("distortion", "hamming")
+    if not isinstance(rule, str) or not isinstance(named, (str, list)):
+        raise InvalidMechanism('"rule" must be a name, "distortion" a name or a list of rows')
+    for name in ("enforced", "simulation_only"):
+        if not isinstance(fields.get(name, True), bool):
+            raise InvalidMechanism(f'"{name}" must be true or false, got {short(fields[name])}')
+    return Fields(
+        chain,
+        epsilon,
+        fields.get("batch", 1),
+        named,  # type: ignore[arg-type]  # the constructor checks the matrix
+        rule,
+        fields.get("enforced", True),
+        fields.get("limit", 2**20),
+        _prepared(fields.get("prepared", [])),
+        fields.get("simulation_only", False),
+    )
+
+
+def _prepared(value: object) -> Prepared:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InvalidMechanism('"prepared" must be a list of {"belief": [...], "kernel": {...}}')
+    found = []
+    for item in value:
+        law, kernel = item.get("belief"), item.get("kernel")
+        if not isinstance(law, list) or not all(type(p) in (int, float) for p in law):
+            raise InvalidMechanism('"prepared" holds a belief that is not a list of numbers')
+        if not isinstance(kernel, dict):
+            raise InvalidMechanism('"prepared" holds a kernel that is not a channel document')
+        if not all(math.isfinite(p) for p in law):
+            raise InvalidMechanism('"prepared" holds a belief that is not finite')
+        found.append((tuple(map(float, law)), Channel.from_dict(kernel)))
+    return tuple(found)

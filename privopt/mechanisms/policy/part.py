@@ -1,0 +1,202 @@
+"""One release of a policy for many beliefs at once: proposals of the rule, made into integer kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from privopt.arrays import Bools, Floats, Ints
+from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label
+from privopt.mechanisms.policy.beliefs import Filter
+from privopt.mechanisms.policy.fixed import means, total
+from privopt.mechanisms.policy.kernel import TOTAL, Margin, cleaned, enforce, integers, keeps
+from privopt.mechanisms.policy.rules import Setting, find_rule
+
+CELLS = 2**19
+"""Cells of kernels that are worked on at once: about 50 MB with all temporaries."""
+MEMORY = 2**22
+"""Cells of kernels that are remembered: 32 MB."""
+CHEAP = "closed-form"
+"""The rule that is faster than a memory."""
+FORMULAS = frozenset(
+    (
+        "closed-form",
+        "constant",
+        "published",
+        "randomised-response",
+        "randomised-response-double",
+        "temporal-randomised-response",
+    )
+)
+"""Rules of plain arithmetic in a fixed order: the same kernels on every machine. A programme has other optima elsewhere."""
+_SAME = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Releases of words of one length.
+
+    Parameters
+    ----------
+    setting : Setting
+    rule : str
+    enforced : bool
+    limit : int
+        Releases that the margin covers.
+    prepared : tuple of (belief over inputs, kernel) arrays
+        Kernels that are whole numbers out of 2**52, and keep the budget, are drawn from as they are.
+    drift : float
+        Distance of the computed from the true belief that releases of other lengths may have left.
+    """
+
+    setting: Setting
+    rule: str
+    enforced: bool
+    limit: int
+    prepared: tuple[tuple[Floats, Floats], ...] = ()
+    drift: float = 0.0
+
+    @cached_property
+    def filter(self) -> Filter:
+        """How beliefs move."""
+        return Filter(self.setting.chain, self.setting.batch)
+
+    @cached_property
+    def margin(self) -> Margin:
+        """Levels of mixing and of the check."""
+        n, m = self.shape
+        return Margin.of(self.setting.epsilon, max(self.drift, self.filter.distance(self.limit)), n, m)
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs and of outputs."""
+        return len(self.setting.inputs), len(self.setting.outputs)
+
+    @cached_property
+    def places(self) -> dict[Label, int]:
+        """Position of each input."""
+        return {label: i for i, label in enumerate(self.setting.inputs)}
+
+    @cached_property
+    def codes(self) -> dict[Label, int]:
+        """Position of each output."""
+        return {label: i for i, label in enumerate(self.setting.outputs)}
+
+    @property
+    def users(self) -> int:
+        """How many beliefs to treat at once."""
+        return max(1, CELLS // (self.shape[0] * self.shape[1]))
+
+    def weights(self, beliefs: Floats, record: int) -> Ints:
+        """Integer kernels (M, n, m) for beliefs over states (M, k) at a record; rows sum to 2**52."""
+        if len(beliefs) > 1 and (beliefs == beliefs[0]).all():
+            return np.repeat(self._remembered(beliefs[:1], record), len(beliefs), axis=0)
+        if self.rule == CHEAP:
+            return self._chunked(beliefs, record)
+        distinct, back = np.unique(beliefs, axis=0, return_inverse=True)
+        return self._remembered(distinct, record)[np.asarray(back).ravel()]
+
+    def _chunked(self, beliefs: Floats, record: int) -> Ints:
+        if len(beliefs) <= self.users:
+            return self._some(beliefs, record)
+        found = np.empty((len(beliefs), *self.shape), dtype=np.int64)
+        for i in range(0, len(beliefs), self.users):
+            found[i : i + self.users] = self._some(beliefs[i : i + self.users], record)
+        return found
+
+    def _remembered(self, beliefs: Floats, record: int) -> Ints:
+        """The same for a rule that may be slow, which is not asked twice about a belief while there is room."""
+        if self.rule == CHEAP:
+            return self._some(beliefs, record)
+        when = 0 if self.setting.chain.homogeneous else record
+        keys = [(when, row.tobytes()) for row in beliefs]
+        new = [i for i, key in enumerate(keys) if key not in self._memory]
+        found = np.empty((len(beliefs), *self.shape), dtype=np.int64)
+        if new:
+            found[new] = self._chunked(beliefs[new], record)
+        for i, key in enumerate(keys):
+            if key in self._memory:
+                found[i] = self._memory[key]
+        for i in new:
+            if len(self._memory) * found[0].size > MEMORY:
+                self._memory.clear()
+            self._memory[keys[i]] = found[i].copy()
+        return found
+
+    @cached_property
+    def _memory(self) -> dict[tuple[int, bytes], Ints]:
+        return {}
+
+    def _some(self, beliefs: Floats, record: int) -> Ints:
+        inputs, muted = self.filter.inputs(beliefs, record), self.filter.muted(beliefs, record)
+        if not self.prepared:
+            return self._made(self._proposed(inputs), inputs, muted)
+        which = self._known(inputs)
+        found = np.empty((len(inputs), *self.shape), dtype=np.int64)
+        made = which < 0
+        if not made.all():
+            at = np.flatnonzero(~made)
+            ready, whole = self._tables
+            found[at] = (ready[which[at]] * float(TOTAL)).astype(np.int64)
+            kept = whole[which[at]]
+            if self.enforced:
+                kept &= keeps(found[at], inputs[at], muted[at], self.margin.check)
+            again = at[~kept]
+            if again.size:
+                found[again] = self._made(ready[which[again]], inputs[again], muted[again])
+        if made.any():
+            found[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made])
+        return found
+
+    def _made(self, proposal: Floats, inputs: Floats, muted: Bools) -> Ints:
+        if not self.enforced:
+            return integers(cleaned(proposal))
+        best = means(inputs, self.setting.cost).argmin(axis=1)
+        return enforce(proposal, inputs, muted, self.margin, best)
+
+    def carried(self, beliefs: Floats, record: int) -> Bools:
+        """For which beliefs (M, k) the kernel is the same on every machine: that of a formula, or a prepared one."""
+        if find_rule(self.rule).name in FORMULAS:
+            return np.ones(len(beliefs), dtype=bool)
+        return self._known(self.filter.inputs(beliefs, record)) >= 0
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, Bools]:
+        """Prepared kernels, and which of them are whole numbers out of 2**52."""
+        ready = np.array([kernel for _, kernel in self.prepared])
+        weights = ready * float(TOTAL)
+        whole = (weights == np.floor(weights)).all(axis=(1, 2))
+        whole &= (weights.astype(np.int64).sum(axis=2) == TOTAL).all(axis=1)
+        return ready, whole
+
+    @cached_property
+    def _places(self) -> tuple[Floats, dict[bytes, int]]:
+        """Prepared beliefs, and where each is."""
+        laws = np.array([belief for belief, _ in self.prepared])
+        return laws, {row.tobytes(): len(laws) - 1 - i for i, row in enumerate(laws[::-1])}
+
+    def _known(self, inputs: Floats) -> Ints:
+        """Which prepared kernel is for a belief, -1 where there is none."""
+        found = np.full(len(inputs), -1, dtype=np.int64)
+        if not self.prepared:
+            return found
+        laws, places = self._places
+        for at, row in enumerate(inputs):
+            known = places.get(row.tobytes(), -1)
+            if known < 0:
+                near = np.flatnonzero((np.abs(laws - row) <= _SAME).all(axis=1))
+                known = int(near[0]) if near.size else -1
+            found[at] = known
+        return found
+
+    def _proposed(self, inputs: Floats) -> Floats:
+        law = inputs / total(inputs)[:, None]
+        found = np.asarray(find_rule(self.rule).propose(self.setting, law), dtype=np.float64)
+        if found.shape != (len(inputs), *self.shape):
+            raise InvalidMechanism(
+                f"the rule {self.rule!r} proposed kernels of shape {found.shape} instead of {(len(inputs), *self.shape)}"
+            )
+        return found

@@ -1,0 +1,405 @@
+"""Graphs of datasets: neighbouring datasets are joined, and each has the colour of its true answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt.errors import InvalidModel
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.models.codec import VERSION, document
+from privopt.models.graph import _parts as parts
+from privopt.models.graph._morphism import check_morphism
+from privopt.models.graph.quotient import Quotient, quotient, refined
+from privopt.models.html import html_table
+from privopt.models.validation import distinct_labels, label_tuple
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_FIELDS: dict[str, object] = {"edges": ..., "colours": ..., "vertices": None, "palette": None}
+MAX_WRITTEN = 1 << 20
+"""Edges of the largest graph that goes into a file."""
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class DatasetGraph:
+    """Datasets as vertices, neighbouring datasets joined by undirected edges, true answers as colours.
+
+    Stored in compressed rows; loops and repeated edges are dropped. Labels are kept only where given.
+
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021): differential privacy by randomised colourings of the graph of
+    datasets.
+
+    Parameters
+    ----------
+    edges : array-like of pairs, shape (m, 2)
+        Pairs of vertices: positions, or labels where ``vertices`` is given.
+    colours : array-like, shape (n,), or mapping of vertex to colour
+        The true answer of each dataset.
+    vertices : iterable of hashable, length n, optional
+        Distinct labels; 0 .. n-1 by default.
+    palette : iterable of hashable, optional
+        The colours in order; by default the distinct ones that occur, sorted.
+
+    Attributes
+    ----------
+    indptr, indices : int arrays
+        Neighbours of vertex v are ``indices[indptr[v]:indptr[v + 1]]``, sorted; read-only.
+    codes : int array, shape (n,)
+        Position of each vertex's colour in the palette; read-only.
+    palette : tuple
+    vertices : sequence of labels
+
+    Raises
+    ------
+    InvalidModel
+        If an edge names an unknown vertex, a colour is missing or not in the palette, or labels repeat.
+
+    Examples
+    --------
+    >>> graph = DatasetGraph([(0, 1), (1, 2)], ["yes", "yes", "no"])
+    >>> graph.size, graph.edge_count, graph.palette, graph.two_coloured_edges().tolist()
+    (3, 2, ('no', 'yes'), [[1, 2]])
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    codes: NDArray[np.int16]
+    palette: Labels
+    vertices: Sequence[Label]
+
+    def __init__(
+        self,
+        edges: object,
+        colours: object,
+        vertices: Iterable[Label] | None = None,
+        palette: Iterable[Label] | None = None,
+    ) -> None:
+        names = None if vertices is None else distinct_labels(vertices, "vertices")
+        given = parts.colour_list(colours, names)
+        labels: Sequence[Label] = (
+            range(len(given)) if names is None else label_tuple(names, len(given), "vertices")
+        )
+        pairs = parts.edge_array(edges, names, len(given))
+        indptr, indices = parts.compressed(pairs, len(given))
+        self._fill(indptr, indices, *parts.coded(given, palette), labels)
+
+    def _fill(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        codes: NDArray[Any],
+        palette: Labels,
+        vertices: Sequence[Label],
+    ) -> None:
+        values: dict[str, object] = {
+            "indptr": parts.frozen(indptr, np.int64),
+            "indices": parts.frozen(indices, np.int32),
+            "codes": parts.frozen(codes, np.int16),
+            "palette": palette,
+            "vertices": vertices,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _made(
+        cls,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        codes: NDArray[Any],
+        palette: Labels,
+        vertices: Sequence[Label] | None = None,
+    ) -> Self:
+        graph = cls.__new__(cls)
+        graph._fill(indptr, indices, codes, palette, range(len(codes)) if vertices is None else vertices)
+        return graph
+
+    @classmethod
+    def from_networkx(cls, graph: nx.Graph[Any], colour: str = "colour") -> Self:
+        """Read a networkx graph, undirected or directed, whose nodes have a colour attribute.
+
+        Raises
+        ------
+        InvalidModel
+            If a node has no such attribute.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> path = nx.path_graph(3)
+        >>> nx.set_node_attributes(path, {0: "a", 1: "a", 2: "b"}, "colour")
+        >>> DatasetGraph.from_networkx(path).codes.tolist()
+        [0, 0, 1]
+        """
+        found = dict(graph.nodes(data=colour))
+        bare = [node for node, value in found.items() if value is None]
+        if bare:
+            raise InvalidModel(
+                f"{len(bare)} nodes such as {bare[0]!r} have no attribute {colour!r}; colour them"
+            )
+        return cls(list(graph.edges()), found, list(found))
+
+    @classmethod
+    def from_igraph(cls, graph: Any, colour: str = "colour") -> Self:
+        """Read an igraph graph whose vertices have a colour attribute; vertices are numbered."""
+        if colour not in graph.vs.attributes():
+            raise InvalidModel(f"the vertices have no attribute {colour!r}; colour them")
+        return cls(graph.get_edgelist(), graph.vs[colour])
+
+    @classmethod
+    def from_csr(
+        cls, indptr: object, indices: object, colours: object, palette: Iterable[Label] | None = None
+    ) -> Self:
+        """Read compressed rows, as SciPy's; made symmetric, without loops and repeats.
+
+        Raises
+        ------
+        InvalidModel
+            If the arrays do not describe a graph of as many vertices as there are colours.
+        """
+        given = parts.colour_list(colours, None)
+        ends = parts.checked_csr(indptr, indices, len(given))
+        return cls._made(*parts.compressed_symmetric(*ends), *parts.coded(given, palette))
+
+    @classmethod
+    def line(cls, n_blue: int, n_red: int) -> Self:
+        """A path of ``n_blue`` vertices of colour "blue", then ``n_red`` of colour "red"."""
+        n = parts.count(n_blue, "n_blue") + parts.count(n_red, "n_red")
+        codes = np.repeat([0, 1], [n_blue, n_red])
+        return cls._made(*parts.path(n), codes, ("blue", "red"))
+
+    @classmethod
+    def counts(cls, n: int, threshold: float = 0.5) -> Self:
+        """The counts 0 .. n of votes on a path: "blue" up to threshold * n, "red" above."""
+        size = parts.count(n, "n") + 1
+        share = parts.share(threshold)
+        codes = (np.arange(size) > share * n).astype(np.int16)
+        return cls._made(*parts.path(size), codes, ("blue", "red"))
+
+    @classmethod
+    def votes(cls, n: int, threshold: float | None = None) -> Self:
+        """All 2^n outcomes of n votes, neighbours where one vote differs.
+
+        Vertex v has voter i for "red" where bit i of v is set; the answer is "red" where more than threshold * n
+        are (default one half).
+        """
+        if not 1 <= parts.count(n, "n") <= parts.MAX_CUBE:
+            raise InvalidModel(
+                f"votes(n) has 2**n vertices: n must be in 1 .. {parts.MAX_CUBE}, got {n}; use counts(n)"
+            )
+        share = 0.5 if threshold is None else parts.share(threshold)
+        return cls._made(*parts.cube(n), (parts.bit_counts(n) > share * n).astype(np.int16), ("blue", "red"))
+
+    @classmethod
+    def voters(cls, blue: int, red: int) -> Self:
+        """All non-empty sets of given voters, neighbours where one voter joins or leaves; ties are "red".
+
+        Vertices are labelled by bit masks: bits 0 .. blue-1 are the blue voters, the next ``red`` bits the red ones.
+        """
+        n = parts.count(blue, "blue") + parts.count(red, "red")
+        if not 1 <= n <= parts.MAX_CUBE:
+            raise InvalidModel(
+                f"voters(blue, red) has 2**(blue + red) - 1 vertices: at most {parts.MAX_CUBE} voters"
+            )
+        masks = np.arange(1, 1 << n)
+        blues = parts.bit_counts(n)[masks & ((1 << blue) - 1)]
+        reds = parts.bit_counts(n)[masks >> blue]
+        return cls._made(
+            *parts.cube_without_origin(n),
+            (blues <= reds).astype(np.int16),
+            ("blue", "red"),
+            tuple(masks.tolist()),
+        )
+
+    @classmethod
+    def grid(cls, colours: object) -> Self:
+        """A rectangular grid, each cell joined to those above, below, left and right; row by row."""
+        table = np.asarray(colours)
+        if table.ndim != 2 or table.size == 0:
+            raise InvalidModel(f"colours must be a table, a cell a vertex, got shape {table.shape}")
+        codes, palette = parts.coded(table.ravel(), None)
+        return cls._made(*parts.grid(*table.shape), codes, palette)
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return len(self.codes)
+
+    @property
+    def edge_count(self) -> int:
+        """Number of undirected edges."""
+        return len(self.indices) // 2
+
+    def edges(self) -> NDArray[np.int64]:
+        """Every edge once, shape (m, 2), the smaller position first."""
+        rows = np.repeat(np.arange(self.size, dtype=np.int32), np.diff(self.indptr))
+        once = rows < self.indices
+        return np.stack([rows[once], self.indices[once]], axis=1).astype(np.int64)
+
+    def two_coloured_edges(self) -> NDArray[np.int64]:
+        """The edges whose ends have different colours, shape (b, 2), the smaller position first."""
+        arcs = self._two_coloured_arcs()
+        start, end = self._starts(arcs), self.indices[arcs].astype(np.int64)
+        once = start < end
+        return np.stack([start[once], end[once]], axis=1)
+
+    def boundary(self) -> NDArray[np.bool_]:
+        """Whether each vertex has a neighbour of another colour, shape (n,)."""
+        found = np.zeros(self.size, dtype=np.bool_)
+        found[self._starts(self._two_coloured_arcs())] = True
+        return found
+
+    def _two_coloured_arcs(self) -> NDArray[np.intp]:
+        """Positions in ``indices`` of the arcs between different colours."""
+        return np.flatnonzero(self.codes[self.indices] != np.repeat(self.codes, np.diff(self.indptr)))
+
+    def _starts(self, arcs: NDArray[np.intp]) -> NDArray[np.int64]:
+        """The vertices that arcs start from."""
+        return np.searchsorted(self.indptr, arcs, side="right").astype(np.int64) - 1
+
+    def refined(self, weights: ArrayLike | None = None) -> Quotient:
+        """The quotient by colour refinement: the coarsest equitable partition that respects colours and weights.
+
+        The best weighted accuracy on the quotient, with its summed weights, is that of this graph.
+
+        Parameters
+        ----------
+        weights : array-like, shape (n,), optional
+            Non-negative; vertices of different weight stay apart.
+
+        Raises
+        ------
+        InvalidModel
+            If a weight is missing, negative or not finite.
+
+        Examples
+        --------
+        >>> cube = DatasetGraph.votes(10)
+        >>> cube.refined().graph.size
+        11
+        """
+        return refined(self, weights)
+
+    def quotient(self, classes: object, weights: ArrayLike | None = None) -> Quotient:
+        """The quotient by given classes, a whole number a vertex; ``equitable`` says whether it loses nothing.
+
+        Raises
+        ------
+        InvalidModel
+            If a class has members of two colours, or the classes or weights do not fit.
+
+        Examples
+        --------
+        >>> DatasetGraph.line(3, 2).quotient([0, 0, 1, 2, 2]).graph.size
+        3
+        """
+        return quotient(self, classes, weights)
+
+    def check_morphism(self, images: object, target: DatasetGraph) -> NDArray[np.int64]:
+        """The positions in another graph that the vertices go to, checked.
+
+        A mechanism on ``target``, pulled back along a morphism, is private here and as accurate.
+
+        Raises
+        ------
+        InvalidModel
+            If an image is no vertex of the target, an edge goes to two vertices that are no neighbours, or a
+            colour changes.
+
+        Examples
+        --------
+        >>> cube = DatasetGraph.votes(2)
+        >>> cube.check_morphism([0, 1, 1, 2], DatasetGraph.counts(2)).tolist()
+        [0, 1, 1, 2]
+        """
+        return check_morphism(self, images, target)
+
+    def position(self, vertex: Label) -> int:
+        """The position of a vertex.
+
+        Raises
+        ------
+        InvalidModel
+            If there is none of that label.
+        """
+        found = self._positions.get(plain_label(vertex))
+        if found is None:
+            raise InvalidModel(f"there is no vertex {vertex!r} among the {self.size} of the graph")
+        return found
+
+    @cached_property
+    def _positions(self) -> dict[Label, int]:
+        return {label: i for i, label in enumerate(self.vertices)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the arrays, the palette and the labels."""
+        digest = hashlib.sha256(f"{self.palette!r}".encode())
+        for array in (self.indptr, self.indices, self.codes):
+            digest.update(array.tobytes())
+        if not isinstance(self.vertices, range):
+            digest.update(repr(tuple(self.vertices)).encode())
+        return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values from which :meth:`from_dict` makes an equal graph.
+
+        Raises
+        ------
+        InvalidModel
+            If the graph has more than 2**20 edges, which is too much for a file.
+        """
+        if self.edge_count > MAX_WRITTEN:
+            raise InvalidModel(f"a graph of {self.edge_count} edges is too large for a file; keep its arrays")
+        return {
+            "type": "dataset_graph",
+            "version": VERSION,
+            "edges": self.edges().tolist(),
+            "colours": encode_labels(self.palette[c] for c in self.codes.tolist()),
+            "vertices": None if isinstance(self.vertices, range) else encode_labels(self.vertices),
+            "palette": encode_labels(self.palette),
+        }
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, object]) -> Self:
+        """Read what :meth:`to_dict` wrote, with edges between positions.
+
+        Raises
+        ------
+        InvalidModel
+            If a key is missing or unknown, or a value is not of its kind.
+        """
+        fields = document(d, "dataset_graph", _FIELDS)
+        colours = decode_labels(fields["colours"], "colours")
+        names = None if fields["vertices"] is None else decode_labels(fields["vertices"], "vertices")
+        palette = None if fields["palette"] is None else decode_labels(fields["palette"], "palette")
+        graph = cls(fields["edges"], list(colours), None, palette)
+        labels = graph.vertices if names is None else label_tuple(names, graph.size, "vertices")
+        return cls._made(graph.indptr, graph.indices, graph.codes, graph.palette, labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DatasetGraph):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Arrays come out of a pickle writable, so the graph is made anew.
+        return type(self)._made, (self.indptr, self.indices, self.codes, self.palette, self.vertices)
+
+    def __repr__(self) -> str:
+        return f"DatasetGraph({self.size} vertices, {self.edge_count} edges, {len(self.palette)} colours)"
+
+    def _repr_html_(self) -> str:
+        tally = np.bincount(self.codes, minlength=len(self.palette)).astype(np.float64)
+        return html_table(repr(self), ("vertices",), self.palette, tally[None, :])

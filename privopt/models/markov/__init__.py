@@ -1,0 +1,1 @@
+"""Markov chains: how successive records depend on each other."""

@@ -1,0 +1,434 @@
+"""Markov chains: how successive records depend on each other."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, SupportsIndex, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.core.exact import IntegerRow
+from privopt.errors import InvalidModel
+from privopt.files.labels import Label, Labels
+from privopt.models.html import html_table
+from privopt.models.markov import distributions as laws
+from privopt.models.markov._codec import decode_chain, encode_chain
+from privopt.models.markov._parts import ChainParts, chain_parts
+from privopt.models.markov.fit import count_transitions
+from privopt.models.validation import Row, Table, float_row, frozen_floats, hashable, number_array
+
+Steps: TypeAlias = Sequence[Row | Table] | NDArray[Any]
+
+_MOST_CACHED = 2**22  # floats kept of the laws of records (32 MB)
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class MarkovChain:
+    """A Markov chain on finitely many labelled states; record 0 is the first.
+
+    Its law is exact: the given numbers divided by the exact sum of their row. Float arrays are
+    read-only and hold that law, each entry rounded correctly. Two chains are equal when their exact
+    laws and their labels are.
+
+    Parameters
+    ----------
+    transition : array-like of int, float or Fraction, shape (k, k), or a list of m of them
+        Row i holds Pr(next = j | now = i) and sums to 1 within 1e-9. A list gives one matrix for
+        each of m steps, so a chain of m + 1 records.
+    initial : array-like of int, float or Fraction, shape (k,), optional
+        Law of record 0, summing to 1 within 1e-9. By default the stationary law, solved exactly,
+        which takes seconds at a few hundred states.
+    states : iterable of hashable, length k, optional
+        Distinct labels; 0..k-1 by default.
+
+    Attributes
+    ----------
+    transition : float array, shape (k, k) or (m, k, k)
+        Transition probabilities.
+    initial : float array, shape (k,)
+        Law of record 0.
+    states : tuple
+        Labels of the states.
+    letters : tuple
+        Labels of the letters: the states, unless these are words of several letters.
+    order : int
+        Number of letters in a state.
+    counts : tuple of tuple of int, or None
+        Transitions counted by :meth:`fit`, without smoothing.
+    homogeneous : bool
+        Whether one matrix serves every step.
+    exact_initial : IntegerRow
+        Exact law of record 0.
+
+    Raises
+    ------
+    InvalidModel
+        If numbers, shapes or labels are wrong, or no initial law is given and there is no unique
+        stationary law that is positive everywhere.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.75, 0.25], [0.5, 0.5]], states=["dry", "wet"])
+    >>> chain
+    MarkovChain(2 states, homogeneous, stationary)
+    >>> chain.exact_initial
+    IntegerRow(weights=(2, 1), total=3)
+    """
+
+    transition: Floats
+    initial: Floats
+    states: Labels
+    letters: Labels
+    order: int
+    counts: tuple[tuple[int, ...], ...] | None
+    homogeneous: bool
+    exact_initial: IntegerRow
+    _rows: tuple[laws.Rows, ...]
+    _parts: ChainParts
+
+    def __init__(
+        self, transition: Steps, initial: Row | None = None, states: Iterable[Label] | None = None
+    ) -> None:
+        self._fill(chain_parts(transition, initial, states, False))
+
+    @classmethod
+    def normalised(
+        cls, transition: Steps, initial: Row | None = None, states: Iterable[Label] | None = None
+    ) -> Self:
+        """Divide counts, or rounded probabilities, by the exact sum of their row.
+
+        Parameters
+        ----------
+        transition : array-like of int, float or Fraction, shape (k, k), or a list of them
+            Non-negative numbers; each row needs a positive sum.
+        initial : array-like of int, float or Fraction, shape (k,), optional
+            Divided by its sum too; stationary by default.
+        states : iterable of hashable, optional
+            Labels, as in the constructor.
+
+        Raises
+        ------
+        InvalidModel
+            As the constructor, except that any positive sum will do.
+
+        Examples
+        --------
+        >>> MarkovChain.normalised([[3, 1], [2, 2]]).transition
+        array([[0.75, 0.25],
+               [0.5 , 0.5 ]])
+        """
+        return cls._build(chain_parts(transition, initial, states, True))
+
+    @classmethod
+    def fit(
+        cls, sequences: object, states: Iterable[Label] | None = None, order: int = 1, smoothing: float = 0.0
+    ) -> Self:
+        """Count the transitions in data; the chain starts from the stationary law of what was counted.
+
+        Parameters
+        ----------
+        sequences : list, array of one or two dimensions, Series, or iterable of sequences
+            One sequence of letters or several (rows of an array). A missing value (None, NaN, NA)
+            ends one stretch and starts another. Strings in a list of sequences are read by character.
+        states : iterable of hashable, optional
+            The letters that may occur; by default those that do, sorted where they can be.
+        order : int
+            Number of letters that the next one depends on. Above 1 the states are words, tuples of
+            that many letters: those that occur, or all of them with smoothing.
+        smoothing : float
+            Non-negative number added to the count of each possible transition.
+
+        Raises
+        ------
+        InvalidModel
+            If a letter is not among `states`, there is nothing to count, a state is never left and
+            `smoothing` is 0, or the counts have no unique positive stationary law.
+
+        Examples
+        --------
+        >>> chain = MarkovChain.fit([["a", "a", "b", "a"], ["b", "b", "a"]])
+        >>> chain.states, chain.counts
+        (('a', 'b'), ((1, 1), (2, 1)))
+        """
+        fitted = count_transitions(sequences, states, order, smoothing)
+        transition = number_array(fitted.smoothed, "transition")
+        return cls._build(
+            ChainParts(transition, None, fitted.states, fitted.letters, order, fitted.counts, True)
+        )
+
+    @classmethod
+    def _build(cls, parts: ChainParts) -> Self:
+        chain = cls.__new__(cls)
+        chain._fill(parts)
+        return chain
+
+    def _fill(self, parts: ChainParts) -> None:
+        rows = parts.exact_rows()
+        initial = parts.exact_initial(rows)
+        floats = [[float_row(row) for row in matrix] for matrix in rows]
+        values: dict[str, object] = {
+            "transition": frozen_floats(floats[0] if parts.homogeneous else floats),
+            "initial": frozen_floats(float_row(initial)),
+            "states": parts.states,
+            "letters": parts.letters,
+            "order": parts.order,
+            "counts": parts.counts,
+            "homogeneous": parts.homogeneous,
+            "exact_initial": initial,
+            "_rows": rows,
+            "_parts": parts,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def k(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    @property
+    def max_length(self) -> int | None:
+        """Number of records that the chain describes; None where there is no limit."""
+        return None if self.homogeneous else len(self._rows) + 1
+
+    @cached_property
+    def stationary(self) -> bool:
+        """Whether every record has the law of the first, exactly."""
+        if self._parts.initial is None:
+            return True
+        return all(laws.is_invariant(self.exact_initial, rows) for rows in self._rows)
+
+    def index(self, label: Label) -> int:
+        """Position of a state.
+
+        Raises
+        ------
+        InvalidModel
+            If there is no such state.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.5, 0.5], [0.5, 0.5]], states="no yes".split()).index("yes")
+        1
+        """
+        if not hashable(label) or label not in self._positions:
+            listed = ", ".join(map(repr, self.states[:10])) + (", ..." if self.k > 10 else "")
+            raise InvalidModel(f"no state is called {label!r}: the states are {listed}")
+        return self._positions[label]
+
+    @cached_property
+    def _positions(self) -> dict[Label, int]:
+        return {state: i for i, state in enumerate(self.states)}
+
+    def step(self, t: SupportsIndex) -> Floats:
+        """Transition probabilities from record t to record t + 1, shape (k, k).
+
+        Raises
+        ------
+        InvalidModel
+            If t is negative, or record t + 1 is beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.75, 0.25], [0.5, 0.5]]).step(10)[0]
+        array([0.75, 0.25])
+        """
+        record = self._record(t, 1)
+        return self.transition if self.homogeneous else cast(Floats, self.transition[record])
+
+    def exact_step(self, t: SupportsIndex) -> tuple[IntegerRow, ...]:
+        """Exact transition laws from record t to record t + 1, one a state.
+
+        Raises
+        ------
+        InvalidModel
+            If t is negative, or record t + 1 is beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.75, 0.25], [0.5, 0.5]]).exact_step(0)[0]
+        IntegerRow(weights=(3, 1), total=4)
+        """
+        record = self._record(t, 1)
+        return self._rows[0 if self.homogeneous else record]
+
+    def marginal(self, t: SupportsIndex) -> Floats:
+        """Law of record t, shape (k,); computed in floats unless stationary.
+
+        Raises
+        ------
+        InvalidModel
+            If t is negative or beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[1, 0]).marginal(2)
+        array([0.75, 0.25])
+        """
+        record = self._record(t, 0)
+        if self.stationary or record == 0:
+            return self.initial
+        if not self.homogeneous:
+            return cast(Floats, self._step_marginals[record])
+        if record * self.k >= _MOST_CACHED:
+            return laws.far_marginal(self.initial, self.transition, record)
+        known: Floats = self._known[0]
+        if record >= len(known):
+            known = self._known[0] = laws.marginals(self.initial, self.transition, max(64, 2 * record))
+        return cast(Floats, known[record])
+
+    @cached_property
+    def _known(self) -> list[Floats]:
+        return [self.initial[None, :]]
+
+    @cached_property
+    def _step_marginals(self) -> Floats:
+        return laws.step_marginals(self.initial, self.transition)
+
+    def marginals(self, n: SupportsIndex) -> Floats:
+        """Laws of records 0 to n - 1, shape (n, k).
+
+        Raises
+        ------
+        InvalidModel
+            If n is negative or beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[1, 0]).marginals(2)
+        array([[1. , 0. ],
+               [0.5, 0.5]])
+        """
+        count = operator.index(n)
+        if count:
+            self._record(count - 1, 0)
+        if self.stationary:
+            return np.broadcast_to(self.initial, (count, self.k))
+        if not self.homogeneous:
+            return self._step_marginals[:count]
+        return laws.marginals(self.initial, self.transition, count)
+
+    def exact_marginal(self, t: SupportsIndex) -> IntegerRow:
+        """Exact law of record t; unless stationary, its integers grow with t.
+
+        Raises
+        ------
+        InvalidModel
+            If t is negative or beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[1, 0]).exact_marginal(2)
+        IntegerRow(weights=(3, 1), total=4)
+        """
+        record = self._record(t, 0)
+        if self.stationary:
+            return self.exact_initial
+        if self.homogeneous:
+            return laws.advance(self.exact_initial, self._rows[0], record)
+        result = self.exact_initial
+        for rows in self._rows[:record]:
+            result = laws.advance(result, rows, 1)
+        return result
+
+    def reversed(self, t: SupportsIndex) -> Floats:
+        """Steps backward from record t >= 1: Pr(X_{t-1} = i | X_t = j) as [j, i], shape (k, k).
+
+        Rows of states j that record t never takes are zero.
+
+        Raises
+        ------
+        InvalidModel
+            If t is below 1 or beyond the chain.
+
+        Examples
+        --------
+        >>> MarkovChain([[0.5, 0.5], [1.0, 0.0]], initial=[1, 0]).reversed(1)
+        array([[1., 0.],
+               [1., 0.]])
+        """
+        record = self._record(t, 0)
+        if record == 0:
+            raise InvalidModel("record 0 has no record before it: reverse from t of at least 1")
+        if self.homogeneous and self.stationary:
+            return self._stationary_reversed
+        return laws.backward(self.marginal(record - 1), self.step(record - 1))
+
+    @cached_property
+    def _stationary_reversed(self) -> Floats:
+        return frozen_floats(laws.exact_backward(self.exact_initial, self._rows[0]))
+
+    def _record(self, t: SupportsIndex, ahead: int) -> int:
+        """A record's number, checked to have this many records after it."""
+        record = operator.index(t)
+        if record < 0:
+            raise InvalidModel(f"record {record} does not exist: records are counted from 0")
+        if self.max_length is not None and record + ahead >= self.max_length:
+            last = self.max_length - 1
+            raise InvalidModel(f"record {record + ahead} is beyond the last one, {last}: give more matrices")
+        return record
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values from which :meth:`from_dict` makes an equal chain.
+
+        Returns
+        -------
+        dict
+            The given numbers, unrounded, and the labels; ``initial`` is None for the stationary law.
+
+        Raises
+        ------
+        InvalidModel
+            If a label is neither str, int, float, bool nor a tuple of those.
+
+        Examples
+        --------
+        >>> MarkovChain.normalised([[3, 1], [2, 2]]).to_dict()["transition"]
+        [[3, 1], [2, 2]]
+        """
+        return encode_chain(self._parts)
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, object]) -> Self:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InvalidModel
+            If a key is missing or unknown, or a value is not of its kind.
+
+        Examples
+        --------
+        >>> chain = MarkovChain([[0.75, 0.25], [0.5, 0.5]])
+        >>> MarkovChain.from_dict(chain.to_dict()) == chain
+        True
+        """
+        return cls._build(decode_chain(d))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarkovChain):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.homogeneous, self._rows, self.exact_initial, self.states, self.letters, self.order
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Arrays come out of a pickle writable, so the chain is made anew.
+        return type(self)._build, (self._parts,)
+
+    def __repr__(self) -> str:
+        steps = "homogeneous" if self.homogeneous else f"{len(self._rows)} steps"
+        order = f", order {self.order}" if self.order > 1 else ""
+        return f"MarkovChain({self.k} states{order}, {steps}{', stationary' if self.stationary else ''})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self.states, self.states, self.step(0))

@@ -1,0 +1,150 @@
+"""What every model checks: numbers, their sums and their labels."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.core.exact import IntegerRow, Number, law
+from privopt.errors import InvalidModel
+from privopt.files.labels import Label, Labels, plain_label
+
+Objects: TypeAlias = NDArray[np.object_]
+Row: TypeAlias = Sequence[Number | np.integer[Any] | np.floating[Any]] | NDArray[Any]
+Table: TypeAlias = Sequence[Row] | NDArray[Any]
+
+TOLERANCE = Fraction(1, 10**9)
+"""How far a sum of probabilities may be from 1 before it counts as a mistake."""
+
+
+def number_array(values: object, what: str) -> Objects:
+    """Copy of array-like values holding Python int, float or Fraction, finite and non-negative."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidModel(f"{what} is a masked array: fill or drop the masked entries first")
+    try:
+        array = np.array(values, dtype=object)
+    except ValueError as error:
+        raise InvalidModel(f"{what} has rows of different lengths: give a rectangular array") from error
+    if array.size == 0:
+        raise InvalidModel(f"{what} is empty: give at least one entry")
+    for where in np.ndindex(array.shape):
+        array[where] = _number(array[where], what, where)
+    return array
+
+
+def _number(value: object, what: str, where: tuple[int, ...]) -> Number:
+    """One entry as a Python number."""
+    plain = value.item() if isinstance(value, np.integer | np.floating) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+        if isinstance(plain, list | tuple | np.ndarray):
+            raise InvalidModel(f"{what} has rows of different lengths: give a rectangular array")
+        name = _place(what, where)
+        raise InvalidModel(f"{name} is {plain!r}, a {type(plain).__name__}: give an int, float or Fraction")
+    if isinstance(plain, float) and not math.isfinite(plain):
+        raise InvalidModel(f"{_place(what, where)} is {plain}: give a finite number")
+    if plain < 0:
+        raise InvalidModel(f"{_place(what, where)} is {plain}: give a number of at least 0")
+    return plain
+
+
+def _place(what: str, where: tuple[int, ...]) -> str:
+    """The name of an entry, as one would index it."""
+    return f"{what}[{', '.join(map(str, where))}]" if where else what
+
+
+def exact_law(values: Iterable[Number], what: str, remedy: str | None) -> IntegerRow:
+    """Divide values by their exact sum, which must be near 1 unless there is no remedy to point to."""
+    entries = list(values)
+    if not any(entries):
+        raise InvalidModel(f"{what} sums to 0, so it has no law: give at least one positive entry")
+    if remedy is not None:
+        total = sum((Fraction(entry) for entry in entries), Fraction(0))
+        if abs(total - 1) > TOLERANCE:
+            raise InvalidModel(
+                f"{what} sums to {_decimal(total)}, not to 1 within 1e-9: correct it, or use {remedy}"
+            )
+    return law(entries)
+
+
+def _decimal(value: Fraction) -> str:
+    """A readable form of an exact sum, of whatever size."""
+    return repr(float(value)) if value < 10**300 else "more than 1e300"
+
+
+def float_row(row: IntegerRow) -> list[float]:
+    """Probabilities, each rounded correctly (division of Python integers rounds once)."""
+    return [weight / row.total for weight in row.weights]
+
+
+def frozen_floats(values: object) -> Floats:
+    """A read-only float64 array."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def label_tuple(values: Iterable[Label] | None, count: int, what: str) -> Labels:
+    """Distinct labels as plain Python objects; 0..count-1 when none are given."""
+    if values is None:
+        return tuple(range(count))
+    labels = distinct_labels(values, what)
+    if len(labels) != count:
+        raise InvalidModel(f"{what} holds {len(labels)} labels for {count} symbols: give one label for each")
+    return labels
+
+
+def distinct_labels(values: Iterable[Label], what: str) -> Labels:
+    """Labels as plain Python objects, refused when repeated, missing or not hashable."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidModel(f"{what} is {values!r}: give a list of labels")
+    seen: dict[Label, int] = {}
+    for position, value in enumerate(values):
+        label = plain_label(value)
+        if not hashable(label):
+            raise InvalidModel(
+                f"{what}[{position}] is {label!r}, which cannot be hashed: use str, int or tuple"
+            )
+        if is_missing(label):
+            raise InvalidModel(
+                f"{what}[{position}] is {label!r}, which stands for a missing value: rename it"
+            )
+        if label in seen:
+            raise InvalidModel(
+                f"{what}[{position}] repeats the label {label!r} of {what}[{seen[label]}]: make labels distinct"
+            )
+        seen[label] = position
+    return tuple(seen)
+
+
+def hashable(value: object) -> bool:
+    """Whether a value can be a label (a tuple that holds a list cannot)."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, NaT or the NA of pandas."""
+    if value is None:
+        return True
+    different: object = operator.ne(value, value)
+    # NA compared with itself is NA, which is neither true nor false.
+    return not isinstance(different, bool | np.bool_) or bool(different)
+
+
+def sorted_labels(labels: Iterable[Label]) -> list[Label]:
+    """Labels in their own order, or as they came when they have none."""
+    found = list(labels)
+    try:
+        return sorted(found)  # type: ignore[type-var]  # what cannot be sorted says so
+    except TypeError:
+        return found

@@ -1,0 +1,1 @@
+"""Figures of what was solved. Matplotlib is imported when one is drawn."""

@@ -1,0 +1,128 @@
+"""Figures of comparisons and frontiers. Matplotlib is imported when one is drawn, never its global state."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from privopt.core.solution import Solution
+from privopt.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from privopt.core.compare import Comparison, Frontier
+
+NEEDS = 'plots need matplotlib: pip install "privopt[plot]"'
+COLOURS = ("#2f7fc1", "#d1601f", "#1b9e77", "#b5539c", "#a6862a", "#6f6fc9", "#c8434f", "#3f9aa3")
+"""Of middle lightness, so that they show on white and on black."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+def new_figure(width: float = 5.0, height: float = 3.6) -> tuple[Figure, Axes]:
+    """An empty figure in inches with one pair of axes.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as cause:
+        raise MissingExtra(NEEDS) from cause
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def measured(solutions: Sequence[Solution[Any]]) -> str:
+    """What the objective is, for an axis: "utility" where the two agree, else "objective"."""
+    same = all(s.objective == s.utility for s in solutions if s.objective is not None)
+    return "utility" if same else "objective"
+
+
+def draw_line(axes: Axes, points: Sequence[tuple[float, float]], label: str, place: int) -> None:
+    """One curve through the finite points, with the colour and the marker of its place in the legend."""
+    drawn = sorted((x, y) for x, y in points if math.isfinite(x) and math.isfinite(y))
+    axes.plot(
+        [x for x, _ in drawn],
+        [y for _, y in drawn],
+        marker=MARKERS[place % len(MARKERS)],
+        color=COLOURS[place % len(COLOURS)],
+        markersize=5,
+        markerfacecolor="none",
+        linewidth=1.4,
+        label=label,
+    )
+
+
+def draw_band(axes: Axes, points: Sequence[tuple[float, float, float]], label: str) -> None:
+    """The room between what was reached and what is proved to be out of reach: (budget, reached, bound)."""
+    drawn = sorted(p for p in points if all(map(math.isfinite, p)))
+    if not drawn:
+        return
+    budgets, reached, bounds = (list(column) for column in zip(*drawn, strict=True))
+    axes.fill_between(budgets, reached, bounds, color="#888888", alpha=0.25, linewidth=0)
+    axes.plot(budgets, bounds, color="#888888", linewidth=1.0, linestyle="--", label=label)
+
+
+def frontier_figure(frontier: Frontier[Any]) -> Figure:
+    """The objective against the budget, with the checked bound as a band.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
+    >>> frontier_figure(po.frontier(problem, [0.5, 1.0], "windows")).axes[0].get_xlabel()
+    'budget (nats)'
+    """
+    figure, axes = new_figure()
+    pairs = list(zip(frontier.budgets, frontier.solutions, strict=True))
+    reached = [(b, s.objective) for b, s in pairs if s.objective is not None]
+    name = measured(frontier.solutions)
+    draw_line(axes, reached, name, 0)
+    bounds = [(b, s.objective, s.bound) for b, s in pairs if s.objective is not None and s.bound is not None]
+    draw_band(axes, bounds, "checked bound")
+    axes.set_xlabel("budget (nats)")
+    axes.set_ylabel(name)
+    if bounds:
+        axes.legend(frameon=False)
+    return figure
+
+
+def comparison_figure(comparison: Comparison[Any]) -> Figure:
+    """The objective by solver, best first, with the best checked bound; what has no answer says its status.
+
+    Raises
+    ------
+    MissingExtra
+        If matplotlib is not installed.
+    """
+    solutions = comparison.solutions
+    figure, axes = new_figure(height=0.9 + 0.42 * max(2, len(solutions)))
+    for place, solution in enumerate(solutions):
+        if solution.objective is None:
+            axes.annotate(f" {solution.status.name.lower().replace('_', ' ')}", (0, place), va="center")
+        else:
+            axes.barh(place, solution.objective, height=0.6, color=COLOURS[0])
+            axes.annotate(f" {solution.objective:.4g}", (solution.objective, place), va="center")
+    bound = min((s.bound for s in solutions if s.bound is not None), default=math.inf)
+    if math.isfinite(bound):
+        axes.axvline(bound, color="#888888", linestyle="--", label=f"checked bound {bound:.4g}")
+        axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes.set_yticks(range(len(solutions)), [s.solver for s in solutions])
+    axes.invert_yaxis()
+    axes.margins(x=0.15)
+    axes.set_xlabel(measured(solutions))
+    return figure

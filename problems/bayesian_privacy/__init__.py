@@ -1,0 +1,3 @@
+"""The problem BayesianPrivacy: declared, judged, certified, bounded."""
+
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy as BayesianPrivacy

@@ -1,0 +1,3 @@
+"""The problem BeliefRelease: declared, judged, certified, bounded."""
+
+from privopt.problems.belief_release.problem import BeliefRelease as BeliefRelease

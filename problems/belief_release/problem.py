@@ -1,0 +1,284 @@
+"""One step of sequence information privacy: what to release of a letter whose belief everybody knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt.arrays import Floats
+from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.core.exact import IntegerRow, Number, law
+from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.files.numbers import decode_float, encode_float
+from privopt.files.text import number
+from privopt.mechanisms import Channel, Mechanism
+from privopt.models import JointDistribution
+from privopt.models.codec import decode_numbers, encode_number
+from privopt.models.validation import Row
+from privopt.problems.belief_release import validation as checks
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.validation import level
+
+
+@dataclass(frozen=True, init=False)
+class BeliefRelease(Problem[Channel]):
+    """The least distortion of a letter X of known belief, if no release changes the odds of a letter by more than epsilon.
+
+    The belief is what is known of the present letter from all that was released before. A channel reads the letter
+    and releases a column of the distortion. Leakage is the instantaneous information leakage: the largest
+    |ln P(y | x) / P(y)| over letters and releases of positive probability. Leakages of successive steps add up to a
+    bound on the leakage of the whole sequence. The objective is the utility, -E[D(X, Y)].
+
+    With S = X it is the question :class:`LocalInformationPrivacy` with that distortion, which judges it.
+
+    Source: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy": sequence
+    information privacy, instantaneous leakage, and the release of one step.
+
+    Parameters
+    ----------
+    belief : n floats or Fractions
+        Probabilities that sum to 1 within 1e-9; letters of probability 0 bind nothing.
+    epsilon : float
+        Bound on the leakage of this step, in nats, >= 0, may be inf.
+    distortion : {"hamming", "l1", "squared"} or matrix, shape (n, m)
+        1 where x and y differ; the absolute difference or its square between letters that are numbers; or any finite D[x, y], a
+        row a letter, a column a release.
+    letters : n distinct labels, optional
+        0 .. n-1 by default.
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range, with its name.
+
+    Examples
+    --------
+    >>> problem = BeliefRelease([0.85, 0.15], epsilon=1.0)
+    >>> reading = problem.evaluate(Channel([[1, 0], [0.25, 0.75]]))
+    >>> round(reading.utility, 6), round(reading.leakage, 6), reading.feasible, reading.worst
+    (-0.0375, inf, False, (0, 1))
+    """
+
+    kind: ClassVar[str] = "belief_release"
+    mechanism_type: ClassVar[type[Mechanism]] = Channel
+
+    belief: tuple[Number, ...]
+    epsilon: float
+    distortion: checks.Distortion
+    letters: Labels
+
+    def __init__(
+        self,
+        belief: Row,
+        epsilon: float,
+        distortion: str | ArrayLike = "hamming",
+        letters: Iterable[Label] | None = None,
+    ) -> None:
+        given = checks.belief(belief)
+        symbols = checks.letters(letters, len(given))
+        cost = checks.distortion(distortion, symbols)
+        checks.costs(cost, symbols)
+        values: dict[str, object] = {
+            "belief": given,
+            "epsilon": level(epsilon, "epsilon"),
+            "distortion": cost,
+            "letters": symbols,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def budget(self) -> float:
+        """Epsilon, in nats."""
+        return self.epsilon
+
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another epsilon."""
+        return type(self)(self.belief, budget, self.distortion, self.letters)
+
+    @cached_property
+    def ratios(self) -> LocalInformationPrivacy:
+        """The question on a joint law of S = X that judges this one."""
+        n = len(self.letters)
+        table: list[list[Number]] = [[0] * n for _ in range(n)]
+        for x, p in enumerate(self.belief):
+            table[x][x] = p
+        joint = JointDistribution.normalised(table, self.letters, self.letters)
+        return LocalInformationPrivacy(joint, self.epsilon, utility=self.matrix)
+
+    @cached_property
+    def p(self) -> Floats:
+        """The belief divided by its exact sum, each probability rounded once; shape (n,)."""
+        return JointDistribution.normalised([self.belief]).p_x
+
+    @cached_property
+    def exact_belief(self) -> IntegerRow:
+        """The belief divided by its exact sum."""
+        return law(self.belief)
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """Positions of the letters of positive probability."""
+        return np.flatnonzero(self.p > 0)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The distortion D[x, y], shape (n, m)."""
+        return np.array(checks.costs(self.distortion, self.letters))
+
+    @property
+    def outputs(self) -> Labels:
+        """Labels of the releases: the letters, or 0 .. m-1 for a matrix that is not square."""
+        n, m = self.matrix.shape
+        return self.letters if n == m else tuple(range(m))
+
+    def check(self, mechanism: Mechanism) -> Channel:
+        """The mechanism, if it is a channel that reads these letters and has a release for each column."""
+        if not isinstance(mechanism, Channel):
+            raise InvalidMechanism(f"BeliefRelease is answered by a Channel, got {type(mechanism).__name__}")
+        if mechanism.inputs != self.letters:
+            raise InvalidMechanism(
+                "the inputs of the channel must be the letters of the belief, in their order"
+            )
+        if mechanism.outputs != self.letters and set(mechanism.outputs) == set(self.letters):
+            raise InvalidMechanism(
+                "the outputs of the channel are the letters in another order: sort its columns"
+            )
+        if len(mechanism.outputs) != self.matrix.shape[1]:
+            raise InvalidMechanism(
+                f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(mechanism.outputs)} outputs"
+            )
+        return mechanism
+
+    def answer(self, matrix: object) -> Channel:
+        """The channel of these letters with a given matrix, shape (n, m); rows may hold Fractions."""
+        return Channel(matrix, self.letters, self.outputs)
+
+    def evaluate(self, mechanism: Channel) -> Evaluation:
+        """Utility, leakage and the worst pair (letter, release) in float64."""
+        return self.ratios.evaluate(self.check(mechanism))
+
+    def certify(self, mechanism: Channel) -> Certificate:
+        """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon.
+
+        Rows of letters of belief 0 must keep the bounds around the law of the releases too: somebody may have such a letter.
+        """
+        terms = self.terms(mechanism)
+        return replace(
+            self.ratios.certify(self.check(mechanism)),
+            claim="leakage <= budget",
+            problem=self.fingerprint,
+            kind=terms.kind,
+            statement=terms.statement,
+            assumption=terms.assumption,
+            adversary=terms.adversary,
+            unit=terms.unit,
+            uncovered=(ONE_RELEASE, *terms.uncovered),
+        )
+
+    def terms(self, mechanism: Channel) -> Terms:
+        """What a certificate of this channel is about, in plain sentences."""
+        named = ", ".join(map(repr, self.letters[:4])) + (", ..." if len(self.letters) > 4 else "")
+        nats = self.epsilon
+        factor = number(math.exp(nats)) if nats < 700 else f"e^{number(nats)}"
+        rare = tuple(repr(self.letters[x]) for x in np.flatnonzero(self.p == 0)[:8])
+        covered = f"; letters of belief 0 ({', '.join(rare)}) keep the same bounds" if rare else ""
+        return Terms(
+            kind="privacy",
+            statement=f"no release makes a value of the letter ({named}) more than {factor} times as likely or unlikely as it was"
+            if nats < math.inf
+            else "a release may tell the letter: the budget is infinite",
+            assumption=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum){covered}",
+            adversary="anyone who sees the release, and knows the belief, which is all that earlier releases told, and the channel",
+            unit="release of one letter",
+            uncovered=(
+                "other letters of the sequence but through this one, and earlier or later releases: their budgets add up",
+                "what is known of the letter besides the belief, and letters that follow another belief",
+            ),
+        )
+
+    def is_worst(self, mechanism: Channel, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named letter and release leak as much as any; not asked of no pair where everything may leak."""
+        if not worst and self.epsilon == math.inf:  # version 0.1.0 named none there
+            return None
+        return self.ratios.is_worst(self.check(mechanism), worst, where)
+
+    def constant(self) -> Channel:
+        """The one release for all letters that costs least: leaks nothing."""
+        best = int(np.argmin(self.p @ self.matrix))
+        return self.answer(np.tile(np.eye(self.matrix.shape[1])[best], (len(self.letters), 1)))
+
+    def anchor(self) -> Channel:
+        """The best constant release."""
+        return self.constant()
+
+    def repair(self, mechanism: Channel, margin: float) -> Channel:
+        """The channel mixed with its own output law by the least weight that keeps epsilon (1 - margin)."""
+        found = self.ratios.repair(self.check(mechanism), margin)
+        return self.check(found)
+
+    def scale(self, solution: Numbers) -> float:
+        """The size of the expected distortion: gaps are relative to it."""
+        return abs(solution.objective or 0.0)
+
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that ``dual`` proves, or None.
+
+        See :mod:`privopt.problems.belief_release.bound` for the proof.
+        """
+        from privopt.problems.belief_release.bound import check_dual
+
+        return check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
+        named = self.distortion
+        return {
+            "type": self.kind,
+            "version": 1,
+            "belief": [encode_number(p) for p in self.belief],
+            "epsilon": encode_float(self.epsilon),
+            "distortion": named if isinstance(named, str) else [list(row) for row in named],
+            "letters": encode_labels(self.letters),
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote, or one written by hand.
+
+        Raises
+        ------
+        FileRefused
+            If the dictionary does not fit the published schema.
+        InvalidModel, InvalidProblem
+            If the numbers do not make a belief or a question.
+        """
+        from privopt.files.json import check_schema
+
+        check_schema(fields, f"problem-{cls.kind}")
+        names = fields.get("letters")
+        return cls(
+            decode_numbers(fields["belief"], "belief", 1),  # type: ignore[arg-type]  # numbers, as it checked
+            decode_float(fields["epsilon"]),
+            fields.get("distortion", "hamming"),
+            None if names is None else decode_labels(names),
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Channel], ...]:
+        """Small instances; the optima are public values."""
+        from privopt.problems.belief_release.examples import examples
+
+        return examples()
+
+    def __repr__(self) -> str:
+        named = self.distortion if isinstance(self.distortion, str) else "matrix"
+        return f"BeliefRelease({len(self.letters)} letters, epsilon={self.epsilon:g}, distortion={named!r})"

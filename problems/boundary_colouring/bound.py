@@ -1,0 +1,372 @@
+"""Upper bounds on accuracy, each proved afresh from its dual, with every rounding bounded.
+
+The kinds of dual:
+
+- ``{"kind": "envelope"}``: with values prescribed, or "balanced": a colour is an event, so no vertex answers with its
+  true colour more often than min over sites s of U^dist(P_s(colour)); the envelope is computed again. U is the least of
+  two increasing affine pieces and 1, so either piece, along any path, and with its constants rounded up, bounds from above.
+- ``{"kind": "minimax"}``: a worst case t leaves every colour c at least L^dist(v, c)(t) at v, and these sum to at most 1.
+  The sum increases in t, so one vertex at which it is proved to exceed 1 bounds t.
+- ``{"kind": "linear", "at": [...], "values": [...], "weights": [...]}``: weak duality. Position e k + c is the multiplier,
+  >= 0, of P_u(c) <= e^epsilon P_v(c) + s_e(c) on arc e from u to v in the order of ``graph.indices``, with
+  sum_c s_e(c) <= delta. Whatever it leaves over is absorbed by P_v being a distribution. ``weights``, a number a vertex,
+  only for "worst_case". Any multipliers prove a bound, so they are first rounded to a grid on which their sums are exact.
+- ``{"kind": "trivial"}``: 1.
+
+A bound holds for every mechanism that a certificate accepts: prescribed values may be missed by what counts as met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats, Ints
+from privopt.core.balls import Balls, U
+from privopt.measures.colouring.envelope import upper
+from privopt.measures.colouring.hops import colour_hops, hops
+from privopt.measures.colouring.steps import GUARD, LARGEST, TINY, Pair, Step
+from privopt.problems.boundary_colouring.boundary import MET, SMALLEST
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from privopt.core.problem import Enclosure
+    from privopt.problems.boundary_colouring.problem import BoundaryColouring
+
+GRID = 2.0**-48
+"""A bound on the worst case is looked for among multiples of this."""
+TRIED = 64
+"""Vertices whose equations are proved for a bound on the worst case: those with the largest sums."""
+DIGITS = 3
+"""Leading parts of multipliers that are summed exactly, 30 bits each or more; the rest is dropped."""
+CELLS = 1 << 22
+"""Vertices times colours that are summed together."""
+
+
+def prove(problem: BoundaryColouring, dual: object) -> Enclosure | None:
+    """The number that a dual defines, enclosed; its upper end is a proved bound on the objective, at most 1."""
+    with np.errstate(all="ignore"):  # what overflows is not finite, and refused below
+        found = _proved(problem, dual) if isinstance(dual, dict) else None
+    if found is None or not all(map(math.isfinite, found)):
+        return None
+    return (1.0, 1.0) if found[1] >= 1 else found
+
+
+def _proved(problem: BoundaryColouring, dual: dict[str, object]) -> Enclosure | None:
+    kind = dual.get("kind")
+    if kind == "trivial":
+        return 1.0, 1.0
+    if kind == "minimax" and problem.objective == "worst_case":
+        return minimax(problem)
+    if kind == "envelope" and (problem.boundary is not None or problem.k == 1):
+        return mean(problem, best_accuracy(problem))
+    return _linear(problem, dual) if kind == "linear" else None
+
+
+def mean(problem: BoundaryColouring, right: Balls) -> Enclosure:
+    """The utility of given accuracies, the sums rounded once."""
+    if problem.graph.size == 0:
+        return 1.0, 1.0
+    if problem.objective == "worst_case":
+        return right.min().ends
+    if problem.weights is None:
+        weighed, total = right, Balls.exact(problem.graph.size)
+    else:
+        weighed, total = right * problem.weights, _total(problem.weights)
+    return (_sum(weighed) / total).ends
+
+
+def _sum(terms: Balls) -> Balls:
+    """A sum of many terms, with no more rounding than that of each term and of the result."""
+    low, high = (math.fsum(ends.tolist()) for ends in (terms.lower, terms.upper))
+    return Balls.between(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
+
+
+def _total(values: Floats) -> Balls:
+    total = math.fsum(values.tolist())
+    return Balls.between(math.nextafter(total, -math.inf), math.nextafter(total, math.inf))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Steps with constants rounded so far that each computed one is at least, or at most, the exact one.
+
+    A step makes at most 8 roundings, each at most 2^-53 of the result; the constants are off by 2^-48. The bend is moved
+    once more, because the complement of a step below it is larger than the step.
+    """
+
+    high: Step
+    low: Step
+
+    @classmethod
+    def of(cls, problem: BoundaryColouring) -> Budget:
+        """The steps of a problem whose e^epsilon is a float."""
+        growth = _growth(problem)
+        g, delta = float(growth.mid), problem.delta
+        return cls(
+            _step(problem.epsilon, g, delta, 1 + 2 * GUARD), _step(problem.epsilon, g, delta, 1 - 2 * GUARD)
+        )
+
+
+def _step(epsilon: float, growth: float, delta: float, share: float) -> Step:
+    grown, rest = growth * share, delta * share
+    decay = 1.0 / grown
+    bend = max(0.0, (1.0 - rest) * decay / (1.0 + decay)) / share
+    return Step(epsilon, rest, grown, decay, bend, 0.0 if rest > 0 else TINY)
+
+
+def _growth(problem: BoundaryColouring) -> Balls:
+    """e^epsilon."""
+    return Balls.exact(problem.epsilon).exp() if problem.epsilon else Balls.exact(1.0)
+
+
+def _bend(problem: BoundaryColouring) -> Balls:
+    """(1 - delta) / (1 + e^epsilon)."""
+    return (Balls.exact(1.0) - problem.delta) / (_growth(problem) + 1.0)
+
+
+def best_accuracy(problem: BoundaryColouring) -> Balls:
+    """Largest accuracy of every vertex, given what the boundary prescribes or caps."""
+    graph = problem.graph
+    low, high = np.ones(graph.size), np.ones(graph.size)
+    for sites, members, values in _regions(problem):
+        if problem.epsilon > LARGEST:
+            # One step takes any positive probability to next to 1, so only the sites themselves are bounded.
+            place = np.isin(sites, members)
+            high[sites[place]] = low[sites[place]] = np.minimum(values[0][place], 1.0)
+            continue
+        budget = Budget.of(problem)
+        for found, one in ((high, budget.high), (low, budget.low)):
+            found[members] = _envelope(problem, sites, values, one)[members]
+    high = np.minimum(np.nextafter(high, math.inf), 1.0)
+    return Balls.between(np.minimum(np.nextafter(np.minimum(low, 1.0), 0.0), high), high)
+
+
+def _regions(problem: BoundaryColouring) -> Iterator[tuple[Ints, Ints, Pair]]:
+    """For each colour: sites, vertices of that colour, and the most that the sites may have of it."""
+    codes = problem.graph.codes
+    if problem.prescribed is None:
+        sites = problem.boundary_sites
+        if len(sites):
+            error = float(_bend(problem).lower) * (1 - MET - 2 * GUARD) - 16 * U
+            one = np.ones(len(sites))
+            yield sites, np.arange(problem.graph.size), rounded_up(one - error, error * one)
+        return
+    sites, rows = problem.prescribed.sites, problem.prescribed.rows
+    k = problem.k
+    room = problem.prescribed.room(problem.step) * (1 + 8 * GUARD) + 8 * k * (k + 1) * U * rows
+    for c in range(k):
+        members = np.flatnonzero(codes == c)
+        if members.size:
+            rest, off = (np.delete(table, c, axis=1).sum(axis=1) for table in (rows, room))
+            yield sites, members, rounded_up(rows[:, c] + room[:, c], rest * (1 - 4 * k * U) - off)
+
+
+def rounded_up(p: Floats, r: Floats) -> Pair:
+    """Probabilities rounded up and complements rounded down, away from subnormal numbers."""
+    p = np.where(p > 0, np.clip(np.nextafter(p, math.inf), SMALLEST, 1.0), 0.0)
+    r = np.clip(np.nextafter(r, -math.inf), 0.0, 1.0)
+    return p, np.where(r < SMALLEST, 0.0, r)
+
+
+def _envelope(problem: BoundaryColouring, sites: Ints, values: Pair, one: Step) -> Floats:
+    """Probabilities of a colour on every vertex: from one value on all sites by distance, else by two queues."""
+    graph = problem.graph
+    if not len(sites):
+        return np.ones(graph.size)
+    if (values[0] == values[0][0]).all() and (values[1] == values[1][0]).all():
+        far = hops(graph.indptr, graph.indices, sites)
+        table = one.orbit(float(values[0][0]), float(values[1][0]), int(far.max(initial=0)))[0]
+        return np.where(far < 0, 1.0, table[np.minimum(far, len(table) - 1)])
+    return upper((graph.indptr, graph.indices), sites, values, one, "two_queue")[0]
+
+
+def minimax(problem: BoundaryColouring) -> Enclosure:
+    """The largest worst case that the distances to the colours leave open; met by "balanced" for two colours."""
+    graph = problem.graph
+    if not len(problem.boundary_sites):
+        return 1.0, 1.0
+    if problem.epsilon > LARGEST:
+        return 1.0, 1.0
+    if problem.k == 2:
+        return (1.0 - _bend(problem)).ends
+    far = np.unique(colour_hops(graph.indptr, graph.indices, graph.codes, problem.k), axis=0)
+    return largest_share(far, problem)
+
+
+def largest_share(far: Ints, problem: BoundaryColouring) -> Enclosure:
+    """The largest t with sum_c L^far[v, c](t) <= 1 for every row of hops, on a grid; -1 stands for unreachable."""
+    one, reached = problem.step, far >= 0
+    away = np.where(reached, far, 0)
+
+    def sums(t: float) -> Floats:
+        least = one.power(np.full(far.shape, 1.0 - t), np.full(far.shape, t), away)[1]
+        return np.asarray(np.where(reached, least, 0.0).sum(axis=1))
+
+    low, high = 0, round(1.0 / GRID)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if (sums(middle * GRID) <= 1.0).all() else (low, middle)
+    found = sums(high * GRID)
+    tried = np.argsort(-found, kind="stable")[:TRIED]
+    rows = [[int(d) for d in far[i] if d >= 0] for i in tried.tolist()]
+    # Floats chose the place on the grid; which multiples of it are too large is proved.
+    at = max(high - 2, 1)
+    while at * GRID < 1.0 and not any(_exceeds(row, Fraction(at) * Fraction(GRID), problem) for row in rows):
+        at = at + 1 if at < high + 8 else 2 * at
+    return max(0.0, (at - 2) * GRID), min(1.0, at * GRID)
+
+
+def _exceeds(row: list[int], t: Fraction, problem: BoundaryColouring) -> bool:
+    """Whether sum_d L^d(t) > 1 is proved, in balls: U^d(1 - t) is at most any order of its two pieces."""
+    from flint import arb, ctx, fmpq
+
+    saved = ctx.prec
+    try:
+        ctx.prec = 256
+        epsilon, delta = (
+            arb(fmpq(*Fraction(x).as_integer_ratio())) for x in (problem.epsilon, problem.delta)
+        )
+        exact = arb(fmpq(t.numerator, t.denominator))
+        total = arb(0)
+        for d in row:
+            total += _least(exact, d, epsilon, delta, problem.step)
+        return bool(total > 1)
+    finally:
+        ctx.prec = saved
+
+
+def _least(t: arb, d: int, epsilon: arb, delta: arb, one: Step) -> arb:
+    """A lower bound of L^d(t): 1 - U^d(1 - t), first steep steps, then flat ones."""
+    from flint import arb
+
+    p = 1.0 - float(t.mid())
+    steep = 0
+    if one.epsilon == 0:
+        kept = t - d * delta
+        return arb(0) if not kept > 0 else kept
+    if p <= one.kink:
+        steep = min(int(one.steep_steps(np.array([p]))[0]), d)
+    base = epsilon.expm1()
+    rise = (steep * epsilon).expm1()
+    kept = t - rise * (1 - t) - delta * (rise / base)
+    way = (d - steep) * epsilon
+    kept = kept * (-way).exp() + delta * ((-way).expm1() / base)
+    return arb(0) if not kept > 0 else kept
+
+
+def _linear(problem: BoundaryColouring, dual: dict[str, object]) -> Enclosure | None:
+    """Sum of what each vertex can still gain at these multipliers, plus what delta gives them."""
+    arcs, k = len(problem.graph.indices), problem.k
+    at, values = np.array(dual["at"]), np.array(dual["values"], dtype=np.float64)
+    if at.size and at.dtype.kind not in "iu":
+        return None
+    at = at.astype(np.int64)
+    good = at.ndim == 1 and at.shape == values.shape and bool(((values >= 0) & (values < math.inf)).all())
+    if not good or (at.size and not 0 <= at.min() <= at.max() < arcs * k) or problem.epsilon > LARGEST:
+        return None
+    weights = _normalised(problem, dual.get("weights"))
+    if weights is None:
+        return None
+    cells, place = np.unique(at, return_inverse=True)
+    if len(cells) < len(at):
+        values, at = np.asarray(np.bincount(place, weights=values), dtype=np.float64), cells
+    parts, dropped = _digits(values, int(np.diff(problem.graph.indptr).max(initial=0)))
+    best = _reach(problem, weights, at, parts)
+    if best is None:
+        return None
+    total = _sum(best)
+    if problem.delta > 0 and at.size:
+        most = np.zeros(arcs)
+        np.maximum.at(most, at // k, values)
+        total = total + (_sum(Balls.exact(most)) + Balls.between(0.0, dropped) * len(at)) * problem.delta
+    return total.ends
+
+
+def _normalised(problem: BoundaryColouring, given: object) -> Balls | None:
+    """Weights of the accuracies that add to 1: those of the problem, or for a minimum those of the dual."""
+    n = problem.graph.size
+    if problem.objective == "accuracy":
+        table = np.ones(n) if problem.weights is None else problem.weights
+    else:
+        table = np.array(given, dtype=np.float64)
+        if table.shape != (n,) or not ((table >= 0) & (table < math.inf)).all():
+            return None
+    if not 0 < float(table.max(initial=0.0)) <= 1e300:
+        return None
+    return Balls.exact(table) / _total(table)
+
+
+def _digits(values: Floats, degree: int) -> tuple[list[Floats], float]:
+    """Values as sums of parts on coarse grids, so that any ``degree`` + 1 of a part add without rounding, and what is dropped.
+
+    Adding and subtracting a large number rounds to a multiple of its last digit, and the rest is exact (Rump, Ogita, Oishi,
+    "Accurate floating-point summation", 2008).
+    """
+    parts: list[Floats] = []
+    rest = np.asarray(values, dtype=np.float64)
+    for _ in range(DIGITS):
+        largest = float(np.abs(rest).max(initial=0.0))
+        if largest == 0 or largest * (degree + 2) > 2.0**1000:
+            break
+        anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + (degree + 2).bit_length() + 1)
+        part = (rest + anchor) - anchor
+        parts.append(part)
+        rest = rest - part
+    return parts, float(np.abs(rest).max(initial=0.0))
+
+
+def _reach(problem: BoundaryColouring, weights: Balls, at: Ints, parts: list[Floats]) -> Balls | None:
+    """The most that each vertex can make of its gains: its best colour, or what is prescribed."""
+    graph, k, n = problem.graph, problem.k, problem.graph.size
+    arc, colour = at // k, at % k
+    start = np.searchsorted(graph.indptr, arc, side="right") - 1
+    out, into = start * k + colour, graph.indices[arc].astype(np.int64) * k + colour
+    growth, block = _growth(problem), max(1, CELLS // k)
+    lows, highs = np.zeros(n), np.zeros(n)
+    for begin in range(0, n, block):
+        end = min(n, begin + block)
+        own = np.arange(end - begin) * k + graph.codes[begin:end]
+        mid, rad = np.zeros((end - begin) * k), np.zeros((end - begin) * k)
+        mid[own], rad[own] = weights.mid[begin:end], weights.rad[begin:end]
+        gain = Balls(mid, rad) - _added(out, parts, begin * k, end * k)
+        gain = (gain + growth * _added(into, parts, begin * k, end * k)).reshape(end - begin, k)
+        if not np.isfinite(gain.rad).all():
+            return None
+        best = gain.max(axis=1)
+        if problem.prescribed is not None:
+            best = _prescribed(problem, gain, best, begin)
+        lows[begin:end], highs[begin:end] = best.lower, best.upper
+    return Balls.between(lows, highs)
+
+
+def _added(places: Ints, parts: list[Floats], begin: int, end: int) -> Balls:
+    """Sums of multipliers in the cells of a block."""
+    inside = np.flatnonzero((places >= begin) & (places < end))
+    here = places if len(inside) == len(places) else places[inside]
+    found = Balls.exact(np.zeros(end - begin))
+    for part in parts:
+        values = part if here is places else part[inside]
+        found = found + np.bincount(here - begin, weights=values, minlength=end - begin)
+    return found
+
+
+def _prescribed(problem: BoundaryColouring, gain: Balls, best: Balls, begin: int) -> Balls:
+    """The same, where a site can have no more than its values, and what counts as meeting them."""
+    if problem.prescribed is None:
+        return best
+    given, k = problem.prescribed, problem.k
+    inside = np.flatnonzero((given.sites >= begin) & (given.sites < begin + best.mid.size))
+    here = given.sites[inside] - begin
+    rows = given.rows[inside]
+    room = given.room(problem.step)[inside] * (1 + GUARD) + 8 * k * (k + 1) * U * rows
+    near = ((gain[here] * rows).sum(axis=1) + (abs(gain[here]) * room).sum(axis=1)).minimum(best[here])
+    mid, rad = best.mid.copy(), best.rad.copy()
+    mid[here], rad[here] = near.mid, near.rad
+    return Balls(mid, rad)

@@ -1,0 +1,312 @@
+"""The certificate of a colouring: every distinct pair of rows proved private, in floats first, then exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats, Ints
+from privopt.core.balls import Balls
+from privopt.core.certificate import Certificate, Terms
+from privopt.core.exact import ball_floor, exp_at_least, log_enclosure
+from privopt.files.text import number
+from privopt.measures.colouring.pairs import find_edge
+from privopt.measures.colouring.reading import UNIT, exact_row, largest_ratio
+from privopt.measures.colouring.steps import LARGEST, TINY
+from privopt.mechanisms import Colouring
+from privopt.problems.boundary_colouring.bound import mean
+from privopt.problems.boundary_colouring.boundary import MET
+from privopt.problems.boundary_colouring.leakage import Adjacency
+
+if TYPE_CHECKING:
+    from privopt.core.problem import Enclosure
+    from privopt.problems.boundary_colouring.problem import BoundaryColouring
+
+FIRST = 64
+"""Pairs with the largest readings, whose leakage is enclosed first."""
+TIES = 1024
+"""Pairs that nearly tie with the worst and are compared exactly."""
+READING = Fraction(1, 10**12)
+"""By how much, relatively, a pair that was taken for the worst may leak less: what a float reading is good for."""
+WIDER = (2.0**-48, 2.0**-44, 2.0**-40, 2.0**-36, 2.0**-30)
+"""By how much, times the number of colours, a leakage may exceed what is proved of the worst pairs, until few are left."""
+
+
+def certify(problem: BoundaryColouring, mechanism: Colouring) -> Certificate:
+    """Prove sum_c max(0, P_u(c) - e^epsilon P_v(c)) <= delta on every edge, in both directions."""
+    found = problem.adjacent(mechanism)
+    rows = _Rows(mechanism)
+    doubtful = ambiguous(mechanism.levels, found.first, found.second, problem.epsilon, problem.delta)
+    ok, reason = _settle(problem, rows, found, doubtful)
+    miss = problem.miss(mechanism)
+    if ok and miss > 0:
+        ok, reason = False, f"a prescribed value is missed by {number(miss)}, more than {MET:g} of it"
+    leaks = _Leaks(problem, mechanism, found, rows)
+    low, high = leaks.enclosure
+    worst, where = leaks.named()
+    return problem.certificate(
+        mechanism,
+        mechanism.fingerprint,
+        ok=ok,
+        claim="leakage <= budget",
+        reason=reason,
+        leakage=(min(low, problem.epsilon), min(high, problem.epsilon)) if ok else (low, high),
+        utility=utility(problem, mechanism),
+        worst=worst,
+        where=where,
+        method="directed rounding, and integers against balls where that does not decide",
+    )
+
+
+def terms(problem: BoundaryColouring) -> Terms:
+    """What a certificate of a colouring is about."""
+    apart = "k times epsilon" if problem.delta == 0 else "k times epsilon, and delta k-fold or more"
+    uncovered = [
+        "datasets that are not in the graph",
+        f"datasets that are not neighbours: k edges apart the budget is {apart}, and without a path nothing is promised",
+        "what is published beside the answer",
+    ]
+    if problem.boundary is not None and problem.k > 1:
+        uncovered.append(f"the values prescribed on the boundary, which are met to {MET:g} and not certified")
+    return Terms(
+        kind="privacy",
+        statement=_statement(problem),
+        assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
+        adversary="anyone who sees the answer, even one who knows everything but which of two neighbouring datasets was used",
+        unit="release: one answer about one dataset",
+        uncovered=tuple(uncovered),
+    )
+
+
+def _statement(problem: BoundaryColouring) -> str:
+    """The claim with its numbers, rounded up."""
+    times = "likelier from one dataset than"
+    if problem.epsilon > 0:
+        times = f"more than {factor(problem.epsilon)} times as likely from one dataset as"
+    found = f"no answer is {times} from a neighbouring one"
+    if problem.delta == 0:
+        return found
+    return f"{found}, but for a probability of at most {problem.delta!r} (delta)"
+
+
+def factor(epsilon: float) -> str:
+    """e^epsilon in four digits, never less than it is.
+
+    Examples
+    --------
+    >>> factor(0.5), factor(0.6931471805599453), factor(1000.0)
+    ('1.649', '2', 'e^1000')
+    """
+    if epsilon > 20:
+        return f"e^{epsilon!r}".removesuffix(".0")
+    shown = number(math.exp(epsilon), 4)
+    exact = Fraction(shown)
+    # Unless it is proved to be at most e^epsilon, which no rational equals.
+    if exp_at_least(epsilon, exact.numerator, exact.denominator) is False:
+        return shown
+    return number(float(shown) + 10.0 ** (math.floor(math.log10(float(shown))) - 3), 4)
+
+
+def utility(problem: BoundaryColouring, mechanism: Colouring) -> Enclosure:
+    """The exact utility, enclosed: the largest entry of a row is 1 minus the others, the rest are floats."""
+    levels, codes = mechanism.levels, problem.graph.codes
+    top = np.argmax(levels, axis=1)
+    others = Balls.exact(np.where(np.arange(levels.shape[1]) == top[:, None], 0.0, levels)).sum(axis=1)
+    largest = 1.0 - others
+    entry, is_top = levels[mechanism.level, codes], top[mechanism.level] == codes
+    low, high = mean(problem, largest[mechanism.level].where(is_top, entry))
+    return max(low, 0.0), min(high, 1.0)
+
+
+def ambiguous(levels: Floats, first: Ints, second: Ints, epsilon: float, delta: float) -> Ints:
+    """The pairs that floats with directed rounding do not prove private.
+
+    The exact distribution of a row gives to its largest entry what the floats miss of 1, a few units of rounding of that entry,
+    so every entry is a float times 1 +- (k + 2) u.
+    """
+    k = levels.shape[1]
+    above, below = 1.0 + (2 * k + 6) * UNIT, 1.0 - (2 * k + 8) * UNIT
+    growth = _exp_floor(epsilon)
+    block, doubtful = max(1, (1 << 22) // k), []
+    for i in range(0, len(first), block):
+        u, v = levels[first[i : i + block]], levels[second[i : i + block]]
+        over = u * above - growth * v * below
+        total = np.maximum(over, 0.0).sum(axis=1) * above
+        subnormal = ((u < TINY) & (u > 0)).any(axis=1) | ((v < TINY) & (v > 0)).any(axis=1)
+        doubtful.append(i + np.flatnonzero((total > delta) | subnormal))
+    return np.concatenate(doubtful) if doubtful else np.zeros(0, dtype=np.int64)
+
+
+def _exp_floor(epsilon: float) -> float:
+    """A float at most e^epsilon, proved; 1 at 0."""
+    if epsilon == 0:
+        return 1.0
+    from flint import arb, fmpq
+
+    exponent = fmpq(*Fraction(min(epsilon, LARGEST)).as_integer_ratio())
+    return ball_floor(arb(exponent).exp())
+
+
+def _settle(problem: BoundaryColouring, rows: _Rows, found: Adjacency, doubtful: Ints) -> tuple[bool, str]:
+    """Whether the doubtful pairs, the worst reading first, hold exactly, and why."""
+    order = doubtful[np.argsort(-found.reading.epsilon[doubtful], kind="stable")]
+    delta = Fraction(problem.delta)
+    for i in order.tolist():
+        ratio = largest_ratio(rows[int(found.first[i])], rows[int(found.second[i])], delta)
+        fine = ratio is not None and (
+            ratio <= 1 or exp_at_least(problem.epsilon, ratio.numerator, ratio.denominator)
+        )
+        if not fine:
+            return False, "the edge that leaks most is not proved private"
+    count = f"{len(found.first)} ordered pairs of rows stand next to each other"
+    return True, f"all hold: {count}, {len(order)} of them settled exactly"
+
+
+class _Rows:
+    """Exact rows of levels, made when they are asked for."""
+
+    def __init__(self, mechanism: Colouring) -> None:
+        self._levels = mechanism.levels
+        self._made: dict[int, list[Fraction]] = {}
+
+    def __getitem__(self, level: int) -> list[Fraction]:
+        if level not in self._made:
+            self._made[level] = exact_row(self._levels[level].tolist())
+        return self._made[level]
+
+
+class _Leaks:
+    """The exact leakage of a colouring, and the pairs that have it or nearly so."""
+
+    def __init__(
+        self, problem: BoundaryColouring, mechanism: Colouring, found: Adjacency, rows: _Rows
+    ) -> None:
+        self.problem, self.mechanism, self.found, self.rows = problem, mechanism, found, rows
+        self.delta = Fraction(problem.delta)
+        self._ratios: dict[int, Fraction | None] = {}
+        self.low: float
+        self.high: float
+        readings = found.reading.epsilon
+        count = min(FIRST, len(readings))
+        first = np.argpartition(-readings, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
+        self.low, self.high = self._largest(first)
+        self.near = self._not_below(self.low)
+        self.high = self._upper()
+
+    @property
+    def enclosure(self) -> Enclosure:
+        """Floats around the leakage."""
+        return self.low, self.high
+
+    def ratio(self, i: int) -> Fraction | None:
+        """The smallest e^epsilon of a pair, None for infinity."""
+        if i not in self._ratios:
+            u, v = (self.rows[int(side[i])] for side in (self.found.first, self.found.second))
+            self._ratios[i] = largest_ratio(u, v, self.delta)
+        return self._ratios[i]
+
+    def _largest(self, pairs: Ints) -> Enclosure:
+        ratios = [self.ratio(i) for i in pairs.tolist()]
+        if any(x is None for x in ratios):
+            return math.inf, math.inf
+        largest = max((x for x in ratios if x is not None), default=Fraction(1))
+        return log_enclosure(largest.numerator, largest.denominator) if largest > 1 else (0.0, 0.0)
+
+    def _not_below(self, epsilon: float) -> Ints:
+        """Pairs that floats do not prove to leak at most epsilon."""
+        if epsilon == math.inf:
+            return np.flatnonzero(self.found.reading.epsilon == math.inf)
+        return ambiguous(
+            self.mechanism.levels, self.found.first, self.found.second, epsilon, self.problem.delta
+        )
+
+    def _upper(self) -> float:
+        """A bound on the leakage of all pairs: floats prove most, and what they leave is settled exactly."""
+        if self.low == math.inf:
+            return math.inf
+        k, most, left = self.mechanism.levels.shape[1], self.high, self.near
+        for wider in WIDER:
+            if len(left) <= TIES:
+                break
+            most = self.low + (k + 2) * wider * max(1.0, self.low)
+            left = self._not_below(most)
+        return max(self.high, most, self._largest(left)[1])
+
+    def worst(self) -> int | None:
+        """The first of the pairs that leak most, exactly unless very many nearly tie; None where nothing leaks."""
+        if self.high == 0 or not len(self.near):
+            return None
+        if self.low == math.inf or len(self.near) > TIES:
+            return int(np.argmax(self.found.reading.epsilon))
+        i = max(self.near.tolist(), key=lambda i: (*self.order(i), -i))
+        return i if self.order(i) > (False, Fraction(1)) else None
+
+    def order(self, i: int) -> tuple[bool, Fraction]:
+        """What pairs are compared by: whether a pair leaks without limit, and its ratio."""
+        ratio = self.ratio(i)
+        return ratio is None, ratio or Fraction(0)
+
+    def named(self) -> tuple[tuple[Hashable, ...], str]:
+        """Labels of the ends of the edge that leaks most, and direction and colour in words."""
+        i = self.worst()
+        if i is None:
+            return (), ""
+        graph, first, second = self.problem.graph, int(self.found.first[i]), int(self.found.second[i])
+        u, v = find_edge(graph.indptr, graph.indices, self.mechanism.level, first, second)
+        names = graph.vertices[u], graph.vertices[v]
+        return names, told(self.mechanism.colours[min(self.likelier(first, second))], *names)
+
+    def likelier(self, first: int, second: int) -> list[int]:
+        """The colours whose ratio between two rows is largest."""
+        cells = list(zip(self.rows[first], self.rows[second], strict=True))
+        never = [c for c, (a, b) in enumerate(cells) if a > 0 and b == 0]
+        if never:
+            return never
+        ratios = {c: a / b for c, (a, b) in enumerate(cells) if b > 0}
+        most = max(ratios.values())
+        return [c for c, ratio in ratios.items() if ratio == most]
+
+
+def told(colour: object, u: object, v: object) -> str:
+    """Which answer tells two datasets apart."""
+    return f"answer {colour!r} is likelier at {u!r} than at {v!r}"
+
+
+def is_worst(
+    problem: BoundaryColouring, mechanism: Colouring, worst: tuple[Hashable, ...], where: str
+) -> bool | None:
+    """Whether a named edge leaks as much as any; None where it does but for the last digits.
+
+    Ties count, and no edge is named where nothing leaks.
+    """
+    found = problem.adjacent(mechanism)
+    leaks = _Leaks(problem, mechanism, found, _Rows(mechanism))
+    if not worst:
+        return None if leaks.worst() is not None and leaks.low == 0 else leaks.worst() is None
+    graph, level = problem.graph, mechanism.level
+    if len(worst) != 2:
+        return False
+    try:
+        u, v = (graph.position(label) for label in worst)
+    except ValueError:
+        return False
+    if v not in graph.indices[graph.indptr[u] : graph.indptr[u + 1]]:
+        return False
+    first, second = int(level[u]), int(level[v])
+    if first == second or where not in [
+        told(mechanism.colours[c], *worst) for c in leaks.likelier(first, second)
+    ]:
+        return False
+    place = np.flatnonzero((found.first == first) & (found.second == second))
+    order = leaks.order(int(place[0]))
+    if leaks.low == math.inf or order[0]:
+        return order[0]
+    if len(leaks.near) <= TIES and all(order >= leaks.order(i) for i in leaks.near.tolist()):
+        return True
+    least = Fraction(leaks.low) * (1 - READING)
+    reached = log_enclosure(order[1].numerator, order[1].denominator)[1] if order[1] > 1 else 0.0
+    return None if reached >= least else False

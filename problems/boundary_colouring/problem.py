@@ -1,0 +1,389 @@
+"""BoundaryColouring: the most accurate randomised answer on a graph of datasets, private along every edge."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt.core.certificate import Certificate, Terms
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
+from privopt.errors import InvalidMechanism
+from privopt.measures.colouring.steps import GUARD, Step, step
+from privopt.mechanisms import Colouring, Mechanism
+from privopt.models import DatasetGraph
+from privopt.problems.boundary_colouring import validation as checks
+from privopt.problems.boundary_colouring.boundary import MET, Prescribed, prescribed
+from privopt.problems.boundary_colouring.leakage import Adjacency, accuracy, adjacency, worst_edge
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class BoundaryColouring(Problem[Colouring]):
+    """The most accurate randomised answers that are (epsilon, delta)-private along every edge.
+
+    Each dataset v is answered with colour c with probability P_v(c). On every edge, in both directions,
+    sum_c max(0, P_u(c) - e^epsilon P_v(c)) <= delta. The utility is the weighted mean of the accuracies P_v(f(v)), or
+    their minimum; the leakage is the smallest epsilon that holds for this delta. The budget is epsilon and the objective
+    the utility.
+
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), differential privacy by randomised colourings of a graph of
+    datasets: with the values on the boundary given, one mechanism dominates all others.
+
+    Parameters
+    ----------
+    graph : DatasetGraph
+    epsilon : float
+        Budget in nats, >= 0, finite.
+    delta : float
+        In [0, 1].
+    boundary : "balanced", pair of floats, mapping, or None
+        "balanced" (two colours; with more it means None): no vertex with a neighbour of another colour is right more often
+        than the best worst case allows, (e^epsilon + delta) / (1 + e^epsilon). ``(q_first, q_second)``: accuracy of the
+        boundary vertices of the first and of the second colour of the palette; None for the largest allowed.
+        ``{vertex: Pr[first colour]}`` (a whole law with three colours or more), at least one end of every two-coloured
+        edge. None: free. Prescribed values are met to 1e-9.
+    weights : array (vertices,), optional
+        Non-negative, not all zero; 1 by default. They do not matter to "worst_case".
+    objective : {"accuracy", "worst_case"}
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range, or the prescribed vertices miss a two-coloured edge.
+
+    Examples
+    --------
+    >>> problem = BoundaryColouring(DatasetGraph.line(2, 2), math.log(2))
+    >>> fair = problem.two_colours(np.array([0.75, 0.5, 0.5, 0.5]), np.array([0.25, 0.5, 0.5, 0.5]))
+    >>> print(problem.evaluate(fair))
+    utility 0.5625, leakage 0.693147 nats, feasible; worst pair (1, 0), answer 'red' is likelier at 1 than at 0
+    """
+
+    kind: ClassVar[str] = "boundary_colouring"
+    mechanism_type: ClassVar[type[Mechanism]] = Colouring
+
+    graph: DatasetGraph
+    epsilon: float
+    delta: float
+    boundary: checks.Boundary
+    weights: NDArray[np.float64] | None
+    objective: str
+
+    def __init__(
+        self,
+        graph: DatasetGraph,
+        epsilon: float,
+        delta: float = 0.0,
+        *,
+        boundary: checks.Boundary = checks.BALANCED,
+        weights: ArrayLike | None = None,
+        objective: str = "accuracy",
+    ) -> None:
+        of = checks.graph(graph)
+        values: dict[str, object] = {
+            "graph": of,
+            "epsilon": checks.epsilon(epsilon),
+            "delta": checks.delta(delta),
+            "boundary": checks.boundary(boundary, of),
+            "weights": checks.weights(weights, of.size),
+            "objective": checks.objective(objective),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_prescribed", prescribed(self.boundary, of, self.step))
+
+    @property
+    def budget(self) -> float:
+        """The largest leakage allowed, epsilon, in nats."""
+        return self.epsilon
+
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another epsilon."""
+        return type(self)(
+            self.graph,
+            budget,
+            self.delta,
+            boundary=self.boundary,
+            weights=self.weights,
+            objective=self.objective,
+        )
+
+    @property
+    def k(self) -> int:
+        """Number of colours, at least 1."""
+        return max(len(self.graph.palette), 1)
+
+    @cached_property
+    def step(self) -> Step:
+        """What one edge allows between probabilities of one colour."""
+        return step(self.epsilon, self.delta)
+
+    @cached_property
+    def guarded(self) -> Step:
+        """The same a few units of rounding lower, so that what is computed with it holds exactly."""
+        return step(self.epsilon, self.delta, GUARD)
+
+    @property
+    def prescribed(self) -> Prescribed | None:
+        """Sites and laws prescribed exactly; None for "balanced" and for a free boundary."""
+        found: Prescribed | None = self.__dict__["_prescribed"]
+        return found
+
+    def colouring(self, levels: ArrayLike, level: ArrayLike) -> Colouring:
+        """A mechanism of this problem: distinct rows (l, k), and the row of each vertex."""
+        names = None if isinstance(self.graph.vertices, range) else self.graph.vertices
+        palette = self.graph.palette or (0,)  # a graph without vertices has no colours of its own
+        return Colouring.of_levels(levels, level, palette, answers=self.graph.codes, vertices=names)
+
+    def two_colours(self, p: NDArray[np.float64], r: NDArray[np.float64]) -> Colouring:
+        """The mechanism with Pr[first colour] = p and its complement r on each vertex; the smaller one counts."""
+        if self.k == 1:
+            return self.colouring([[1.0]], np.zeros(self.graph.size, dtype=np.int32))
+        # One number tells the pair: p where it is the smaller one, else -r, and -inf for certainty.
+        side = np.where(p <= r, p, np.where(r == 0, -math.inf, -r))
+        values, level = np.unique(side, return_inverse=True)
+        values = values if values.size else np.array([0.5])
+        small = np.where(np.isinf(values), 0.0, np.abs(values))
+        rows = np.where(
+            (values >= 0)[:, None], np.stack([small, 1 - small], 1), np.stack([1 - small, small], 1)
+        )
+        return self.colouring(rows, level)
+
+    def check(self, mechanism: Mechanism) -> Colouring:
+        """The mechanism, if it colours this graph with its palette; else InvalidMechanism."""
+        if not isinstance(mechanism, Colouring):
+            raise InvalidMechanism(
+                f"BoundaryColouring is answered by a Colouring, got {type(mechanism).__name__}"
+            )
+        if len(mechanism.level) != self.graph.size:
+            raise InvalidMechanism(
+                f"the colouring is of {len(mechanism.level)} vertices, the graph has {self.graph.size}"
+            )
+        if mechanism.colours != (self.graph.palette or (0,)):
+            raise InvalidMechanism(
+                f"the colouring has colours {mechanism.colours!r}, the graph's palette is {self.graph.palette!r}"
+            )
+        if not _same_labels(mechanism.vertices, self.graph.vertices):
+            raise InvalidMechanism("the colouring and the graph label their vertices differently")
+        if mechanism.answers is not None and not np.array_equal(mechanism.answers, self.graph.codes):
+            raise InvalidMechanism("the true answers of the colouring are not the colours of the graph")
+        return mechanism
+
+    def evaluate(self, mechanism: Colouring) -> Evaluation:
+        """Utility and leakage in float64, O(V + E).
+
+        Raises
+        ------
+        InvalidMechanism
+            If the mechanism does not fit the problem.
+        """
+        found = self.adjacent(self.check(mechanism))
+        utility, leakage = accuracy(self, mechanism), found.leakage  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        worst, where = worst_edge(self, mechanism, found)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        violation = max(0.0, leakage - self.epsilon)
+        miss = self.miss(mechanism)
+        if miss > 0:
+            violation = max(violation, miss)
+            where = f"{where}; a prescribed value is missed by {miss:.3g}".removeprefix("; ")
+        feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
+        return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
+
+    def adjacent(self, mechanism: Colouring) -> Adjacency:
+        """The pairs of levels over all edges; those of the last mechanism are remembered."""
+        if not self._last or self._last[0][0] is not mechanism:
+            self._last[:] = [(mechanism, adjacency(self, mechanism))]  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return self._last[0][1]
+
+    @cached_property
+    def _last(self) -> list[tuple[Colouring, Adjacency]]:
+        """The last mechanism that was read, with its pairs; at most one."""
+        return []
+
+    def miss(self, mechanism: Colouring) -> float:
+        """By how much the boundary is missed: 0 where it is met to 1e-9, and where it is free."""
+        if self.prescribed is not None:
+            return self.prescribed.miss(mechanism, self.step)
+        if self.boundary is None or self.k < 2:
+            return 0.0
+        sites = self.boundary_sites
+        wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
+        missed = float((self.step.kink - wrong).max(initial=0.0))
+        return missed if missed > MET * self.step.kink else 0.0
+
+    @cached_property
+    def boundary_sites(self) -> NDArray[np.int64]:
+        """Positions of the vertices with a neighbour of another colour."""
+        return np.flatnonzero(self.graph.boundary())
+
+    def certify(self, mechanism: Colouring) -> Certificate:
+        """Prove every edge private, in both directions, from the integer weights.
+
+        Distinct pairs of levels are settled in floats with directed rounding where that decides, and otherwise in exact
+        integers against balls of e^epsilon. Prescribed values are compared, to 1e-9, and not proved.
+
+        Raises
+        ------
+        InvalidMechanism
+            If the mechanism does not fit the problem.
+        """
+        from privopt.problems.boundary_colouring.certificate import certify
+
+        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def anchor(self) -> Colouring:
+        """A mechanism strictly inside: every colour equally likely, or what prescribed values allow."""
+        from privopt.problems.boundary_colouring.repair import anchor
+
+        return anchor(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def repair(self, mechanism: Colouring, margin: float) -> Colouring:
+        """The nearest private mechanism below or above, at (epsilon, delta) (1 - margin); mixed if k > 2."""
+        from privopt.problems.boundary_colouring.repair import repair
+
+        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on the objective that ``dual`` proves, or None; see ``_graph_bound``."""
+        from privopt.problems.boundary_colouring.bound import prove
+
+        return prove(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
+        """As for every problem, and at most 1: no answer is right more often than always."""
+        proved = super().check_bound(bound, dual, seconds)
+        return None if proved is None else min(proved, 1.0)
+
+    def check_infeasible(self, witness: object) -> str | None:
+        """Why no mechanism meets the prescribed values: two sites too close for theirs, read again."""
+        from privopt.problems.boundary_colouring.witness import check_witness
+
+        return check_witness(self, witness)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def terms(self, mechanism: Colouring) -> Terms:
+        """What the certificate of a colouring is about."""
+        from privopt.problems.boundary_colouring.certificate import terms
+
+        return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def is_worst(self, mechanism: Colouring, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named edge leaks as much as any, with the answer named; None where only last digits differ."""
+        from privopt.problems.boundary_colouring.certificate import is_worst
+
+        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the graph's arrays, the budget, the boundary, the weights and the objective."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        head = (self.kind, self.graph.fingerprint, self.epsilon, self.delta, self.objective)
+        digest = hashlib.sha256(repr(head).encode())
+        free = self.boundary if not isinstance(self.boundary, Mapping) else "by vertex"
+        digest.update(repr(free).encode())
+        if isinstance(self.boundary, Mapping) and self.prescribed is not None:
+            digest.update(self.prescribed.sites.tobytes() + self.prescribed.rows.tobytes())
+        if self.weights is not None:
+            digest.update(self.weights.tobytes())
+        return digest.hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.
+
+        Raises
+        ------
+        InvalidModel
+            If the graph has more than 2**20 edges, which is too much for a file.
+        """
+        return {
+            "type": self.kind,
+            "version": 1,
+            "graph": self.graph.to_dict(),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "boundary": checks.write_boundary(self.boundary),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "objective": self.objective,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote, or one written by hand.
+
+        Raises
+        ------
+        FileRefused
+            If the dictionary does not fit the published schema.
+        InvalidModel, InvalidProblem
+            If the values do not make a graph or a question.
+        """
+        given = checks.fields(fields)
+        return cls(
+            DatasetGraph.from_dict(given["graph"]),
+            given["epsilon"],
+            given["delta"],
+            boundary=checks.read_boundary(given["boundary"]),
+            weights=given["weights"],
+            objective=given["objective"],
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Colouring], ...]:
+        """Small instances, with optima that are public or follow from a closed form."""
+        from privopt.problems.boundary_colouring.examples import examples
+
+        return examples()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BoundaryColouring):
+            return NotImplemented
+        return self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is remembered of the last mechanism stays behind.
+        given = (self.graph, self.epsilon, self.delta, self.boundary, self.weights, self.objective)
+        return _remade, given
+
+    def _repr_html_(self) -> str:
+        from privopt.files.text import html_table
+
+        rows = [("graph", self.graph), ("epsilon", self.epsilon), ("delta", self.delta)]
+        rows += [("boundary", _brief(self.boundary)), ("objective", self.objective)]
+        rows += [("weights", "equal" if self.weights is None else "given")]
+        return html_table(rows, (type(self).__name__, ""))
+
+    def __repr__(self) -> str:
+        return (
+            f"BoundaryColouring({self.graph!r}, epsilon={self.epsilon:g}, delta={self.delta:g}, "
+            f"boundary={_brief(self.boundary)}"
+            + ("" if self.weights is None else ", weights=...")
+            + f", objective={self.objective!r})"
+        )
+
+
+def _remade(
+    graph: DatasetGraph, epsilon: float, delta: float, boundary: checks.Boundary, weights: Any, objective: str
+) -> BoundaryColouring:
+    return BoundaryColouring(graph, epsilon, delta, boundary=boundary, weights=weights, objective=objective)
+
+
+def _brief(boundary: checks.Boundary) -> str:
+    if isinstance(boundary, Mapping):
+        return f"{{{len(boundary)} values}}"
+    return repr(boundary)
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    if isinstance(a, range) and isinstance(b, range):
+        return a == b
+    return len(a) == len(b) and tuple(a) == tuple(b)

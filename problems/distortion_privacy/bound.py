@@ -1,0 +1,249 @@
+"""Upper bounds on the objective of a problem on distortion and leakage, each proved afresh from its dual, in rationals or balls.
+
+The kinds of dual:
+
+- ``{"kind": "analytic"}``: leakage is at least 0, distortion at least that of the best reproduction.
+- ``{"kind": "posteriors", "laws": [[...], ...], "multiplier": m}``: a distribution over S for each release, and the price
+  m >= 0 of what is bounded; for Sibson's information of any order, so for mutual information and maximal leakage.
+- ``{"kind": "linear", "multipliers": [[...], ...]}``: multipliers of the posterior rows, where "lip" or "ldp" is
+  bounded, or where no leakage at all is allowed; see :mod:`privopt.problems.local_information_privacy.bound`.
+- ``{"kind": "level", "level": e, "multipliers": [[...], ...]}``: the same at level e proves that no release within
+  that level meets the bound on distortion, so that the leakage of those which do is above e ("lip" and "ldp").
+
+Why distributions over S prove a bound. Write b = a/(a-1) and h = b (F - 1) with F = sum_y (sum_s P(s) P(y|s)^a)^(1/a), so that
+the information is b ln(1 + h/b), which is h at a = 1. Each summand of F is a norm of the column P(y|.), for a < 1 a
+concave mean. By Hölder's inequality, reversed for a < 1, any distribution r over S gives
+h >= sum_{s,y} P(s, y) g(s, y) with g = b ((r/P(s))^(1/b) - 1), which is ln(r/P(s)) at a = 1 (Donsker and Varadhan) and
+r/P(s) - 1 at a = inf. The right side is linear in the channel: with one price for the other constraint, each
+observation takes the release that is cheapest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.balls import ETA, Balls, U
+from privopt.core.exact import ball_ceiling, ball_floor
+from privopt.core.problem import Enclosure
+from privopt.problems.entropy_boxes import log_balls
+from privopt.problems.exact_utility import enclose
+from privopt.problems.local_information_privacy.bound import linear_value, numbers
+
+if TYPE_CHECKING:
+    from flint import arb
+
+    from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+
+SMALLEST = 1e-300
+"""Distributions are raised to this, so that no score is infinite."""
+
+TERMS = 18
+"""Terms of the series of e^x - 1 for |x| <= 1/2; the rest is less than 2^-70 of it."""
+
+
+def prove(problem: DistortionPrivacy, dual: object) -> Enclosure | None:
+    """What a dual proves about the objective, rounded outward; see :meth:`privopt.Problem.prove_bound`."""
+    if not isinstance(dual, dict):
+        return None
+    kind = dual.get("kind")
+    if kind == "analytic":
+        return (0.0, 0.0) if problem.max_leakage is None else enclose(-problem.costs.least)
+    if kind == "posteriors":
+        return _posteriors(problem, dual.get("laws"), dual.get("multiplier"))
+    if kind == "linear" and _is_ratio_bound(problem):
+        value = _linear(problem, problem.budget, dual)
+        return None if value is None else enclose(value)
+    if kind == "level" and problem.max_leakage is None and problem.order is None:
+        level = dual.get("level")
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level < math.inf:
+            return None
+        value = _linear(problem, float(level), dual)
+        return (-float(level), -float(level)) if value is not None and -value > problem.floor else None
+    return None
+
+
+def _is_ratio_bound(problem: DistortionPrivacy) -> bool:
+    """Whether the releases allowed are those that some bound on ratios allows; every leakage is 0 together."""
+    return problem.max_leakage is not None and (problem.order is None or problem.budget == 0)
+
+
+def _linear(problem: DistortionPrivacy, level: float, dual: dict[str, object]) -> Fraction | None:
+    """An exact upper bound on -E[D] of the releases whose ratios are within a level; multipliers are of D times its unit."""
+    unit = Fraction(problem.magnitude)
+    value = linear_value(problem.ratios(level), problem.costs, unit, dual.get("multipliers"))
+    return None if value is None else value / unit
+
+
+def _posteriors(problem: DistortionPrivacy, laws: object, price: object) -> Enclosure | None:
+    table = [row for row in _table(problem) if any(row)]
+    given = numbers(laws, (problem.matrix.shape[1], len(table)))
+    order = problem.order
+    if given is None or order is None or isinstance(price, bool) or not isinstance(price, (int, float)):
+        return None
+    if not 0 <= price < math.inf:
+        return None
+    if (given < 0).any() or not (given.sum(axis=1) > 0).all():
+        return None
+    total = problem.observation.leaking.exact.total
+    joint = _quotients(table, total)
+    prior = _quotients([[sum(row) for row in table]], total)[0]
+    value = joint.T @ _scores(given, prior, order).T
+    costs, paid = problem.costs, Balls.exact(price)
+    excess = _quotients([[c - min(row) for c in row] for row in costs.cells], costs.scale)
+    if problem.max_leakage is None:
+        room = Balls.fractions([problem.floor - costs.least])[0]
+        low, high = ((value + paid * excess).min(axis=1).sum() - paid * room).ends
+        most = -_information(low, order)[0] + 0.0
+        return (0.0, 0.0) if most == 0 else (-_information(high, order)[1], most)
+    limit = Balls.between(*_transformed(problem.budget, order))
+    low, high = ((excess + paid * value).min(axis=1).sum() - paid * limit).ends
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return enclose(-(costs.least + Fraction(high)))[0], enclose(-(costs.least + Fraction(low)))[1]
+
+
+def _table(problem: DistortionPrivacy) -> list[tuple[int, ...]]:
+    """Weights of (S, W)."""
+    leaking = problem.observation.leaking
+    n = len(leaking.useful)
+    return [leaking.exact.weights[i : i + n] for i in range(0, len(leaking.exact.weights), n)]
+
+
+def _quotients(rows: Sequence[Sequence[int]], below: int) -> Balls:
+    """Integers over another, as floats with radii."""
+    mid = np.array([[v / below for v in row] for row in rows])
+    zero = np.array([[v == 0 for v in row] for row in rows])
+    return Balls(mid, np.where(zero, 0.0, 2 * U * np.abs(mid) + ETA))
+
+
+def _scores(laws: Floats, prior: Balls, order: float) -> Balls:
+    """g[y, s] of distributions proportional to ``laws``; see the module."""
+    raised = Balls.exact(np.maximum(laws, SMALLEST * laws.max(axis=1, keepdims=True)))
+    ratio = raised / raised.sum(axis=1).reshape(-1, 1) / prior
+    if math.isinf(order):
+        return ratio - 1.0
+    if order == 1:
+        return _log(ratio)
+    logs = ratio.log()  # to the last place: errors of large logarithms grow with the power
+    b = Balls.fractions([Fraction(order) / (Fraction(order) - 1)])[0]
+    return b * _expm1(logs / b)
+
+
+def _log(x: Balls) -> Balls:
+    """Logarithms of positive balls: that of the middle, off by at most the radius over the lower end."""
+    off = (Balls.exact(x.rad) / Balls.exact(np.maximum(x.lower, 0.0))).upper
+    return log_balls(x.mid) + Balls(np.zeros(x.shape), off)
+
+
+def _expm1(x: Balls) -> Balls:
+    """e^x - 1, to a few units in its last place also near 0."""
+    small = np.abs(x.mid) + x.rad <= 0.5
+    near = Balls(np.where(small, x.mid, 0.0), np.where(small, x.rad, 0.0))
+    series = Balls.exact(np.ones(x.shape))
+    for n in range(TERMS, 1, -1):
+        series = near * series / float(n) + 1.0
+    rest = Balls(np.zeros(x.shape), 2.0**-70 * (np.abs(near.mid) + near.rad) * (1 + 4 * U))
+    far = Balls(np.where(small, 0.0, x.mid), np.where(small, 0.0, x.rad))
+    return (near * series + rest).where(small, far.exp() - 1.0)
+
+
+def _information(h: float, order: float) -> Enclosure:
+    """Floats around the information of h, at least 0; see :func:`information`."""
+    if order == 1 or not h > 0 or h == math.inf:
+        return max(0.0, h), max(0.0, h)
+    return _through(h, order, lambda x, b: b * (1 + x / b).log())
+
+
+def _transformed(information: float, order: float) -> Enclosure:
+    """Floats around the h of an information; see :func:`transformed`."""
+    if order == 1 or information == 0 or math.isinf(information):
+        return information, information
+    return _through(information, order, lambda x, b: b * ((x / b).exp() - 1))
+
+
+def _through(x: float, order: float, function: Callable[[arb, arb], arb]) -> Enclosure:
+    """Floats around function(x, b), b = order / (order - 1), where it is positive; (0, inf) where it is not found."""
+    from flint import arb, ctx, fmpq
+
+    b = Fraction(1) if math.isinf(order) else Fraction(order) / (Fraction(order) - 1)
+    saved, bits = ctx.prec, 128
+    try:
+        while bits <= 1 << 13:
+            ctx.prec = bits
+            ball = function(arb(fmpq(*Fraction(x).as_integer_ratio())), arb(fmpq(b.numerator, b.denominator)))
+            if ball.is_finite() and ball.rel_accuracy_bits() >= 60:
+                return max(0.0, ball_floor(ball)), ball_ceiling(ball)
+            bits *= 2
+        return 0.0, math.inf
+    finally:
+        ctx.prec = saved
+
+
+# what solvers compare with while they search: floats, which prove nothing
+
+
+def scores(laws: Floats, prior: Floats, order: float) -> Floats:
+    """g[y, s] of distributions r[y, s]: b ((r/p)^(1/b) - 1) with b = order / (order - 1); see the module.
+
+    Examples
+    --------
+    >>> prior = np.array([0.5, 0.5])
+    >>> [scores(np.array([[3.0, 1.0]]), prior, a).round(4).tolist() for a in (1.0, 2.0, math.inf)]
+    [[[0.4055, -0.6931]], [[0.4495, -0.5858]], [[0.5, -0.5]]]
+    """
+    logs = np.log(np.maximum(laws / laws.sum(axis=1, keepdims=True), SMALLEST) / prior)
+    if order == 1:
+        return np.asarray(logs)
+    b = 1.0 if math.isinf(order) else order / (order - 1)
+    with np.errstate(over="ignore"):
+        return np.asarray(b * np.expm1(logs / b))
+
+
+def posterior_bound(problem: DistortionPrivacy, sums: Floats, price: float) -> float | None:
+    """The bound on the objective from sums of P(s, w) g(y, s) over s, shape (n_w, n_y), and a price; None if it overflows."""
+    order = 1.0 if problem.order is None else problem.order
+    excess, least = problem.costs.excess, float(problem.costs.least)
+    if problem.max_leakage is None:
+        room = float(problem.floor - problem.costs.least)
+        low = math.fsum((sums + price * excess).min(axis=1).tolist()) - price * room
+        found = -max(0.0, information(low, order))
+    else:
+        low = math.fsum((excess + price * sums).min(axis=1).tolist())
+        found = -(least + low - price * transformed(problem.budget, order))
+    return found if math.isfinite(found) else None
+
+
+def transformed(information: float, order: float) -> float:
+    """The h of an information: b (e^(information / b) - 1), the information itself at order 1.
+
+    Examples
+    --------
+    >>> round(transformed(0.2, 2.0), 6), transformed(0.2, 1.0)
+    (0.210342, 0.2)
+    """
+    if order == 1:
+        return information
+    b = 1.0 if math.isinf(order) else order / (order - 1)
+    return b * math.expm1(min(700.0, information / b))
+
+
+def information(h: float, order: float) -> float:
+    """The information of h, the inverse of :func:`transformed`; 0 where h is below its range.
+
+    Examples
+    --------
+    >>> round(information(transformed(0.2, 0.5), 0.5), 12)
+    0.2
+    """
+    if order == 1:
+        return h
+    b = 1.0 if math.isinf(order) else order / (order - 1)
+    if h / b <= -1:
+        return 0.0 if b > 0 else math.inf
+    return b * math.log1p(h / b)

@@ -1,0 +1,109 @@
+"""The expected distortion of every observation and release, in integers: sums and comparisons are exact."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.mechanisms import Merging
+from privopt.models import JointDistribution
+from privopt.models.channel_data import Observation, Release
+from privopt.problems.distortion_privacy.validation import Matrix
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Releasing y whenever w is seen costs cells[w][y] / scale, the probability of w included.
+
+    Examples
+    --------
+    >>> costs = Costs(((0, 2), (1, 0)), 4)
+    >>> costs.least, costs.reproduction, costs.constant
+    (Fraction(0, 1), (0, 1), 0)
+    """
+
+    cells: tuple[tuple[int, ...], ...]
+    scale: int
+
+    @cached_property
+    def least(self) -> Fraction:
+        """The least expected distortion of any release."""
+        return Fraction(sum(map(min, self.cells)), self.scale)
+
+    @cached_property
+    def reproduction(self) -> tuple[int, ...]:
+        """The release of least distortion for each observation, the first of equals."""
+        return self.reproduction_among(range(len(self.cells[0])))
+
+    def reproduction_among(self, releases: range | list[int]) -> tuple[int, ...]:
+        """The same among some releases."""
+        return tuple(min(releases, key=row.__getitem__) for row in self.cells)
+
+    @cached_property
+    def constant(self) -> int:
+        """The release of least expected distortion if there is one release for all."""
+        totals = [sum(column) for column in zip(*self.cells, strict=True)]
+        return totals.index(min(totals))
+
+    @property
+    def of_constant(self) -> Fraction:
+        """The least expected distortion of one release for all."""
+        return Fraction(min(sum(column) for column in zip(*self.cells, strict=True)), self.scale)
+
+    @cached_property
+    def excess(self) -> Floats:
+        """What each release costs above the cheapest of its observation, shape (n_w, n_y)."""
+        return np.array([[(c - min(row)) / self.scale for c in row] for row in self.cells])
+
+    def of_map(self, chosen: tuple[int, ...]) -> Fraction:
+        """The expected distortion of one release for each observation."""
+        return Fraction(sum(row[y] for row, y in zip(self.cells, chosen, strict=True)), self.scale)
+
+    def expected(self, release: Release) -> Fraction:
+        """The exact expected distortion of a release."""
+        if isinstance(release, Merging):
+            return self.of_map(tuple(release.assignment.tolist()))
+        total = Fraction(0)
+        for row, weights in zip(self.cells, release.exact(), strict=True):
+            mean = sum(c * w for c, w in zip(row, weights.weights, strict=True) if c)
+            total += Fraction(mean, weights.total)
+        return total / self.scale
+
+
+def costs(observed: Observation, matrix: Matrix) -> Costs:
+    """The costs of a distortion D[x, y] under a law of (X, W)."""
+    ratios = [[d.as_integer_ratio() for d in row] for row in matrix]
+    halves = max(down for row in ratios for _, down in row)  # all are powers of 2
+    whole = [[up * (halves // down) for up, down in row] for row in ratios]
+    if observed.useful is None:
+        law = observed.leaking.exact
+        seen = [sum(law.weights[w :: len(whole)]) for w in range(len(whole))]
+        cells = tuple(tuple(p * d for d in row) for p, row in zip(seen, whole, strict=True))
+        return Costs(cells, law.total * halves)
+    return Costs(_through(observed.useful, whole), observed.useful.exact.total * halves)
+
+
+def _through(joint: JointDistribution, whole: list[list[int]]) -> tuple[tuple[int, ...], ...]:
+    """Sum over x of the weight of (x, w) times the distortion, as a product of integer matrices."""
+    from flint import fmpz_mat
+
+    n = len(joint.useful)
+    table = [list(joint.exact.weights[i : i + n]) for i in range(0, len(joint.exact.weights), n)]
+    product = fmpz_mat(table).transpose() * fmpz_mat(whole)
+    return tuple(tuple(int(v) for v in row) for row in product.tolist())
+
+
+def share(part: Fraction, whole: Fraction) -> Fraction:
+    """The share part / whole, rounded up to a multiple of 2^-60 and at most 1, for 0 <= part <= whole, whole > 0.
+
+    Examples
+    --------
+    >>> share(Fraction(1, 4), Fraction(1))
+    Fraction(1, 4)
+    """
+    return min(Fraction(1), Fraction(math.ceil(part / whole * 2**60), 2**60))

@@ -1,0 +1,72 @@
+"""Small questions on local information privacy, with optima that are public or exact."""
+
+from __future__ import annotations
+
+import math
+
+from privopt.core.problem import Example
+from privopt.models import JointDistribution, ObservedJoint
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+
+LECTURE_TABLE = (
+    (394, 306, 463, 463, 204, 317, 328, 317, 134),
+    (438, 47, 466, 235, 442, 17, 366, 83, 22),
+    (61, 135, 76, 387, 383, 410, 359, 341, 47),
+    (441, 264, 469, 69, 464, 451, 190, 15, 398),
+)
+"""The 4 x 9 joint table of the lectures on privacy-utility trade-offs, in units of 1e-4 (it sums to 10002)."""
+
+BITS = math.log(2)
+
+
+def lecture_joint() -> JointDistribution:
+    """The lectures' table, divided by its exact sum."""
+    return JointDistribution.normalised(LECTURE_TABLE)
+
+
+def examples() -> tuple[Example[Release], ...]:
+    """Easiest first."""
+    ask = LocalInformationPrivacy
+    binary = JointDistribution.normalised([[3, 1], [1, 3]])
+    small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
+    equal = JointDistribution.normalised([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    lecture = lecture_joint()
+    r = math.exp(1.0)
+    return (
+        Example("binary", ask(binary, epsilon=0.2), _binary_optimum(0.2)),
+        Example(
+            "nothing-to-hide",
+            ask(JointDistribution.normalised([[1, 2], [2, 4]]), epsilon=0.0),
+            _entropy(1 / 3),
+        ),
+        Example("equal-ldp-hamming", ask(equal, epsilon=1.0, notion="ldp", utility=hamming), -2 / (r + 2)),
+        Example(
+            "equal-lip-hamming", ask(equal, epsilon=0.5, utility=hamming), -_lip_hamming(3, math.exp(0.5))
+        ),
+        Example("small", ask(small, epsilon=0.3)),
+        Example("small-upper", ask(small, upper=0.2)),
+        Example("small-delta", ask(small, epsilon=0.3, delta=0.05)),
+        Example("perfect", ask(lecture, epsilon=0.0), 1.289061481511739 * BITS),
+        Example("lecture", ask(lecture, epsilon=1.0), 2.757543035553 * BITS),
+        Example("full-data", ask(ObservedJoint.full_data(small), epsilon=0.3)),
+    )
+
+
+def _entropy(p: float) -> float:
+    return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+
+def _binary_optimum(epsilon: float) -> float:
+    """S and X uniform bits that agree with probability 3/4: the two extreme posteriors have the lower lift tight.
+
+    P(S=0 | v) = 1/4 + v/2 for v = P(X=0 | y), so e^-epsilon / 2 <= 1/4 + v/2 gives v >= e^-epsilon - 1/2
+    and 1 - v by symmetry; the upper bound e^epsilon / 2 is looser as e^epsilon - 1 >= 1 - e^-epsilon.
+    """
+    return math.log(2) - _entropy(math.exp(-epsilon) - 0.5)
+
+
+def _lip_hamming(n: int, r: float) -> float:
+    """Least Hamming error for S = X uniform on n and lifts in [1/r, r]."""
+    return 1 - min(r, n - (n - 1) / r) / n

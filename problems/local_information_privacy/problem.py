@@ -1,0 +1,333 @@
+"""Local information privacy: the most useful release whose posteriors of a secret stay near its prior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt.arrays import Floats
+from privopt.core.certificate import Certificate, Terms
+from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
+from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.files.labels import Label
+from privopt.files.numbers import encode_float
+from privopt.mechanisms import Channel, Mechanism
+from privopt.models import model_from_dict
+from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.problems import validation as checks
+from privopt.problems.local_information_privacy.leakage import evaluate
+from privopt.problems.local_information_privacy.rows import Polytope, polytope
+
+WITHHELD = "withheld"
+"""The only symbol of a release that says nothing."""
+
+
+@dataclass(frozen=True, init=False)
+class LocalInformationPrivacy(Problem[Release]):
+    """How useful a release of X can be while no release shifts the odds of a value of S by more than the budget.
+
+    A channel reads the observation W (X itself for a :class:`JointDistribution`) and releases Y. The
+    bounds are -lower <= ln P(s, y) / (P(s) P(y)) <= upper for every s and y ("lip"), or
+    P(y | s) <= e^epsilon P(y | t) for all s, t ("ldp"). With delta > 0 the pairs (s, y) that break the
+    bounds may have probability delta in all, counted over every release. Leakage is the least level
+    t such that pairs beyond t on the bounded sides have probability at most delta.
+
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021): local information privacy, optimal release from the
+    vertices of the posterior polytope, the watchdog and its delta-relaxation.
+
+    Parameters
+    ----------
+    joint : JointDistribution or ObservedJoint
+    epsilon : float, optional
+        Sets both bounds, in nats, >= 0, may be inf.
+    lower, upper : float, optional
+        One bound each, in nats, >= 0; the one left out is inf.
+    delta : float
+        In [0, 1]; for "lip" only.
+    notion : {"lip", "ldp"}
+    utility : "mutual_information", matrix or callable
+        I(X;Y) in nats; or a distortion D[x, y] with a row a useful symbol and a column a release,
+        which makes the utility -E[D(X, Y)]; or a concave cost of the posterior P(x | y), an array
+        (n_x,), which makes it -E[cost].
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range, with its name.
+
+    Examples
+    --------
+    >>> from privopt.models import JointDistribution
+    >>> joint = JointDistribution([[0.3, 0.2], [0.1, 0.4]])
+    >>> problem = LocalInformationPrivacy(joint, epsilon=0.5)
+    >>> reading = problem.evaluate(Channel([[1, 0], [0, 1]]))
+    >>> round(reading.leakage, 6), reading.feasible, reading.worst
+    (0.693147, False, (1, 0))
+    """
+
+    kind: ClassVar[str] = "local_information_privacy"
+    mechanism_type: ClassVar[type[Mechanism]] = Channel
+
+    joint: Joint
+    lower: float
+    upper: float
+    delta: float
+    notion: str
+    utility: checks.Utility
+
+    def __init__(
+        self,
+        joint: Joint,
+        epsilon: float | None = None,
+        *,
+        lower: float | None = None,
+        upper: float | None = None,
+        delta: float = 0.0,
+        notion: str = "lip",
+        utility: str | ArrayLike | checks.Cost = checks.MUTUAL_INFORMATION,
+    ) -> None:
+        observed = observation(joint)
+        symbols = len(observed.p_x)
+        low, high = checks.levels(epsilon, lower, upper)
+        kept = checks.notion(notion, low, high)
+        read = checks.utility(utility, symbols)
+        if not isinstance(read, tuple):  # informations divide by them
+            checks.joint(observed)
+        values: dict[str, object] = {
+            "joint": joint,
+            "lower": low,
+            "upper": high,
+            "delta": checks.delta(delta, kept),
+            "notion": kept,
+            "utility": read,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def observation(self) -> Observation:
+        """The laws of (S, W) and of (X, W)."""
+        return observation(self.joint)
+
+    @cached_property
+    def polytope(self) -> Polytope:
+        """The posteriors that a release may have, in integers."""
+        return polytope(self.observation, (self.notion, self.lower, self.upper))
+
+    @property
+    def cost(self) -> checks.Cost | None:
+        """The user's cost of a posterior, if that is the utility."""
+        return self.utility if callable(self.utility) else None
+
+    @cached_property
+    def matrix(self) -> Floats | None:
+        """The distortion D[x, y], if that is the utility."""
+        return np.array(self.utility) if isinstance(self.utility, tuple) else None
+
+    @property
+    def epsilon(self) -> float:
+        """The larger of the finite bounds, the budget."""
+        return self.budget
+
+    @property
+    def budget(self) -> float:
+        """The larger of the finite bounds, in nats; inf if there is none."""
+        return max((b for b in (self.lower, self.upper) if b < math.inf), default=math.inf)
+
+    def with_budget(self, budget: float) -> Self:
+        """The same question with the larger finite bound at ``budget``, and a smaller one in proportion."""
+        new = checks.level(budget, "budget")
+        old = self.budget
+
+        def moved(side: float) -> float | None:
+            if side == math.inf and old < math.inf:
+                return None
+            return new if side == old or old == 0 else side * (new / old)
+
+        return type(self)(
+            self.joint,
+            lower=moved(self.lower),
+            upper=moved(self.upper),
+            delta=self.delta,
+            notion=self.notion,
+            utility=self.utility,
+        )
+
+    def check(self, mechanism: Mechanism) -> Release:
+        """The mechanism, if it reads this problem's symbols and releases what the utility expects."""
+        release = self.observation.check(mechanism, type(self).__name__)
+        if self.matrix is not None and len(release.outputs) != self.matrix.shape[1]:
+            raise InvalidMechanism(
+                f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(release.outputs)} outputs"
+            )
+        return release
+
+    def evaluate(self, mechanism: Release) -> Evaluation:
+        """Utility, leakage and the worst pair (s, y) in float64."""
+        return evaluate(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def certify(self, mechanism: Release) -> Certificate:
+        """Prove the bounds from the integer weights: exact lifts against balls of e^budget.
+
+        Rows of symbols of probability 0 must keep them as well: their ratios to the distribution of the output (for
+        "ldp" to every row of the secret's) lie within the bounds.
+        """
+        from privopt.problems.local_information_privacy.certificate import certify
+
+        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+
+    def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
+        """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered.
+
+        Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
+        """
+        from privopt.problems.local_information_privacy.certificate import certify
+
+        found = certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+        if old and self.budget == math.inf and self.notion == "lip":
+            told = (
+                "the leakage of both sides: version 0.1.0 counted bounded ones only, of which there are none; the largest "
+                f"|log-lift| is in [{found.leakage[0]!r}, {found.leakage[1]!r}]"
+            )
+            return replace(found, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*found.uncovered, told))
+        return found
+
+    def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
+        """Symbols of probability 0 whose rows break the bounds; they must not be released."""
+        from privopt.problems.exact_joint import leaking_joint
+        from privopt.problems.local_information_privacy.certificate import uncovered_symbols
+
+        release = self.check(mechanism)
+        return uncovered_symbols(self, release, leaking_joint(self.observation, release))  # pyright: ignore[reportArgumentType] - as above
+
+    def terms(self, mechanism: Release) -> Terms:
+        """What a certificate says beside its numbers."""
+        from privopt.problems.local_information_privacy.certificate import terms
+
+        return terms(self)  # pyright: ignore[reportArgumentType] - as above
+
+    def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named value of the secret and release leak as much as any pair, in integers."""
+        from privopt.problems.local_information_privacy.certificate import is_worst
+
+        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
+
+    def safe(self) -> Channel:
+        """One release for all: says nothing. With a distortion, the best constant column."""
+        n = len(self.observation.observed)
+        if self.matrix is None:
+            return Channel(np.ones((n, 1)), self.observation.observed, [WITHHELD])
+        best = int(np.argmin(self.observation.p_x @ self.matrix))
+        return self.answer(np.tile(np.eye(self.matrix.shape[1])[best], (n, 1)))
+
+    def answer(self, matrix: object) -> Channel:
+        """The channel of this problem's symbols with a given matrix, shape (n_w, n_y); rows may hold Fractions."""
+        return Channel(matrix, self.observation.observed)
+
+    def anchor(self) -> Channel:
+        """A mechanism strictly inside the constraint: the one that says nothing."""
+        return self.safe()
+
+    def repair(self, mechanism: Release, margin: float) -> Release:
+        """The mechanism mixed with its own output law by the least weight that keeps the bounds times (1 - margin)."""
+        from privopt.problems.local_information_privacy.repair import repair
+
+        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
+
+    def scale(self, solution: Numbers) -> float:
+        """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""
+        size = abs(solution.objective or 0.0)
+        return min(1.0, size) if self.utility == "mutual_information" else size
+
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """Floats around the upper bound on utility that ``dual`` proves, or None.
+
+        See :mod:`privopt.problems.local_information_privacy.bound` for the kinds of proof.
+        """
+        from privopt.problems.local_information_privacy.bound import prove
+
+        return prove(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.
+
+        Raises
+        ------
+        InvalidProblem
+            If the utility is a function, which cannot be written.
+        """
+        if callable(self.utility):
+            raise InvalidProblem(
+                "a cost that is a function cannot be written to a file; solve and certify it in this process"
+            )
+        return {**self._fields(), "utility": _encode(self.utility)}
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "type": self.kind,
+            "version": 1,
+            "joint": self.joint.to_dict(),
+            "lower": encode_float(self.lower),
+            "upper": encode_float(self.upper),
+            "delta": self.delta,
+            "notion": self.notion,
+        }
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form; a cost that is a function counts as itself, in this process only."""
+        if self.cost is None:
+            return super().fingerprint
+        return fingerprint_of({**self._fields(), "utility": f"function {id(self.cost)}"})
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote, or one written by hand ("epsilon" may stand for both bounds).
+
+        Raises
+        ------
+        FileRefused
+            If the dictionary does not fit the published schema.
+        InvalidModel, InvalidProblem
+            If the numbers do not make a joint or a question.
+        """
+        given = checks.fields(fields, f"problem-{cls.kind}")
+        joint = model_from_dict(given["joint"])
+        names = ("epsilon", "lower", "upper", "delta", "notion", "utility")
+        known = {name: given[name] for name in names if name in given}
+        return cls(joint, **known)  # type: ignore[arg-type]  # any other model is refused at the door
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Release], ...]:
+        """Small instances; the optima are public values or exact."""
+        from privopt.problems.local_information_privacy.examples import examples
+
+        return examples()
+
+    def __repr__(self) -> str:
+        sides = (
+            f"lower={self.lower:g}, upper={self.upper:g}"
+            if self.lower != self.upper
+            else f"epsilon={self.upper:g}"
+        )
+        shown = (
+            self.utility
+            if isinstance(self.utility, str)
+            else "cost"
+            if callable(self.utility)
+            else "distortion"
+        )
+        extra = "" if self.delta == 0 else f", delta={self.delta:g}"
+        return f"LocalInformationPrivacy({self.joint!r}, {sides}{extra}, notion={self.notion!r}, utility={shown})"
+
+
+def _encode(utility: checks.Utility) -> str | list[list[float]]:
+    if isinstance(utility, tuple):
+        return [list(row) for row in utility]
+    return str(utility)

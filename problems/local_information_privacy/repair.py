@@ -1,0 +1,117 @@
+"""Repair of a channel: the least mixture with its own output law that keeps the bounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.mechanisms import Channel
+from privopt.models.channel_data import Release, release_rows
+from privopt.problems.exact_joint import leaking_joint
+from privopt.problems.local_information_privacy.certificate import uncovered_symbols
+from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
+
+if TYPE_CHECKING:
+    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+
+HALVINGS = 60
+
+ROUNDING = 2.0**-49
+"""Nats kept free of the budget: what rounding the mixed matrix to floats can add to a log-lift."""
+
+
+def repair(problem: LocalInformationPrivacy, release: Release, margin: float) -> Release:
+    """The release (1 - eta) W + eta P(y), with the least eta that keeps the bounds times (1 - margin).
+
+    Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
+    a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
+    """
+    law, _ = problem.observation.with_release(release)
+    keep = _share(problem, law, margin) if problem.delta == 0 else _share_delta(problem, law, margin)
+    if keep >= 1.0:
+        return covered(problem, release)
+    keep = max(0.0, math.nextafter(keep, 0.0))
+    marginal = law.sum(axis=0)
+    matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
+    matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
+    mixed = Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    return covered(problem, mixed)
+
+
+def covered(problem: LocalInformationPrivacy, release: Release) -> Release:
+    """The release itself, or with the exact distribution of the output in the rows of symbols of probability 0 that need it."""
+    joint = leaking_joint(problem.observation, release) if problem.observation.unseen else None
+    if joint is None or not (wrong := set(uncovered_symbols(problem, release, joint))):
+        return release
+    average = [Fraction(c, joint.total) for c in joint.columns]
+    observed = problem.observation.observed
+    rows = [
+        average if label in wrong else [row.fraction(y) for y in range(len(row.weights))]
+        for label, row in zip(observed, release_rows(release, range(len(observed))), strict=True)
+    ]
+    return Channel(rows, release.inputs, release.outputs, simulation_only=release.simulation_only)
+
+
+def _inside(level: float, margin: float) -> float:
+    """The level that the mixture aims at."""
+    return max(0.0, level * (1.0 - margin) - ROUNDING)
+
+
+def _share(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    """The largest 1 - eta."""
+    used = (law.sum(axis=1) > 0)[:, None] & (law.sum(axis=0) > 0)[None, :]
+    lifts = np.exp(log_lifts(law))
+    high, low = np.where(used, lifts, 1.0).max(axis=0), np.where(used, lifts, 1.0).min(axis=0)
+    if problem.notion == "ldp":
+        return _ldp_share(high, low, _inside(problem.budget, margin))
+    share = 1.0
+    if problem.upper < math.inf and (top := float(high.max())) > 1.0:
+        share = min(share, math.expm1(min(700.0, _inside(problem.upper, margin))) / (top - 1.0))
+    if problem.lower < math.inf and (bottom := float(low.min())) < 1.0:
+        share = min(share, -math.expm1(-_inside(problem.lower, margin)) / (1.0 - bottom))
+    return share
+
+
+def _ldp_share(high: Floats, low: Floats, level: float) -> float:
+    """Largest k with (1 - k + k a) <= e^level (1 - k + k b) for the extreme lifts a, b of each release."""
+    if level > 700:
+        return 1.0
+    room = math.expm1(level)
+    need = high - (room + 1.0) * low + room
+    over = high > (room + 1.0) * low
+    return float((room / need[over]).min()) if over.any() else 1.0
+
+
+def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    """A large share that keeps delta; the mass beyond need not fall as lifts move towards 1, so shares near 1 come first.
+
+    Mixing adds mass to pairs of low lift that are beyond their bound, so the shares 1 - 2^-k are tried for falling k,
+    and the first that keeps delta is raised by bisection towards the one before it.
+    """
+    marginal = law.sum(axis=1)[:, None] * law.sum(axis=0)[None, :]
+
+    def keeps(share: float) -> bool:
+        return _mass_beyond(problem, share * law + (1 - share) * marginal, margin) <= problem.delta * (
+            1 - margin
+        )
+
+    if keeps(1.0):
+        return 1.0
+    tried = [1.0 - 2.0**-k for k in range(52, 0, -1)]
+    first = next((i for i, share in enumerate(tried) if keeps(share)), len(tried))
+    low = tried[first] if first < len(tried) else 0.0
+    high = 1.0 if first == 0 else tried[first - 1]
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if keeps(middle) else (low, middle)
+    return low
+
+
+def _mass_beyond(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+    lifts = log_lifts(law)
+    beyond = (lifts > _inside(problem.upper, margin)) | (lifts < -_inside(problem.lower, margin))
+    return math.fsum(law[beyond & (excesses(problem, law) > 0)].tolist())

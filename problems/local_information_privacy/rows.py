@@ -1,0 +1,288 @@
+"""The posteriors that one release may have: a polytope with homogeneous rows, in floats and in integers.
+
+A release y with posterior v(w) = P(w | y) keeps the bounds when v >= 0, sum v = 1 and G v <= 0. For
+LIP the rows of G are P(s | w) - e^upper P(s) and e^-lower P(s) - P(s | w); for LDP they are
+P(s | w) / P(s) - e^epsilon P(t | w) / P(t). Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), optimal LIP
+release by the vertices of this polytope.
+
+What is proved rests on :class:`Polytope`: integer weights, and rationals in place of e^upper and e^-lower that allow a
+little more, so that every allowed posterior keeps its rows exactly. Solvers search with the floats of :func:`posterior_rows`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.balls import ETA, Balls, U
+from privopt.models.channel_data import Observation
+
+if TYPE_CHECKING:
+    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+
+Sides: TypeAlias = tuple[str, float, float]
+"""Notion, lower and upper level in nats."""
+
+ULPS = 4
+"""By how many units in the last place e^budget is rounded up, so that no allowed posterior is cut off."""
+
+BITS = 192
+"""Precision of the rationals in place of e^level."""
+
+LARGEST = 1e5
+"""Levels above this are beyond every finite ratio of float tables; e^level is then not written down."""
+
+
+def exp_above(level: float) -> Fraction | None:
+    """A rational a little above e^level, 1 at 0; None where it would be too long to write down.
+
+    Examples
+    --------
+    >>> exp_above(0.0), float(exp_above(1.0)), exp_above(1e9)
+    (Fraction(1, 1), 2.718281828459045, None)
+    """
+    if level > LARGEST:
+        return None
+    return Fraction(1) if level == 0 else _dyadic(level, up=True)
+
+
+def exp_below(level: float) -> Fraction:
+    """A rational a little below e^-level, 1 at 0.
+
+    Examples
+    --------
+    >>> exp_below(0.0), float(exp_below(1.0)), exp_below(1e9)
+    (Fraction(1, 1), 0.36787944117144233, Fraction(0, 1))
+    """
+    if level > LARGEST:
+        return Fraction(0)
+    return Fraction(1) if level == 0 else _dyadic(-level, up=False)
+
+
+def _dyadic(exponent: float, *, up: bool) -> Fraction:
+    from flint import arb, ctx, fmpq
+
+    saved = ctx.prec
+    try:
+        ctx.prec = BITS
+        ball = arb(fmpq(*Fraction(exponent).as_integer_ratio())).exp()
+        man, exp = (ball.upper() if up else ball.lower()).man_exp()
+    finally:
+        ctx.prec = saved
+    return Fraction(int(man)) * Fraction(2) ** int(exp)
+
+
+@dataclass(frozen=True)
+class Polytope:
+    """The allowed posteriors of a question in integers, a little enlarged.
+
+    Parameters
+    ----------
+    table : tuple of tuples of int
+        Weights of (S, W), a row a value of S of positive probability.
+    sides : (notion, lower, upper)
+    """
+
+    table: tuple[tuple[int, ...], ...]
+    sides: Sides
+
+    @cached_property
+    def secrets(self) -> tuple[int, ...]:
+        """Weights of the values of S."""
+        return tuple(map(sum, self.table))
+
+    @cached_property
+    def symbols(self) -> tuple[int, ...]:
+        """Weights of the observations."""
+        return tuple(map(sum, zip(*self.table, strict=True)))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all weights."""
+        return sum(self.secrets)
+
+    @cached_property
+    def above(self) -> Fraction | None:
+        """In place of e^upper."""
+        return None if self.sides[2] == math.inf else exp_above(self.sides[2])
+
+    @cached_property
+    def below(self) -> Fraction | None:
+        """In place of e^-lower."""
+        return None if self.sides[1] == math.inf else exp_below(self.sides[1])
+
+    @cached_property
+    def names(self) -> tuple[tuple[int, int], ...]:
+        """Every row that the notion has: (s, +1) and (s, -1) for the two sides of a secret, or (s, t) for a ratio."""
+        n = len(self.table)
+        if self.sides[0] == "ldp":
+            return tuple((s, t) for s in range(n) for t in range(n) if s != t and self.sides[2] < math.inf)
+        up = [(s, 1) for s in range(n)] if self.sides[2] < math.inf else []
+        return tuple(up + ([(s, -1) for s in range(n)] if self.sides[1] < math.inf else []))
+
+    @cached_property
+    def kept(self) -> tuple[int, ...]:
+        """Positions among ``names`` of the rows that some posterior breaks, decided in integers."""
+        rough = self._rough
+        found = []
+        for i, (value, size) in enumerate(zip(*rough, strict=True)):
+            sure = 64 * U * size + 1e-290
+            if (value > sure).any() or (not (value < -sure).all() and any(v > 0 for v in self.numerators(i))):
+                found.append(i)
+        return tuple(found)
+
+    @cached_property
+    def _rough(self) -> tuple[Floats, Floats]:
+        """Rows in floats, and the size of their terms, for what floats can decide."""
+        table = np.array([[w / self.total for w in row] for row in self.table])
+        prior = np.array([[w / self.total] for w in self.secrets])
+        weights = np.array([w / self.total for w in self.symbols])
+        notion, lower, upper = self.sides
+        seen = list(self.support)
+        if notion == "ldp":
+            with np.errstate(all="ignore"):
+                lifts, pairs = (table / prior)[:, seen], self.names
+                top = _exp(upper) * lifts
+                first, second = [s for s, _ in pairs], [t for _, t in pairs]
+                return lifts[first] - top[second], lifts[first] + top[second]
+        joint, product = table[:, seen], prior * weights[seen]
+        parts = [(joint, _exp(upper) * product)] if upper < math.inf else []
+        parts += [(math.exp(-lower) * product, joint)] if lower < math.inf else []
+        if not parts:
+            return np.zeros((0, len(seen))), np.zeros((0, len(seen)))
+        return np.concatenate([a - b for a, b in parts]), np.concatenate([a + b for a, b in parts])
+
+    def numerators(self, row: int) -> list[int]:
+        """A row times the probability of each observation, as integers over :meth:`denominator`.
+
+        Raises
+        ------
+        OverflowError
+            If e^level is too long to write down, although a ratio may be infinite.
+        """
+        first, second = self.names[row]
+        a, total = self.table[first], self.total
+        if self.sides[0] == "ldp":
+            r, b = self.above, self.table[second]
+            if r is None:
+                if any(x and not y for x, y in zip(a, b, strict=True)):
+                    raise OverflowError(f"e^{self.sides[2]:g} is too long to write down")
+                return [-y for y in b]
+            up, down = r.numerator * self.secrets[first], r.denominator * self.secrets[second]
+            return [down * x - up * y for x, y in zip(a, b, strict=True)]
+        factor = self.above if second > 0 else self.below
+        if factor is None:
+            return [-w for w in self.symbols]
+        up, down = factor.numerator * self.secrets[first], factor.denominator * total
+        return [second * (down * x - up * c) for x, c in zip(a, self.symbols, strict=True)]
+
+    def denominator(self, row: int) -> int:
+        """Of the numerators of a row."""
+        first, second = self.names[row]
+        if self.sides[0] == "ldp":
+            r = self.above
+            return 1 if r is None else r.denominator * self.secrets[first] * self.secrets[second]
+        factor = self.above if second > 0 else self.below
+        return 1 if factor is None else factor.denominator * self.total**2
+
+    @cached_property
+    def determined(self) -> bool:
+        """Whether only the distribution of W itself is allowed: a level of 0, and independent posteriors of S given W."""
+        from flint import fmpz_mat
+
+        if min(self.sides[1:]) > 0:
+            return False
+        return int(fmpz_mat([[row[w] for w in self.support] for row in self.table]).rank()) == len(
+            self.support
+        )
+
+    @cached_property
+    def support(self) -> tuple[int, ...]:
+        """Positions of the observations of positive probability."""
+        return tuple(w for w, c in enumerate(self.symbols) if c)
+
+    def balls(self, kept: tuple[int, ...]) -> Balls:
+        """Some of the rows, on the support, as floats with radii."""
+        rows = [self.numerators(i) for i in kept]
+        dens = [self.denominator(i) for i in kept]
+        found = [
+            [row[w] * self.total / (den * self.symbols[w]) for w in self.support]
+            for row, den in zip(rows, dens, strict=True)
+        ]
+        mid = np.array(found, dtype=np.float64).reshape(len(rows), len(self.support))
+        return Balls(mid, np.where(mid == 0, _hidden(rows, self.support), 2 * U * np.abs(mid) + ETA))
+
+
+def _hidden(rows: list[list[int]], support: Iterable[int]) -> Floats:
+    """ETA where an integer that is not 0 has the float 0."""
+    places = list(support)
+    found = [[ETA if row[w] else 0.0 for w in places] for row in rows]
+    return np.array(found, dtype=np.float64).reshape(len(rows), len(places))
+
+
+def polytope(observed: Observation, sides: Sides) -> Polytope:
+    """The allowed posteriors of the observations under bounds."""
+    n = len(observed.observed)
+    weights = observed.leaking.exact.weights
+    rows = (tuple(weights[i : i + n]) for i in range(0, len(weights), n))
+    return Polytope(tuple(row for row in rows if any(row)), sides)
+
+
+def posterior_rows(problem: LocalInformationPrivacy) -> Floats:
+    """G in floats, shape (rows, n_w), without rows that no posterior can break; columns of probability 0 are kept.
+
+    Rounded outwards: the polytope holds every allowed posterior up to errors of the last places in G.
+    """
+    observed = problem.observation
+    given = observed.s_given_w[observed.p_s > 0]
+    prior = observed.p_s[observed.p_s > 0][:, None]
+    rows = (
+        _ldp_rows(given / prior, problem.budget)
+        if problem.notion == "ldp"
+        else _lip_rows(problem, given, prior)
+    )
+    return rows[list(problem.polytope.kept)]
+
+
+def alignments(problem: LocalInformationPrivacy) -> list[tuple[int, ...]]:
+    """Which rows the numbers in a dual may stand for: those kept, and those that the floats of version 0.1.0 kept.
+
+    They differ where a row is idle by rounding only. Whichever is meant, multipliers >= 0 prove something true.
+    """
+    observed, kept = problem.observation, problem.polytope.kept
+    given = observed.s_given_w[observed.p_s > 0]
+    prior = observed.p_s[observed.p_s > 0][:, None]
+    ldp = problem.notion == "ldp"
+    rows = _ldp_rows(given / prior, problem.budget) if ldp else _lip_rows(problem, given, prior)
+    once = tuple(np.flatnonzero((rows[:, observed.support] > 0).any(axis=1)).tolist())
+    return [kept] if once == kept else [kept, once]
+
+
+def _lip_rows(problem: LocalInformationPrivacy, given: Floats, prior: Floats) -> Floats:
+    found = []
+    if problem.upper < math.inf:
+        found.append(given - _exp(problem.upper) * prior)
+    if problem.lower < math.inf:
+        found.append(math.exp(-problem.lower) * (1.0 - ULPS * 2.0**-53 * (problem.lower > 0)) * prior - given)
+    return np.concatenate(found) if found else np.zeros((0, given.shape[1]))
+
+
+def _ldp_rows(lifts: Floats, epsilon: float) -> Floats:
+    if epsilon == math.inf:
+        return np.zeros((0, lifts.shape[1]))
+    n = len(lifts)
+    pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
+    rows = [lifts[s] - _exp(epsilon) * lifts[t] for s, t in pairs]
+    return np.array(rows).reshape(len(rows), lifts.shape[1])
+
+
+def _exp(level: float) -> float:
+    """e^level rounded up; 1 at 0."""
+    return 1.0 if level == 0 else math.exp(min(level, 700.0)) * (1.0 + ULPS * 2.0**-53)

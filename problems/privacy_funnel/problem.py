@@ -1,0 +1,102 @@
+"""The privacy funnel: say as much as needed about X and as little as possible about S."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt.core.problem import Example
+from privopt.errors import InvalidProblem
+from privopt.models.channel_data import Joint, Release, observation
+from privopt.problems.trade_off.information import most_information
+from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.validation import level
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class PrivacyFunnel(TradeOff):
+    """How little a release Y of X can say about S, I(S;Y), while it says much about X, I(X;Y).
+
+    Utility is I(X;Y) and leakage I(S;Y), in nats. With ``min_utility`` the objective is -leakage
+    subject to utility >= min_utility (to 1e-12); with ``max_leakage`` it is the utility subject to leakage
+    <= max_leakage; with ``trade_off`` it is trade_off * utility - leakage, and every release is feasible.
+
+    Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), privacy funnel by pairwise and submodular merging.
+
+    Parameters
+    ----------
+    joint : JointDistribution or ObservedJoint
+    min_utility, max_leakage, trade_off : float
+        Exactly one, >= 0; the first two in nats.
+    theta_fraction : float, optional
+        In [0, 1]: min_utility as a share of the most that can be said about X, H(X) where X itself is read.
+    form : {"stochastic", "merging"}
+        "merging": deterministic, a partition of the symbols into blocks.
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range, with its name.
+
+    Examples
+    --------
+    >>> from privopt.models import JointDistribution
+    >>> problem = PrivacyFunnel(JointDistribution([[0.3, 0.2], [0.1, 0.4]]), theta_fraction=0.5)
+    >>> reading = problem.evaluate(problem.everything())
+    >>> round(reading.utility, 6), round(reading.leakage, 6), reading.feasible
+    (0.673012, 0.086305, True)
+    """
+
+    kind: ClassVar[str] = "privacy_funnel"
+    modes: ClassVar[tuple[str, ...]] = ("min_utility", "max_leakage", "trade_off")
+
+    def __init__(
+        self,
+        joint: Joint,
+        *,
+        min_utility: float | None = None,
+        max_leakage: float | None = None,
+        trade_off: float | None = None,
+        form: str = "stochastic",
+        theta_fraction: float | None = None,
+    ) -> None:
+        if theta_fraction is not None:
+            if min_utility is not None:
+                raise InvalidProblem(
+                    "give min_utility or theta_fraction, not both: the latter sets the former"
+                )
+            min_utility = _share(joint, theta_fraction)
+        given = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
+        self._fill(joint, given, form)
+
+    def split(self, secret: float, useful: float) -> tuple[float, float]:
+        """Utility I(X;Y) and leakage I(S;Y)."""
+        return useful, secret
+
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """-leakage, utility, or trade_off * utility - leakage."""
+        if self.mode == "trade_off":
+            return self.budget * utility - leakage
+        return 0.0 - leakage if self.is_floor else utility
+
+    def check_infeasible(self, witness: object) -> str | None:
+        """Why no release exists: the floor is above what X itself says of X."""
+        low, high = most_information(self.observation)
+        if not self.is_floor or self.budget <= high + 1e-12:
+            return None
+        return f"no release says more about X than {low:.12g} nats, below the floor of {self.budget:.12g}"
+
+    @classmethod
+    def examples(cls) -> tuple[Example[Release], ...]:
+        """Small instances, with public or exact optima."""
+        from privopt.problems.trade_off.examples import funnel_examples
+
+        return funnel_examples()
+
+
+def _share(joint: Joint, fraction: float) -> float:
+    """A share of the most that can be said about X."""
+    value = level(fraction, "theta_fraction")
+    if value > 1:
+        raise InvalidProblem(f"theta_fraction must be in [0, 1], got {value}")
+    return value * most_information(observation(joint))[0]

@@ -1,0 +1,93 @@
+"""Small redaction questions. The optima were found by independent searches over all local mechanisms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from privopt.core.problem import Example
+from privopt.mechanisms import RedactionMechanism
+from privopt.models import MarkovChain
+from privopt.problems.redaction.problem import Redaction
+
+
+class _Row(NamedTuple):
+    alpha: float
+    beta: float
+    length: int
+    private: int
+    epsilon: float
+    optimum: float
+
+
+_KNOWN = (
+    _Row(0.25, 0.5, 1, 0, 1.0, 0.0),
+    _Row(0.25, 0.5, 2, 0, 0.5, 0.2935891381),
+    _Row(0.25, 0.5, 4, 0, 0.5, 0.6269224714),
+    _Row(0.25, 0.5, 5, 2, 1.0, 0.6510699824),
+    _Row(0.25, 0.5, 8, 3, 0.3, 0.5569618883),
+    _Row(0.01, 0.8, 10, 0, 1.0, 0.7957304177),
+    _Row(0.01, 0.8, 20, 4, 1.0, 0.8108003358),
+    _Row(0.6, 0.99, 12, 5, 1.2, 0.6022510886),
+    _Row(0.05, 0.3, 30, 11, 0.25, 0.4150547439),
+)
+
+
+class _Turn(NamedTuple):
+    """Flip rates in turn, around one distribution (share, 1 - share) of all records."""
+
+    rates: tuple[float, ...]
+    share: float
+    length: int
+    private: int
+    epsilon: float
+    optimum: float
+
+
+_TURNS = (
+    _Turn((0.1, 0.45), 0.5, 4, 1, 1.0, 0.5),
+    _Turn((0.1, 0.45), 0.5, 4, 2, 0.5, 0.5),
+    _Turn((0.2, 0.9, 0.4), 0.25, 4, 1, 1.0, 0.4238895782),
+    _Turn((0.3, 0.7), 0.375, 4, 0, 0.6, 0.5),
+    _Turn((0.1, 0.45), 0.5, 9, 4, 1.0, 7 / 9),
+)
+
+
+def examples() -> tuple[Example[RedactionMechanism], ...]:
+    """Binary chains with known optima, then questions of other kinds."""
+    known = [
+        Example(f"binary-{i}", Redaction(_chain(r), r.length, r.private, r.epsilon), r.optimum)
+        for i, r in enumerate(_KNOWN)
+    ]
+    independent = MarkovChain([[0.3, 0.7], [0.3, 0.7]])
+    three = MarkovChain([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]], states=("walk", "sit", "lie"))
+    few = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
+    return (
+        *known,
+        *(
+            Example(f"steps-{i}", Redaction(_turning(r), r.length, r.private, r.epsilon), r.optimum)
+            for i, r in enumerate(_TURNS)
+        ),
+        Example("independent", Redaction(independent, 4, 1, 0.0), 0.75),
+        Example("nothing-allowed", Redaction(few, 4, 1, 0.0), 0.0),
+        Example("three-states", Redaction(three, 6, 2, 1.0)),
+        Example("two-private", Redaction(few, 7, (1, 5), 1.5)),
+        Example("sequential", Redaction(few, 6, 1, 0.8, form="sequential")),
+        Example("weighted", Redaction(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
+        Example("side-information", Redaction(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
+        Example("impossible-values", Redaction(MarkovChain(few.transition, initial=[1, 0]), 5, 2, 1.0)),
+    )
+
+
+def _chain(row: _Row) -> MarkovChain:
+    return MarkovChain([[1 - row.alpha, row.alpha], [row.beta, 1 - row.beta]])
+
+
+def _turning(row: _Turn) -> MarkovChain:
+    """Steps that differ and leave one distribution as it is, exactly."""
+    zero, one = Fraction(row.share), 1 - Fraction(row.share)
+    steps = []
+    for t in range(row.length - 1):
+        flow = Fraction(row.rates[t % len(row.rates)]) * min(zero, one)
+        steps.append([[1 - flow / zero, flow / zero], [flow / one, 1 - flow / one]])
+    return MarkovChain(steps, initial=[zero, one])

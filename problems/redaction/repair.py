@@ -1,0 +1,84 @@
+"""Repair of a redaction mechanism: as little more redaction as the budget needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.measures.redaction.leakage import RedactionReading
+from privopt.mechanisms import RedactionMechanism
+
+if TYPE_CHECKING:
+    from privopt.problems.redaction.problem import Redaction
+
+HALVINGS = 60
+
+
+def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> RedactionMechanism:
+    """Hide the private records; raise partial redactions; then hide the nearest released records one by one.
+
+    Leakage falls as the partial redactions rise together, 1 - q <- (1 - q)(1 - s), so the least s is found
+    by bisection; when no s < 1 suffices, the nearest released record of the side that tells more is hidden and s starts
+    again. Hiding only one value of it would not do: a redaction would then tell the other.
+    """
+    table = mechanism.probabilities.copy()
+    table[list(problem.private)] = 1.0
+    table[~problem.supports] = 1.0
+    limit = problem.epsilon * (1.0 - margin)
+    if limit == 0:
+        return problem.safe()  # only exact independence is allowed, and a float reading cannot tell it
+    while True:
+        worst = _worst(problem, table)
+        if worst[1].leakage <= limit:
+            break
+        raised = _raise_partial(problem, table, limit, margin)
+        if raised is not None:
+            table = raised
+            break
+        if not _hide(table, *worst):
+            return problem.safe()
+    return problem.answer(table).validated(mechanism.simulation_only)
+
+
+def _worst(problem: Redaction, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
+    readings = [(p, problem.read(p, table)) for p in problem.private]
+    return max(readings, key=lambda item: item[1].leakage)
+
+
+def _raise_partial(
+    problem: Redaction, table: NDArray[np.float64], limit: float, margin: float
+) -> NDArray[np.float64] | None:
+    """The table with the least common raise that reaches the limit, or None if none does."""
+    partial = (table > 0) & (table < 1)
+
+    def raised(share: float) -> NDArray[np.float64]:
+        moved = table.copy()
+        moved[partial] = 1.0 - (1.0 - table[partial]) * (1.0 - share)
+        return moved
+
+    high = 1.0 - 2.0**-30
+    if not partial.any() or _worst(problem, raised(high))[1].leakage > limit:
+        return None
+    low = 0.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        if _worst(problem, raised(middle))[1].leakage > limit:
+            low = middle
+        else:
+            high = middle
+        if high - low <= margin * high:
+            break
+    return raised(high)
+
+
+def _hide(table: NDArray[np.float64], private: int, reading: RedactionReading) -> bool:
+    """Hide the nearest record that is ever released on the side that tells more; False if there is none."""
+    sides = [np.flatnonzero((table[:private] < 1).any(axis=1))[::-1]]
+    sides.append(private + 1 + np.flatnonzero((table[private + 1 :] < 1).any(axis=1)))
+    for side in sorted((0, 1), key=lambda i: -reading.shares[i]):
+        if sides[side].size:
+            table[sides[side][0]] = 1.0
+            return True
+    return False

@@ -1,0 +1,140 @@
+"""Upper bounds on the utility of every sequence of releases, proved from prices of letters or words by arithmetic alone.
+
+Each release has two bounds, and the better one counts: that of its level (:mod:`privopt.problems.sequence_information_privacy.steps`), which
+fades on long chains that depend, and one that does not (:mod:`privopt.problems.sequence_information_privacy.revealed`).
+
+The dual is ``{"kind": "sequence", "lam": [[...], ...]}``, a row of prices for each release. A last row serves all later
+releases that read as many words; a release without prices gets zeros. ``"revealed"`` may give a row of prices for each
+state before a release, for all releases that read as many words.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.balls import ETA, Balls, U
+from privopt.core.problem import Enclosure
+from privopt.problems.belief_release.bound import price_row
+from privopt.problems.sequence_information_privacy.revealed import MAX_CELLS, costs_of
+from privopt.problems.sequence_information_privacy.steps import Step, relative, steps
+
+if TYPE_CHECKING:
+    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+MAX_WORDS = 4096
+"""Words of a release whose bound is checked."""
+MAX_PRICES = 2**22
+"""Prices of a dual that are read."""
+
+
+def check_dual(
+    problem: SequenceInformationPrivacy, dual: object, seconds: float = math.inf
+) -> Enclosure | None:
+    """Floats around the upper bound on utility that a dual proves, or None."""
+    if not isinstance(dual, dict) or dual.get("kind") != "sequence":
+        return None
+    prices, shown = _prices(dual.get("lam")), dual.get("revealed")
+    if prices is None:
+        return None
+    if shown is None:
+        return sequence_enclosure(problem, prices, None, seconds)
+    revealed = _prices(shown)
+    if revealed is None or len({len(row) for row in revealed}) > 1:
+        return None
+    return sequence_enclosure(problem, prices, np.array(revealed), seconds)
+
+
+def _prices(given: object) -> list[Floats] | None:
+    """Rows of finite prices."""
+    if not isinstance(given, list) or not given or not all(isinstance(row, list) for row in given):
+        return None
+    if sum(map(len, given)) > MAX_PRICES:
+        return None
+    rows = [price_row(row, MAX_WORDS) for row in given]
+    return None if any(row is None for row in rows) else [row for row in rows if row is not None]
+
+
+def sequence_bound(
+    problem: SequenceInformationPrivacy,
+    prices: list[Floats],
+    revealed: Floats | None = None,
+    seconds: float = math.inf,
+) -> float | None:
+    """The upper bound on utility of prices, a row a release, and of those with the state before revealed, a row a state.
+
+    None where words are too many, time runs out, or nothing finite is proved.
+    """
+    found = sequence_enclosure(problem, prices, revealed, seconds)
+    return None if found is None else found[1]
+
+
+def sequence_enclosure(
+    problem: SequenceInformationPrivacy,
+    prices: list[Floats],
+    revealed: Floats | None = None,
+    seconds: float = math.inf,
+) -> Enclosure | None:
+    """Floats around the same."""
+    deadline = time.monotonic() + seconds
+    if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
+        return None
+    total: list[Enclosure] = []
+    known: tuple[object, Enclosure | None] = (None, None)
+    shown = _Revealed(problem, revealed)
+    for at, step in enumerate(steps(problem)):
+        if time.monotonic() > deadline:
+            return None
+        lam = prices[min(at, len(prices) - 1)]
+        if lam.shape != step.law.shape:
+            lam = np.zeros(step.law.shape)
+        key = (step.law.tobytes(), step.spread, step.reached.ends, lam.tobytes())
+        if key != known[0]:
+            known = (key, step.proved(lam))
+        ends = [each for each in (known[1], shown.bound(step)) if each is not None]
+        if not ends:
+            return None
+        total.append(
+            (step.release.length * min(lo for lo, _ in ends), step.release.length * min(hi for _, hi in ends))
+        )
+    low, high = (math.fsum(each) / problem.horizon for each in zip(*total, strict=True))
+    room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / problem.horizon + ETA
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    if all(hi == 0 for _, hi in total):  # nothing costs less than nothing, on any machine
+        return 0.0, 0.0
+    return low - room, high + room
+
+
+@dataclass(eq=False)
+class _Revealed:
+    """Bounds with the state before revealed; where steps are alike, so are the costs given that state."""
+
+    problem: SequenceInformationPrivacy
+    prices: Floats | None
+    _costs: Balls | None = None
+    _length: int = 0
+
+    def bound(self, step: Step) -> Enclosure | None:
+        """Floats around an upper bound on minus the expected distortion of a release, a letter; None where there is none."""
+        if self.prices is None or step.before is None:
+            return None
+        release, cost = step.release, step.release.setting.cost
+        last, moves, spread = step.before
+        k, n = self.prices.shape
+        if (k, n) != (len(last), len(cost)) or k * cost.size > MAX_CELLS:
+            return None
+        if self._costs is None or self._length != release.length or not self.problem.chain.homogeneous:
+            given = Balls(release.given, release.given * (3 * release.length * U) + ETA * (release.given > 0))
+            rows = Balls(moves, moves * U + ETA * (moves > 0)) @ given
+            epsilon = self.problem.epsilon
+            budget = None if epsilon == math.inf else Balls.exact(epsilon) * release.length
+            self._costs = costs_of(rows, cost, budget, self.prices)
+            self._length = release.length
+        lo, hi = (-(relative(last, spread) @ self._costs)).ends
+        return (lo, hi) if math.isfinite(lo) and math.isfinite(hi) else None

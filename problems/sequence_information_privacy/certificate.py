@@ -1,0 +1,147 @@
+"""The certificate of a policy: the margins by which it builds its kernels, and what they come to over all outputs in reach.
+
+A policy checks the integers that it draws from at its computed belief, to e^(w epsilon - h - c), where h bounds the
+Hilbert distance of that belief from the true one (:mod:`privopt.mechanisms.policy.beliefs`,
+:mod:`privopt.mechanisms.policy.kernel`). So every ratio at the true belief is within e^(w epsilon), whatever was
+released before and whatever kernel the rule proposed. Outputs are also followed in exact integers, all of them where
+they are few, and every ratio is compared with e^(w epsilon) again. A policy that is not enforced has only this second way.
+
+A policy goes on after the horizon, and data may end within a word. So an enforced one, which may release for real, must also
+be built for no more than the budget: the outputs within the horizon say nothing of the rest.
+
+Utility and leakage are enclosed by one walk over all beliefs (:mod:`privopt.problems.sequence_information_privacy.leakage`), the same that
+reads them. Where it does not end, the utility is only simulated, and its enclosure is what the distortions allow.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from privopt.core.certificate import Certificate, Terms
+from privopt.core.problem import Enclosure
+from privopt.files.text import number
+from privopt.mechanisms.policy.part import FORMULAS
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy import exact
+from privopt.problems.sequence_information_privacy.leakage import Walked, walk
+from privopt.problems.sequence_information_privacy.releases import releases
+
+if TYPE_CHECKING:
+    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+
+def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Certificate:
+    """Prove or refute that no release leaks more than its budget."""
+    checked, known = exact.walk(problem, policy), walk(problem, policy)
+    fault = _fault(problem, policy) if policy.enforced or not checked.complete else ""
+    ok = not checked.broken and not fault
+    return problem.certificate(
+        policy,
+        policy.fingerprint,
+        ok=ok,
+        claim="leakage <= budget",
+        reason=_reason(checked, fault),
+        leakage=_leakage(problem, known, ok=ok),
+        utility=_utility(problem, known),
+        worst=known.reading.worst if known.complete else (),
+        where=known.reading.where if known.complete else "",
+        method="integer kernels checked at the computed belief, with a proved distance from the true one"
+        if policy.enforced
+        else "exact rationals against balls of e^budget",
+    )
+
+
+def terms(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Terms:
+    """What the certificate of a policy is about."""
+    words = f"a word of {problem.batch} letters" if problem.batch > 1 else "a letter"
+    level, letters = problem.batch * problem.epsilon, ", ".join(map(repr, problem.chain.letters[:4]))
+    letters += ", ..." if len(problem.chain.letters) > 4 else ""
+    spent = problem.horizon * problem.epsilon
+    in_all = "together they may tell everything"
+    if spent < math.inf:
+        in_all = f"the {problem.horizon} letters of the horizon may tell {number(spent)} nats in all, a factor of {_factor(spent)}"
+    return Terms(
+        kind="privacy",
+        statement=(
+            f"no release of {words} makes any course of the data so far (letters {letters}) more than {_factor(level)} times as "
+            "likely or unlikely as it was before that release"
+            if level < math.inf
+            else f"a release of {words} may tell everything: the budget is infinite"
+        ),
+        assumption=(
+            f"the data follow {problem.chain!r} exactly as written (rows divided by their exact sums); a letter that this makes "
+            "impossible is refused by release"
+            + (", and keeps the same bounds in step" if policy.enforced else "")
+        ),
+        adversary="anyone who sees every release so far, and knows the chain, the policy and the beliefs that follow",
+        unit=f"letter: a release of w letters may tell w times {number(problem.epsilon)} nats",
+        uncovered=(
+            f"all releases together: budgets of single releases add up, so {in_all}",
+            "what is known of the data besides the chain and the releases, and data that follow another chain",
+            *_simulated(problem, policy),
+        ),
+    )
+
+
+def _factor(nats: float) -> str:
+    return number(math.exp(nats)) if nats < 700.0 else f"e^{number(nats)}"
+
+
+def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> tuple[str, ...]:
+    """The sentence for a utility that is not proved."""
+    if walk(problem, policy).complete:
+        return ()
+    why = "too many beliefs are within reach"
+    if policy.rule not in FORMULAS:
+        why += f", or the policy does not carry the kernels that {policy.rule!r} finds"
+    return (
+        f"the utility: {why}, so it is simulated, with a standard error, and a gap to a bound rests on the simulation",
+    )
+
+
+def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
+    """Why the way in which a policy builds its kernels proves nothing here; empty if it does."""
+    if not policy.enforced:
+        return "the policy is not enforced, and has too many outputs to check each"
+    if policy.epsilon > problem.epsilon:
+        return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
+    if problem.epsilon == math.inf:
+        return ""
+    for release in releases(problem):
+        part = policy.part(release.length)
+        spent = Fraction(part.margin.check) + Fraction(part.filter.distance(policy.limit))
+        if part.margin.mix > 0 and spent > Fraction(problem.epsilon) * release.length:
+            return "the margins of the policy do not cover the rounding of its beliefs"
+        if release.begin > 0 and release.length == policy.batch:
+            break
+    return ""
+
+
+def _reason(checked: exact.Walked, fault: str) -> str:
+    if checked.broken:
+        return f"{checked.broken} ratios in {checked.count} kernels break the bound"
+    if fault:
+        return fault
+    if checked.complete:
+        return f"every ratio of the {checked.count} kernels in reach keeps the bound"
+    return (
+        "every kernel is checked when it is built, at a belief whose distance from the true one is covered; "
+        f"{checked.count} of them were checked again exactly"
+    )
+
+
+def _leakage(problem: SequenceInformationPrivacy, known: Walked, *, ok: bool) -> Enclosure:
+    """Enclosure, a letter: what is proved to be within the budget is at most that."""
+    most = problem.epsilon if ok else math.inf
+    lo, hi = known.leakage if known.complete else (0.0, math.inf)
+    return min(lo, most), min(hi, most)
+
+
+def _utility(problem: SequenceInformationPrivacy, known: Walked) -> Enclosure:
+    """Enclosure: that of the walk, or what the distortions allow."""
+    if known.complete:
+        return known.utility
+    cost = problem.setting(1).cost
+    return -float(cost.max()), -float(cost.min())

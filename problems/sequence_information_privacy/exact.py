@@ -1,0 +1,210 @@
+"""Outputs of a horizon in exact integers: the true belief beside the computed one, and the ratios of each kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.exact import exp_at_least
+from privopt.files.labels import Label
+from privopt.mechanisms.policy.part import Part
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.models import MarkovChain
+from privopt.problems.sequence_information_privacy.leakage import affordable
+from privopt.problems.sequence_information_privacy.releases import Release, releases
+
+if TYPE_CHECKING:
+    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+Ratio: TypeAlias = tuple[int, int]
+Key: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]
+
+MAX_NODES = 2000
+MAX_WORK = 2**18
+"""Products of long integers, about 3 s."""
+PATHS = 4
+"""Outputs followed where they are too many, for at most ``STEPS`` releases."""
+STEPS = 48
+
+
+@dataclass
+class Walked:
+    """What the walk found.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether every output within the horizon was seen.
+    count : int
+        Kernels checked.
+    broken : int
+        Ratios that are beyond the budget, or not decided.
+    largest : (numerator, denominator)
+        The largest ratio or inverse ratio, of a release of ``length`` letters.
+    """
+
+    complete: bool = True
+    count: int = 0
+    broken: int = 0
+    largest: Ratio = (1, 1)
+    length: int = 1
+    worst: tuple[Label, ...] = ()
+    where: str = ""
+
+    def note(self, ratio: Ratio, release: Release, names: tuple[Label, ...], budget: Fraction | None) -> None:
+        """Compare a ratio with the budget of its release, None for inf, and keep it if it is the worst."""
+        size = math.inf if ratio[1] == 0 else math.log(ratio[0] / ratio[1]) / release.length
+        known = (
+            math.inf if self.largest[1] == 0 else math.log(self.largest[0] / self.largest[1]) / self.length
+        )
+        if size > known:
+            self.largest, self.length, self.worst = ratio, release.length, names
+            self.where = f"released at letter {release.begin}"
+        if budget is not None and not _within(ratio, budget):
+            self.broken += 1
+
+
+def _within(ratio: Ratio, budget: Fraction) -> bool:
+    """Whether ratio <= e^budget, proved: floats are right to a few units of 2^-53, the rest goes to balls."""
+    if ratio[1] == 0:
+        return False
+    if math.log(ratio[0] / ratio[1]) < float(budget) - 1e-12 * (1 + float(budget)):
+        return True
+    return exp_at_least(budget, *ratio) is True  # type: ignore[arg-type]  # any exact rational will do
+
+
+def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
+    """Check the kernels of all outputs within the horizon, or of a few where those are too many."""
+    found = Walked()
+    start = problem.chain.exact_initial
+    nodes: dict[Key, None] = {(policy.start().belief, start.weights): None}
+    for at, release in enumerate(releases(problem)):
+        cells = len(release.setting.inputs) * len(release.setting.outputs)
+        single = len(release.paths.states) + problem.chain.k**2
+        going = release.begin + release.length < problem.horizon
+        all_outputs = cells + going * len(release.setting.outputs) * single
+        most = min(MAX_NODES, affordable(policy, cells), max(MAX_WORK // all_outputs, not going))
+        if found.complete and found.count + len(nodes) > most:
+            found.complete = False
+        if not found.complete:
+            if at >= min(STEPS, 1 + MAX_WORK // (2 * PATHS * (cells + single))):
+                return found
+            nodes = dict.fromkeys(list(nodes)[:: -(-len(nodes) // PATHS)])
+        nodes = _checked(problem, policy, release, nodes, found)
+    return found
+
+
+def _checked(
+    problem: SequenceInformationPrivacy,
+    policy: SequencePolicy,
+    release: Release,
+    nodes: dict[Key, None],
+    found: Walked,
+) -> dict[Key, None]:
+    """Ratios at all nodes of a release; the nodes that follow."""
+    part = policy.part(release.length)
+    computed = np.array([key[0] for key in nodes])
+    weights = part.weights(computed, release.begin)
+    finite = problem.epsilon < math.inf
+    budget = Fraction(problem.epsilon) * release.length if finite else None
+    exact = _Exact(problem.chain, release)
+    going = release.begin + release.length < problem.horizon
+    following: dict[Key, None] = {}
+    for at, (_, joint) in enumerate(nodes):
+        table = weights[at].tolist()
+        inputs = exact.inputs(joint)
+        found.count += 1
+        _note_ratios(found, table, inputs, release, budget)
+        if going:
+            one = None if found.complete else _likely(inputs, table, found.count)
+            _follow(following, exact, part, (computed[at], joint), table, one)
+    return following
+
+
+def _note_ratios(
+    found: Walked, table: list[list[int]], inputs: list[int], release: Release, budget: Fraction | None
+) -> None:
+    """The largest and the least ratio of every column, over inputs that can be."""
+    total, setting = sum(inputs), release.setting
+    can = [x for x, p in enumerate(inputs) if p]
+    for y in range(len(table[0])):
+        law = sum(inputs[x] * table[x][y] for x in can)
+        if law == 0:
+            continue
+        high, low = max(can, key=lambda x: table[x][y]), min(can, key=lambda x: table[x][y])
+        for x, ratio in (
+            (high, (table[high][y] * total, law)),
+            (low, (law, table[low][y] * total)),
+        ):
+            found.note(ratio, release, (setting.inputs[x], setting.outputs[y]), budget)
+
+
+def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:
+    """One of the outputs that can be, another each turn."""
+    laws = [any(p and row[y] for p, row in zip(inputs, table, strict=True)) for y in range(len(table[0]))]
+    possible = [y for y, can in enumerate(laws) if can]
+    return possible[turn % len(possible)]
+
+
+def _follow(
+    following: dict[Key, None],
+    exact: _Exact,
+    part: Part,
+    node: tuple[Floats, tuple[int, ...]],
+    table: list[list[int]],
+    only: int | None,
+) -> None:
+    """Add what each output, or a single one, leads to; outputs that lead to the same beliefs are one."""
+    computed, joint = node
+    weights = np.array(table, dtype=np.int64)
+    for y in range(len(table[0])) if only is None else (only,):
+        column = [row[y] for row in table]
+        moved = exact.after(joint, column)
+        if not any(moved):
+            continue
+        belief = part.filter.after(
+            computed[None, :], weights[:, y].astype(np.float64)[None, :], exact.release.begin
+        )
+        common = math.gcd(*moved)
+        key = (tuple(belief[0].tolist()), tuple(w // common for w in moved))
+        following[key] = None
+
+
+class _Exact:
+    """Exact transitions through one release; laws are integers up to a common factor."""
+
+    def __init__(self, chain: MarkovChain, release: Release) -> None:
+        self.chain, self.release = chain, release
+        self.paths = release.paths.states.tolist()
+        self.words = release.paths.word.tolist()
+        steps = [_whole(chain, release.begin + i) for i in range(release.length - 1)]
+        self.chances = [
+            math.prod(step[path[i]][path[i + 1]] for i, (step, _) in enumerate(steps)) for path in self.paths
+        ]
+
+    def inputs(self, joint: tuple[int, ...]) -> list[int]:
+        """Law of what is read."""
+        found = [0] * len(self.release.setting.inputs)
+        for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
+            found[word] += joint[path[0]] * chance
+        return found
+
+    def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
+        """Law of the state that follows an output."""
+        last = [0] * self.chain.k
+        for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
+            last[path[-1]] += joint[path[0]] * chance * column[word]
+        rows, _ = _whole(self.chain, self.release.begin + self.release.length - 1)
+        return [sum(p * row[s] for p, row in zip(last, rows, strict=True)) for s in range(self.chain.k)]
+
+
+def _whole(chain: MarkovChain, step: int) -> tuple[list[list[int]], int]:
+    """A transition matrix as integers over one denominator."""
+    rows = chain.exact_step(step)
+    unit = math.lcm(*(row.total for row in rows))
+    return [[w * (unit // row.total) for w in row.weights] for row in rows], unit

@@ -1,0 +1,468 @@
+"""Utility and leakage of a policy within a horizon: proved over every belief that can be reached, else simulated.
+
+One walk serves the reading and the certificate, so both are about the same beliefs. It keeps, for each belief that the
+policy computes, the probability of having come there jointly with the state. That is linear in what came before,
+so outputs that lead to the same floats are one node, and only sums of products of numbers that are not negative are taken: n of
+them in a row have a relative error of n 2^-53 at most, whatever their order; n is counted on the way.
+
+The leakage at a node is read at the computed belief. The true one is within Hilbert distance h of it
+(:mod:`privopt.mechanisms.policy.beliefs`), which moves the logarithm of each ratio by at most h.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats, Ints
+from privopt.core.exact import log_enclosure
+from privopt.core.problem import Enclosure
+from privopt.files.labels import Label
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.beliefs import FAINT
+from privopt.mechanisms.policy.fixed import gathered, means, total
+from privopt.mechanisms.policy.kernel import TOTAL
+from privopt.mechanisms.policy.part import FORMULAS, Part
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy.releases import Release, releases
+
+if TYPE_CHECKING:
+    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+
+QUICK = FORMULAS | {"randomised-response-calibrated", "threshold-smoothing"}
+"""Rules that are formulas. Others solve a programme for every belief, so fewer beliefs are read."""
+
+MAX_CELLS = 2**23
+"""Of all kernels that are read together, about 3 s."""
+MAX_BELIEFS = 100_000
+SLOW_SECONDS = 3.0
+RELEASE = 16
+"""Beliefs that take as long as beginning a release."""
+CARRIED = 2**17
+"""Cells of kernels that a policy carries; as text they take some 3 MB."""
+USERS = 4096
+SEED = 20260101
+_UNIT = 2.0**-53
+_LOST = 2.0**-1000
+"""More than all that underflows can amount to: fewer than 2^60 products, each off by 2^-1074 at most."""
+
+
+@dataclass
+class Reading:
+    """What was read; utility is minus the mean distortion of a letter."""
+
+    utility: float = 0.0
+    leakage: float = 0.0
+    worst: tuple[Label, ...] = ()
+    where: str = ""
+    exact: bool = True
+    standard_error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What the walk over all outputs proved.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether every output within the horizon was seen, and its kernel is the same on every machine; if not, nothing
+        else counts.
+    count : int
+        Kernels read.
+    utility, leakage : (lo, hi)
+        Enclosures, a letter.
+    reading : Reading
+        The floats in their middle.
+    """
+
+    complete: bool
+    count: int = 0
+    utility: Enclosure = (-math.inf, math.inf)
+    leakage: Enclosure = (0.0, math.inf)
+    reading: Reading = field(default_factory=Reading)
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """All beliefs before one release.
+
+    Parameters
+    ----------
+    beliefs : array (M, k)
+        As the policy computes them.
+    joint : array (M, k)
+        Probability of coming there with each state, to a relative error of ``terms`` 2^-53.
+    weights : int array (M, n, m)
+        The kernels out of 2**52.
+    inputs : array (M, n)
+        Beliefs over what is read, as the policy computes them.
+    """
+
+    release: Release
+    part: Part
+    beliefs: Floats
+    joint: Floats
+    terms: int
+    weights: Ints
+    inputs: Floats
+
+    def told(self, only: tuple[int, int] | None = None) -> tuple[float, tuple[int, int] | None]:
+        """The largest ratio, or inverse ratio, and the input and output where it is; of one pair if asked."""
+        pieces = self._pieces()
+        if len(pieces) > 1:
+            return max((piece.told(only) for piece in pieces), key=lambda found: found[0])
+        real, can = self.weights.astype(np.float64), self.inputs > 0
+        law = means(self.inputs, real) / total(self.inputs)[:, None]
+        high = np.where(can[:, :, None], real, -1.0)
+        low = np.where(can[:, :, None], real, np.inf)
+        differ = high.max(axis=1) > low.min(axis=1)
+        over = np.where(law > 0, law, 1.0)
+        if only is not None:
+            x, y = only
+            real, can = real[:, x : x + 1, y : y + 1], can[:, x : x + 1]
+            differ, over = differ[:, y : y + 1], over[:, y : y + 1]
+        seen = can[:, :, None] & differ[:, None, :]
+        with np.errstate(divide="ignore"):
+            ratio = real / over[:, None, :]
+            size = np.where(seen, np.maximum(ratio, 1.0 / np.where(seen, ratio, 1.0)), 1.0)
+        at = int(size.argmax())
+        found = float(size.reshape(-1)[at])
+        if found <= 1.0:
+            return 1.0, None
+        _, row, column = np.unravel_index(at, size.shape)
+        return found, (int(row), int(column))
+
+    def cost(self) -> tuple[float, float]:
+        """Expected sum of distortions of this release, and the same of their sizes, before rounding is counted."""
+        if len(pieces := self._pieces()) > 1:
+            parts = [piece.cost() for piece in pieces]
+            return math.fsum(mean for mean, _ in parts), math.fsum(size for _, size in parts)
+        law, cost = self._law(), self.release.setting.cost
+        kernels = self.weights / float(TOTAL)
+        length = self.release.length
+        size = math.fsum(total(law * total(kernels * np.abs(cost))).tolist()) * length
+        mean = size if cost.min() >= 0 else math.fsum(total(law * total(kernels * cost)).tolist()) * length
+        return mean, size
+
+    def _pieces(self) -> list[Nodes]:
+        """A part of the beliefs at a time, as memory allows."""
+        width = self.part.users
+        if len(self.beliefs) <= width:
+            return [self]
+        some = [slice(begin, begin + width) for begin in range(0, len(self.beliefs), width)]
+        arrays = [(self.beliefs[i], self.joint[i], self.weights[i], self.inputs[i]) for i in some]
+        return [
+            replace(self, beliefs=beliefs, joint=joint, weights=weights, inputs=inputs)
+            for beliefs, joint, weights, inputs in arrays
+        ]
+
+    def charged(self) -> bool:
+        """Whether anything is released that costs something."""
+        used = (self.weights > 0) & (self.inputs > 0)[:, :, None]
+        return bool((used & (self.release.setting.cost != 0)).any())
+
+    def _law(self) -> Floats:
+        """True probabilities of what is read, jointly with coming here; shape (M, n)."""
+        if self.release.paths.identity:
+            return self.joint
+        ways = self.release.paths
+        return gathered(self.joint[:, ways.states[:, 0]] * self.release.chances, ways.word, len(ways.words))
+
+    def following(self) -> tuple[Floats, Floats, int] | None:
+        """Beliefs, joint probabilities and counted roundings before the next release; None if there are too many."""
+        release, (n, m) = self.release, self.weights.shape[1:]
+        can = (self.inputs > 0)[:, :, None]
+        users, outputs = np.nonzero(((self.weights > 0) & can).any(axis=1))
+        if len(users) * n * m > 8 * MAX_CELLS:
+            return None
+        columns = self.weights[users, :, outputs].astype(np.float64)
+        beliefs = self.part.filter.after(self.beliefs[users], columns, release.begin)
+        last = release.joint(self.joint[users], columns / float(TOTAL))
+        joint = means(last, release.setting.chain.step(release.begin + release.length - 1))
+        first, which = _alike(beliefs)
+        merged = np.zeros((len(first), joint.shape[1]))
+        np.add.at(merged, which, joint)
+        most = int(np.bincount(which).max())
+        return beliefs[first], merged, self.terms + self.roundings() + joint.shape[1] + most + 8
+
+    def roundings(self) -> int:
+        """Roundings, at most, from the joint probabilities to the law of what is read, or of the last state."""
+        ways = self.release.paths
+        if ways.identity:
+            return 2
+        most = max(int(np.bincount(ways.word).max()), int(np.bincount(ways.states[:, -1]).max()))
+        return most + 2 * self.release.length + 4
+
+
+def _alike(beliefs: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Position of the first of each distinct belief, to the last digit, and for every belief which of these it is."""
+    rows = np.ascontiguousarray(beliefs + 0.0)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    _, first, which = np.unique(keys.ravel(), return_index=True, return_inverse=True)
+    return first, np.asarray(which.ravel())
+
+
+def affordable(policy: SequencePolicy, cells: int) -> int:
+    """How many beliefs to ask a rule about: as many as take about 3 s where it solves a programme of so many cells.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> affordable(SequencePolicy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 1.0), 4)
+    100000
+    """
+    if policy.rule in QUICK:
+        return max(1, min(MAX_BELIEFS, MAX_CELLS // cells))
+    return max(4, min(600, int(SLOW_SECONDS / (0.005 + 4e-5 * cells + 8e-9 * cells**2))))
+
+
+def _cells(release: Release) -> int:
+    return len(release.setting.inputs) * len(release.setting.outputs)
+
+
+def nodes(
+    problem: SequenceInformationPrivacy, policy: SequencePolicy, *, carried: bool
+) -> Iterator[Nodes | None]:
+    """All beliefs, release by release; None, and no more, where there are too many, or one is not carried."""
+    beliefs, joint, terms = np.array([policy.start().belief]), np.array([problem.chain.initial]), 1
+    most = affordable(policy, _cells(next(releases(problem))))
+    asked: set[bytes] = set()
+    seen = work = 0
+    for release in releases(problem):
+        part = policy.part(release.length)
+        work += len(beliefs) + RELEASE
+        seen += len(beliefs)
+        if policy.rule not in QUICK:  # it is not asked twice
+            asked |= {row.tobytes() for row in beliefs}
+            seen = len(asked)
+        if seen > most or work > MAX_BELIEFS + RELEASE:
+            yield None
+            return
+        if carried and not part.carried(beliefs, release.begin).all():
+            yield None
+            return
+        inputs = part.filter.inputs(beliefs, release.begin)
+        weights = part.weights(beliefs, release.begin)
+        found = Nodes(release, part, beliefs, joint, terms, weights, inputs)
+        yield found
+        if release.begin + release.length < problem.horizon:
+            following = found.following()
+            if following is None:
+                yield None
+                return
+            beliefs, joint, terms = following
+
+
+def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
+    """Utility and leakage over all outputs within the horizon, proved; remembered for the last few policies.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+    >>> problem = SequenceInformationPrivacy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=6)
+    >>> found = walk(problem, problem.answer("closed-form"))
+    >>> found.complete, found.count, abs(found.utility[1] + 0.5 * math.exp(-0.5)) < 1e-7
+    (True, 6, True)
+    """
+    return _walk(problem, policy, (MAX_BELIEFS, MAX_CELLS))
+
+
+@lru_cache(maxsize=8)
+def _walk(problem: SequenceInformationPrivacy, policy: SequencePolicy, limits: tuple[int, int]) -> Walked:
+    best, count, spread, charged, faint = Reading(), 0, 0.0, False, False
+    costs: list[float] = []
+    errors: list[float] = []
+    largest, letters = 1.0, 1
+    low, high = 0.0, 0.0
+    for at, found in enumerate(nodes(problem, policy, carried=True)):
+        if found is None:
+            return Walked(False, count)
+        count += len(found.beliefs)
+        (n, m), length = found.weights.shape[1:], found.release.length
+        mean, size = found.cost()
+        terms = found.terms + found.roundings() + n + m + length + 12
+        costs.append(mean)
+        errors.append(1.01 * terms * _UNIT * size)
+        charged = charged or found.charged()
+        faint = faint or bool(((found.beliefs > 0) & (found.beliefs < FAINT)).any())
+        drift = found.part.filter.distance(at + 1)
+        if at:
+            drift = max(drift, policy.part(policy.batch).filter.distance(at + 1))
+        spread = max(spread, (drift + 8 * (n + m + 16) * _UNIT) / length)
+        ratio, pair = found.told()
+        if pair is not None and _size(ratio) / length > _size(largest) / letters:
+            largest, letters = ratio, length
+            setting = found.release.setting
+            best.worst = (setting.inputs[pair[0]], setting.outputs[pair[1]])
+            best.where = f"released at letter {found.release.begin}"
+    if largest > 1.0:
+        low, high = _logarithm(largest, letters)
+        best.leakage = 0.5 * (low + high) if high < math.inf else high
+        low, high = max(0.0, low - spread), high + spread
+    if faint and not policy.enforced:
+        low, high = 0.0, math.inf
+    mid = math.fsum(costs) / problem.horizon
+    most = max(abs(float(c)) for c in (problem.setting(1).cost.min(), problem.setting(1).cost.max()))
+    slack = (math.fsum(errors) * (1 + 8 * _UNIT) + _LOST * most) / problem.horizon + 4 * _UNIT * abs(mid)
+    best.utility = -mid if charged else 0.0
+    utility = (
+        (math.nextafter(-mid - slack, -math.inf), math.nextafter(-mid + slack, math.inf))
+        if charged
+        else (0.0, 0.0)
+    )
+    return Walked(True, count, utility, (low, high), best)
+
+
+def _size(ratio: float) -> float:
+    return math.inf if ratio == math.inf else math.log(ratio)
+
+
+def _logarithm(ratio: float, length: int) -> Enclosure:
+    """Floats around the logarithm of a ratio, a letter."""
+    if ratio == math.inf:
+        return math.inf, math.inf
+    lo, hi = log_enclosure(*ratio.as_integer_ratio())
+    return lo / length * (1 - 4 * _UNIT), hi / length * (1 + 4 * _UNIT)
+
+
+def is_worst(
+    problem: SequenceInformationPrivacy, policy: SequencePolicy, worst: tuple[Label, ...], where: str
+) -> bool | None:
+    """Whether a pair leaks as much as any, where the walk is complete; None where rounding leaves it open."""
+    known = walk(problem, policy)
+    if not known.complete:
+        return None
+    if len(worst) != 2 or not known.reading.worst:
+        return worst == known.reading.worst
+    low = 0.0
+    spread = known.leakage[1] - known.reading.leakage
+    for found in nodes(problem, policy, carried=True):
+        if found is None or f"released at letter {found.release.begin}" != where:
+            continue
+        setting = found.release.setting
+        if worst[0] not in setting.inputs or worst[1] not in setting.outputs:
+            return False
+        ratio, _ = found.told((setting.inputs.index(worst[0]), setting.outputs.index(worst[1])))
+        low = _size(ratio) / found.release.length
+    if low == known.reading.leakage or worst == known.reading.worst:
+        return True
+    return None if low + 2 * spread >= known.reading.leakage else False
+
+
+def settled(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> SequencePolicy:
+    """The same policy with the kernel of every belief within reach written into it, where they are few.
+
+    A linear programme has other optima on another processor; a policy that carries its kernels does not ask again.
+    """
+    if policy.rule in FORMULAS:
+        return policy
+    carried: dict[tuple[int, bytes], tuple[Floats, Channel]] = {}
+    cells = 0
+    for found in nodes(problem, policy, carried=False):
+        if found is None:
+            return policy
+        setting = found.release.setting
+        for law, weights in zip(found.inputs, found.weights, strict=True):
+            key = (found.release.length, law.tobytes())
+            if key in carried:
+                continue
+            cells += weights.size
+            if cells > CARRIED:
+                return policy
+            carried[key] = (law, Channel(weights / float(TOTAL), setting.inputs, setting.outputs))
+    return policy.with_prepared(tuple(carried.values()))
+
+
+def read(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Reading:
+    """Utility and leakage: those of the walk, or simulated with a fixed seed where it is not complete."""
+    found = walk(problem, policy)
+    return found.reading if found.complete else _simulated(problem, policy)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Kernels (M, n, m) in floats, the beliefs over what they read (M, n) and their output laws (M, m)."""
+
+    release: Release
+    part: Part
+    inputs: Floats
+    kernels: Floats
+    law: Floats
+
+    @property
+    def distortion(self) -> Floats:
+        """Expected distortion of a letter, for each belief."""
+        return total(self.inputs * total(self.kernels * self.release.setting.cost))
+
+    def note_leakage(self, reading: Reading) -> None:
+        """Keep the worst pair if it is worse than what was known."""
+        real = (self.inputs > 0)[:, :, None] & (self.law > 0)[:, None, :]
+        over = np.where(self.law > 0, self.law, 1.0)[:, None, :]
+        with np.errstate(divide="ignore"):
+            told = np.where(real, np.abs(np.log(np.where(real, self.kernels, 1.0) / over)), 0.0)
+        at = int(told.argmax())
+        found = float(told.reshape(-1)[at]) / self.release.length
+        if found > reading.leakage:
+            _, x, y = np.unravel_index(at, told.shape)
+            setting = self.release.setting
+            reading.leakage = found
+            reading.worst = (setting.inputs[int(x)], setting.outputs[int(y)])
+            reading.where = f"released at letter {self.release.begin}"
+
+
+def _table(release: Release, policy: SequencePolicy, beliefs: Floats) -> Table:
+    part = policy.part(release.length)
+    inputs = part.filter.inputs(beliefs, release.begin)
+    inputs = inputs / total(inputs)[:, None]
+    weights = part.weights(beliefs, release.begin)
+    kernels = weights / float(weights[0, 0].sum())
+    return Table(release, part, inputs, kernels, means(inputs, kernels))
+
+
+def _moved(table: Table, beliefs: Floats, users: Ints, outputs: Ints) -> Floats:
+    columns = table.kernels[users, :, outputs]
+    return table.part.filter.after(beliefs[users], columns, table.release.begin)
+
+
+def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Reading:
+    """Releases drawn from their own law; the distortion of each is its mean at the belief."""
+    reading, rng = Reading(exact=False), np.random.default_rng(SEED)
+    users = _users(problem, policy)
+    beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
+    for table in _drawn(problem, policy, beliefs, rng):
+        table.note_leakage(reading)
+        spent += table.release.length * table.distortion
+    spent /= problem.horizon
+    reading.utility = -float(spent.mean())
+    reading.standard_error = float(spent.std(ddof=1) / math.sqrt(users))
+    return reading
+
+
+def _drawn(
+    problem: SequenceInformationPrivacy, policy: SequencePolicy, beliefs: Floats, rng: np.random.Generator
+) -> Iterator[Table]:
+    everybody: Ints = np.arange(len(beliefs), dtype=np.int64)
+    for release in releases(problem):
+        table = _table(release, policy, beliefs)
+        yield table
+        if release.begin + release.length < problem.horizon:
+            sums = np.cumsum(table.law, axis=1)
+            drawn = (sums <= (rng.random(len(beliefs)) * sums[:, -1])[:, None]).sum(axis=1)
+            beliefs = _moved(table, beliefs, everybody, drawn)
+
+
+def _users(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> int:
+    """How many sequences to simulate: bounded in memory and in work."""
+    cells = _cells(next(releases(problem)))
+    count = -(-problem.horizon // problem.batch)
+    most = USERS if policy.rule in QUICK else affordable(policy, cells) // count
+    return max(2, min(most, 2**20 // cells, max(8, MAX_CELLS // (count * cells))))

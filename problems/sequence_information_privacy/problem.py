@@ -1,0 +1,283 @@
+"""Releasing a whole sequence, letter by letter or word by word, so that no release changes the odds of the past much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+
+from privopt.core.certificate import Certificate, Terms
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.errors import InvalidMechanism
+from privopt.files.numbers import encode_float
+from privopt.mechanisms import Mechanism
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.policy.rules import Setting
+from privopt.models import MarkovChain
+from privopt.problems.belief_release.validation import Distortion
+from privopt.problems.belief_release.validation import costs as check_costs
+from privopt.problems.belief_release.validation import distortion as read_distortion
+from privopt.problems.sequence_information_privacy import validation as checks
+from privopt.problems.sequence_information_privacy.anchor import CONSTANT
+from privopt.problems.validation import level
+
+
+@dataclass(frozen=True, init=False)
+class SequenceInformationPrivacy(Problem[SequencePolicy]):
+    """The least distortion of a released sequence if each release tells at most its budget of all the data so far.
+
+    A policy keeps a belief: the law of the next letter given all that was released. It reads the letters one by one (or
+    words of ``batch`` letters), and draws each release from a kernel that depends on the belief. A release leaks the
+    largest |ln Pr(y | data so far, past releases) / Pr(y | past releases)|; a word of w letters may leak w epsilon. The
+    leakage of the whole sequence is at most the sum, and less but for a small probability:
+    :func:`privopt.measures.sequence.composition`.
+
+    Utility is minus the expected distortion a letter over the horizon; leakage is the largest of any release, divided by
+    its number of letters; the objective is the utility. Where few beliefs can be reached within the horizon both are
+    computed over all of them; otherwise releases are simulated with a fixed seed, and the evaluation says so.
+
+    Source: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy": sequence information
+    privacy, instantaneous and batch information leakage.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Law of the data; for a chain of order k the letters are those of its words.
+    epsilon : float
+        Budget a letter, in nats, >= 0, may be inf.
+    batch : int
+        Letters in one release, >= 1.
+    memory : int
+        1; kernels that also read older letters gain nothing, and are refused.
+    distortion : {"hamming", "l1", "squared"} or matrix, shape (n, m)
+        Of single letters: 1 where they differ; the difference, or its square, between letters that are numbers; or any
+        finite D[x, y], a row a letter. A word costs the mean over its letters.
+    horizon : int, optional
+        Letters that utility and leakage are about: by default all that the chain has, or 100 where it has no end.
+
+    Raises
+    ------
+    InvalidProblem
+        If an argument is out of its range, with its name.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])
+    >>> problem = SequenceInformationPrivacy(chain, epsilon=0.5, horizon=2)
+    >>> problem.evaluate(problem.anchor()).leakage
+    0.0
+    """
+
+    kind: ClassVar[str] = "sequence_information_privacy"
+    mechanism_type: ClassVar[type[Mechanism]] = SequencePolicy
+
+    chain: MarkovChain
+    epsilon: float
+    batch: int
+    memory: int
+    distortion: Distortion
+    horizon: int
+
+    def __init__(
+        self,
+        chain: MarkovChain,
+        epsilon: float,
+        *,
+        batch: int = 1,
+        memory: int = 1,
+        distortion: str | ArrayLike = "hamming",
+        horizon: int | None = None,
+    ) -> None:
+        law = checks.chain(chain)
+        given = checks.horizon(horizon, law)
+        named = read_distortion(distortion, law.letters)
+        check_costs(named, law.letters)
+        values: dict[str, object] = {
+            "chain": law,
+            "epsilon": level(epsilon, "epsilon"),
+            "batch": checks.count(batch, "batch"),
+            "memory": checks.memory(memory),
+            "distortion": named,
+            "horizon": given or law.max_length or checks.HORIZON,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def budget(self) -> float:
+        """Epsilon a letter, in nats."""
+        return self.epsilon
+
+    def with_budget(self, budget: float) -> Self:
+        """The same question with another epsilon."""
+        return type(self)(
+            self.chain,
+            budget,
+            batch=self.batch,
+            memory=self.memory,
+            distortion=self.distortion,
+            horizon=self.horizon,
+        )
+
+    def terms(self, mechanism: SequencePolicy) -> Terms:
+        """What a certificate of this policy is about, in plain sentences."""
+        from privopt.problems.sequence_information_privacy.certificate import terms
+
+        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def is_worst(self, mechanism: SequencePolicy, worst: tuple[Hashable, ...], where: str) -> bool | None:
+        """Whether the named pair leaks as much as any; None where its release is not followed, or rounding hides it."""
+        from privopt.problems.sequence_information_privacy.leakage import is_worst
+
+        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def setting(self, length: int) -> Setting:
+        """What a release of ``length`` letters reads, may leak and costs."""
+        return Setting(self.chain, length, length * self.epsilon, self.distortion)
+
+    def answer(
+        self,
+        rule: str,
+        epsilon: float | None = None,
+        prepared: tuple[Any, ...] = (),
+        *,
+        enforced: bool = True,
+    ) -> SequencePolicy:
+        """The policy of this question with a named rule; epsilon a letter is the budget unless given.
+
+        Kernels that are no formula are written into it for every belief within the horizon, where these are few.
+        """
+        from privopt.problems.sequence_information_privacy.leakage import settled
+
+        policy = SequencePolicy(
+            self.chain,
+            self.epsilon if epsilon is None else epsilon,
+            self.batch,
+            self.distortion,
+            rule,
+            enforced=enforced,
+            prepared=prepared,
+        )
+        return settled(self, policy)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def check(self, mechanism: Mechanism) -> SequencePolicy:
+        """The mechanism, if it is a policy for this chain, batch and distortion; its budget may be another."""
+        if not isinstance(mechanism, SequencePolicy):
+            raise InvalidMechanism(
+                f"SequenceInformationPrivacy is answered by a SequencePolicy, got {type(mechanism).__name__}"
+            )
+        pairs = (
+            ("chain", mechanism.chain == self.chain),
+            ("batch", mechanism.batch == self.batch),
+            ("distortion", mechanism.distortion == self.distortion),
+        )
+        for name, same in pairs:
+            if not same:
+                raise InvalidMechanism(f"the policy is for another {name}: build it with that of the problem")
+        if mechanism.limit * self.batch < self.horizon:
+            raise InvalidMechanism(
+                f"the policy ends after {mechanism.limit} releases, the horizon is {self.horizon} letters"
+            )
+        return mechanism
+
+    def evaluate(self, mechanism: SequencePolicy) -> Evaluation:
+        """Utility and leakage in float64: over all beliefs within reach, else simulated with a fixed seed."""
+        from privopt.problems.sequence_information_privacy.leakage import read
+
+        found = read(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        excess = found.leakage - self.epsilon if found.leakage > self.epsilon else 0.0
+        feasible = excess <= FEASIBILITY * max(1.0, self.epsilon)
+        return Evaluation(
+            found.utility,
+            found.leakage,
+            found.utility,
+            feasible,
+            excess,
+            found.worst,
+            found.where,
+            found.exact,
+            found.standard_error,
+        )
+
+    def certify(self, mechanism: SequencePolicy) -> Certificate:
+        """Prove the budget: by exact rationals over all outputs within reach, or by how the policy builds its kernels."""
+        from privopt.problems.sequence_information_privacy.certificate import certify
+
+        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def anchor(self) -> SequencePolicy:
+        """A policy that releases the same whatever it reads: leaks nothing."""
+        return self.answer(CONSTANT.name, 0.0)
+
+    def repair(self, mechanism: SequencePolicy, margin: float) -> SequencePolicy:
+        """The same rule, enforced at epsilon (1 - margin): each kernel is mixed with its own output law as needed."""
+        given = self.check(mechanism)
+        return self.answer(given.rule, min(given.epsilon, self.epsilon) * (1 - margin), given.prepared)
+
+    def scale(self, solution: Numbers) -> float:
+        """The size of the expected distortion: gaps are relative to it. Negative if it is only simulated."""
+        from privopt.core.solution import Solution
+        from privopt.problems.sequence_information_privacy.leakage import walk
+
+        answer = solution.answer if isinstance(solution, Solution) else None
+        if isinstance(answer, SequencePolicy) and not walk(self, answer).complete:  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+            return -1.0
+        return abs(solution.objective or 0.0)
+
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """The upper bound on utility that ``dual`` proves, or None."""
+        from privopt.problems.sequence_information_privacy.bound import check_dual
+
+        return check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
+        named = self.distortion
+        return {
+            "type": self.kind,
+            "version": 1,
+            "chain": self.chain.to_dict(),
+            "epsilon": encode_float(self.epsilon),
+            "batch": self.batch,
+            "memory": self.memory,
+            "distortion": named if isinstance(named, str) else [list(row) for row in named],
+            "horizon": self.horizon,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` wrote, or one written by hand.
+
+        Raises
+        ------
+        FileRefused
+            If the dictionary does not fit the published schema.
+        InvalidModel, InvalidProblem
+            If the numbers do not make a chain or a question.
+        """
+        given = checks.fields(fields)
+        return cls(
+            MarkovChain.from_dict(given["chain"]),
+            given["epsilon"],
+            batch=given["batch"],
+            memory=given["memory"],
+            distortion=given["distortion"],
+            horizon=given["horizon"],
+        )
+
+    @classmethod
+    def examples(cls) -> tuple[Example[SequencePolicy], ...]:
+        """Small instances; optima where the question is one release, or letters are independent."""
+        from privopt.problems.sequence_information_privacy.examples import examples
+
+        return examples()
+
+    def __repr__(self) -> str:
+        named = self.distortion if isinstance(self.distortion, str) else "matrix"
+        return (
+            f"SequenceInformationPrivacy({self.chain!r}, epsilon={self.epsilon:g}, batch={self.batch}, "
+            f"distortion={named!r}, horizon={self.horizon})"
+        )

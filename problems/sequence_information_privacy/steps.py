@@ -1,0 +1,207 @@
+"""What each release reads in law, the level that all releases up to it may have reached together, and its bound.
+
+Write P_l for the law of what release l reads, with nothing known, and post for its law given every release up to and
+with l. Let s_l bound |ln post / P_l|. Seen from what it reads, all releases up to l together are one channel that keeps
+the level s_l for the law P_l; so release l costs at least the optimum of that one step, and that is at least what any
+prices prove (see the bound of one step). Releases add their level to what was known before: s_l = t_l + w epsilon for w
+letters. What was known before, t, is about the state at the first letter of the release. The law of the last state of
+release l - 1 is post with post / P within e^+-s: among those the probability of the next state is largest for the one
+that puts as much as it may where the transition is likeliest, L P + (1 - L) / theta times the likeliest part of mass
+theta of P, with L = e^-s and theta = 1 / (e^s + 1); likewise smallest. Where letters are independent t is 0.
+
+Rounding: laws are sums of products of numbers that are not negative, so n roundings in a row are a relative error of n 2^-53 at
+most; they are counted from the last record that does not depend on the one before, and the count goes up in powers of two,
+so that laws that have settled are the same balls. Everything that follows from a law is computed in balls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.core.balls import ETA, Balls, U
+from privopt.core.problem import Enclosure
+from privopt.mechanisms.policy.words import reachable
+from privopt.models import MarkovChain
+from privopt.problems.belief_release.bound import BallLevels, cheapest, priced
+from privopt.problems.sequence_information_privacy.releases import Release, releases
+
+if TYPE_CHECKING:
+    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+FAINT = 1e-280
+"""What is less likely is not followed: it is taken to be anything up to this."""
+GRID = 2.0**30
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a release reads in law (words,), and the level that all up to it may have reached together."""
+
+    release: Release
+    law: Floats
+    reached: Balls
+    spread: float = 0.0
+    """Relative error of the law."""
+    before: tuple[Floats, Floats, float] | None = None
+    """The law of the state before, where it moves, and the relative error of the law; None at the first release."""
+
+    @property
+    def level(self) -> float:
+        """The level, rounded."""
+        return math.inf if self.reached.rad == math.inf else float(self.reached.mid)
+
+    @property
+    def revealed(self) -> Floats:
+        """Law of what is read given the state before, shape (states, words)."""
+        if self.before is None:
+            return self.law[None]
+        found: Floats = self.before[1] @ self.release.given
+        return found
+
+    def bound(self, lam: Floats) -> float:
+        """Upper bound on minus the expected distortion of this release, a letter, that prices (words,) prove."""
+        found = self.proved(lam)
+        return math.inf if found is None else found[1]
+
+    def proved(self, lam: Floats) -> Enclosure | None:
+        """Floats around the same; None where it is not finite."""
+        seen = self.law > 0
+        p, cost = relative(self.law[seen], self.spread), self.release.setting.cost[seen]
+        level = math.inf if self.level == math.inf else self.reached
+        found = priced(p, cost, level, lam[seen])
+        if found is None or seen.all():
+            return found
+        lost = 2 * len(seen) * FAINT * (1.0 + float(np.abs(self.release.setting.cost).max()))
+        return found[0] - lost, math.nextafter(found[1] + lost, math.inf)
+
+
+def relative(values: Floats, spread: float) -> Balls:
+    """Numbers that are not negative and known up to a relative error."""
+    mid = np.asarray(values, dtype=np.float64)
+    rad = mid * (spread * (1 + 8 * U)) + np.where(mid < FAINT, FAINT, 0.0)
+    return Balls(mid, np.where((mid == 0) & (spread == 0), 0.0, rad))
+
+
+def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
+    """Each release with its law and its level.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+    >>> problem = SequenceInformationPrivacy(MarkovChain([[0.9, 0.1], [0.1, 0.9]]), 0.5, horizon=3)
+    >>> [round(step.level, 4) for step in steps(problem)]
+    [0.5, 0.878, 1.1302]
+    """
+    chain = problem.chain
+    law, count, before = np.array(chain.initial), 1, Balls.exact(0.0)
+    can = np.array([weight > 0 for weight in chain.exact_initial.weights])
+    moved: tuple[Floats, Floats, float] | None = None
+    known: object = None
+    for release in releases(problem):
+        budget = problem.epsilon
+        level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
+        read = law if release.paths.identity else law @ release.given
+        count_read = count if release.paths.identity else count + chain.k + 3 * release.length
+        yield Step(release, read, level, _counted(count_read), moved)
+        after = release.begin + release.length
+        if after >= problem.horizon:
+            return
+        last, step = law, chain.step(after - 1)
+        for record in range(release.begin, after - 1):
+            last, count, can = _next(chain, record, last, count, can)
+        spread = _counted(count)
+        follows = _next(chain, after - 1, last, count, can)
+        key = (last.tobytes(), spread, level.ends, 0 if chain.homogeneous else after)
+        if key != known:
+            known, before = key, _upward(_told(chain, after - 1, relative(last, spread), can, level), level)
+        moved = (last, step, spread)
+        law, count, can = follows
+
+
+def _upward(told: Balls, level: Balls) -> Balls:
+    """The next multiple of 2^-30 nats, which is as true, and the same when laws have settled."""
+    most = float(told.upper)
+    if not 0 < most < math.inf:
+        return told
+    found = math.ceil(most * GRID) / GRID
+    return Balls.exact(found) if found < float(level.lower) else level
+
+
+def _counted(count: int) -> float:
+    """A relative error of so many roundings, up to the next power of two."""
+    return 2.0 ** math.ceil(math.log2(count * U * (1 + 1e-6)))
+
+
+def _next(
+    chain: MarkovChain, record: int, law: Floats, count: int, can: NDArray[np.bool_]
+) -> tuple[Floats, int, NDArray[np.bool_]]:
+    """The law of the next state, its roundings, and which states are possible."""
+    step = chain.step(record)
+    may = reachable(chain, 0 if chain.homogeneous else record)
+    can = np.asarray(may[can].any(axis=0))
+    if _forgets(chain, 0 if chain.homogeneous else record):
+        return np.array(step[0]), 1, can
+    return law @ step, count + chain.k + 2, can
+
+
+@lru_cache(maxsize=64)
+def _forgets(chain: MarkovChain, step: int) -> bool:
+    """Whether the next state does not depend on the present one."""
+    rows = chain.exact_step(step)
+    return all((row.weights, row.total) == (rows[0].weights, rows[0].total) for row in rows[1:])
+
+
+@lru_cache(maxsize=16)
+def _orders(chain: MarkovChain, step: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows of each column of a transition matrix, the least first, and the largest first."""
+    moves = chain.step(step)
+    return np.argsort(moves, axis=0, kind="stable"), np.argsort(-moves, axis=0, kind="stable")
+
+
+def _told(chain: MarkovChain, record: int, law: Balls, can: NDArray[np.bool_], level: Balls) -> Balls:
+    """The largest |ln (post P)(x) / (law P)(x)| over post / law in [e^-level, e^level], at most the level."""
+    when = 0 if chain.homogeneous else record
+    if _forgets(chain, when):
+        return Balls.exact(0.0)
+    step = chain.step(record)
+    known = bool((law.mid[can] >= FAINT).all())
+    if (
+        not known
+    ):  # some state is hardly possible: what is known of the next one is at most what is known of this one
+        return level
+    moves = Balls(step, step * U + ETA * (step > 0))
+    after = law @ moves
+    seen = after.mid > 0
+    if bool((after.mid[seen] < FAINT).any()):
+        return level
+    levels = BallLevels.of(math.inf if level.rad == math.inf else level)
+    up, down = _orders(chain, when)
+    if not can.all() or float(levels.theta.mid) == 0:
+        law, moves, up, down = (
+            law[can],
+            moves[can],
+            np.argsort(step[can], axis=0),
+            np.argsort(-step[can], axis=0),
+        )
+    low = levels.low * after
+    high = low - levels.room * cheapest(law, -moves, levels.theta, down)
+    less = (low + levels.room * cheapest(law, moves, levels.theta, up)).maximum(low)
+    most = (high[seen] / after[seen]).max()
+    least = (less[seen] / after[seen]).min()
+    found = most.log().maximum(0.0)
+    if float(least.lower) > 0:
+        found = found.maximum(-least.log())
+    elif float(least.upper) > 0:
+        found = Balls.between(0.0, math.inf)
+    else:
+        found = Balls.exact(math.inf)
+    return level if found.rad == math.inf else found.minimum(level) if level.rad < math.inf else found

@@ -1,0 +1,1 @@
+"""What the privacy funnel and the information bottleneck share."""

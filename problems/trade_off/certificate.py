@@ -1,0 +1,212 @@
+"""The certificate of a release judged by two informations: balls from integer weights, never a float reading.
+
+Informations are averages over releases. What a single release can say is another matter, so every certificate names
+the worst log-lift beside the average.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from privopt.core.certificate import Certificate, Terms
+from privopt.files.text import number
+from privopt.mechanisms import Merging
+from privopt.models.channel_data import Release
+from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.trade_off.information import Enclosure, information_enclosures
+from privopt.problems.trade_off.problem import FLOOR_SLACK
+
+if TYPE_CHECKING:
+    from privopt.problems.trade_off.problem import TradeOff
+
+SHOWN = 6
+"""Symbols named in a sentence, at most."""
+
+HARMLESS = 1e-9
+"""A row of an impossible symbol is the average release if no probability is off by more than this share of it."""
+
+
+def certify(problem: TradeOff, release: Release) -> Certificate:
+    """Prove that the bound holds, with both informations enclosed, and name the release that says most."""
+    secret, useful = information_enclosures(problem.observation, release)
+    lows = problem.split(secret[0], useful[0])
+    highs = problem.split(secret[1], useful[1])
+    utility, leakage = (lows[0], highs[0]), (lows[1], highs[1])
+    ok, claim, reason = _verdict(problem, utility, leakage)
+    law = leaking_joint(problem.observation, release)
+    lift, (s, y) = worst_log_lift(law)
+    leaks = lift[1] > 0
+    names = (problem.observation.leaking.sensitive[s], release.outputs[y]) if leaks else ()
+    return problem.certificate(
+        release,
+        release.fingerprint,
+        ok=ok,
+        claim=claim,
+        reason=reason,
+        method="balls from integer weights",
+        leakage=leakage,
+        utility=utility,
+        worst=names,
+        where=f"worst log-lift in [{number(lift[0], 9)}, {number(lift[1], 9)}] nats" if leaks else "",
+    )
+
+
+def _verdict(problem: TradeOff, utility: Enclosure, leakage: Enclosure) -> tuple[bool, str, str]:
+    if problem.is_floor:
+        ok = utility[0] >= problem.floor
+        word = "at least" if ok else "not proved to be at least"
+        return (
+            ok,
+            f"utility >= budget - {FLOOR_SLACK:g}",
+            f"the utility is {word} the floor, which may be missed by {FLOOR_SLACK:g} nats",
+        )
+    if problem.is_cap:
+        ok = problem.budget == math.inf or leakage[1] <= problem.budget
+        word = "at most" if ok else "not proved to be at most"
+        return ok, "leakage <= budget", f"the leakage is {word} the budget"
+    return True, "both informations are enclosed", "there is no bound to keep"
+
+
+def is_worst(problem: TradeOff, release: Release, worst: tuple[Hashable, ...]) -> bool | None:
+    """Whether a value of S and a release have the largest |log-lift| of all, exactly; None if they are not named."""
+    law = leaking_joint(problem.observation, release)
+    secrets = list(problem.observation.leaking.sensitive)
+    names: list[Hashable] = list(release.outputs)
+    if len(worst) != 2:
+        return None
+    if worst[0] not in secrets or worst[1] not in names:
+        return False
+    pair = secrets.index(worst[0]), names.index(worst[1])
+    _, most = worst_log_lift(law)
+    if pair not in law.pairs():
+        return False
+    (up, down), (over, under) = _ratio(law, pair), _ratio(law, most)
+    return up * under == over * down if under and down else not under and not down
+
+
+def _ratio(law: ExactJoint, pair: tuple[int, int]) -> tuple[int, int]:
+    up, down = law.lift(*pair)
+    return (up, down) if up >= down else (down, up)
+
+
+def terms(problem: TradeOff, release: Release) -> Terms:
+    """What the certificate is about; the worst single release is always said."""
+    funnel = problem.kind == "privacy_funnel"
+    budget = number(problem.budget, 6)
+    single = single_release(problem, release)
+    if problem.is_cap and funnel:
+        kind, said = (
+            "average",
+            f"on average over releases, a release tells at most {budget} nats about {_values(problem)}",
+        )
+    elif problem.is_cap:
+        kind, said = (
+            "average",
+            f"on average over releases, a release tells at most {budget} nats about X; S is what is to be told",
+        )
+    elif problem.is_floor:
+        kind = "utility"
+        said = (
+            f"on average over releases, a release tells at least {budget} nats about X (but for {FLOOR_SLACK:g}); what it "
+            f"tells about {_values(problem)} is stated as found, not bounded"
+        )
+    else:
+        kind, said = (
+            "utility",
+            "what a release tells about S and about X on average is stated as found; nothing is bounded",
+        )
+    return Terms(
+        kind=kind,
+        statement=f"{said}; an average promises nothing of a single release: {single}",
+        assumption=f"the data follow {problem.joint!r} exactly as written (divided by its exact sum)",
+        adversary="whoever sees the release, knows the joint distribution and the mechanism, and nothing else of the record",
+        unit="release of one record's symbol, in nats on average",
+        uncovered=(
+            "what single releases tell, beyond the worst log-lift that is named",
+            "columns published beside the release, and other knowledge of the record",
+            *_impossible(problem, release),
+        ),
+    )
+
+
+def single_release(problem: TradeOff, release: Release) -> str:
+    """What the worst single release does to the odds of a secret, in words."""
+    law = leaking_joint(problem.observation, release)
+    (lo, hi), (s, y) = worst_log_lift(law)
+    if hi == 0:
+        return "here every release is independent of S, and tells nothing"
+    secrets = problem.observation.leaking.sensitive
+    up = max(law.pairs(), key=lambda pair: _Lift(*law.lift(*pair)))
+    factor = _quotient(*law.lift(*up))
+    alone = sum(1 for row in law.cells if row[up[1]]) == 1 < sum(map(bool, law.rows))
+    certain = ", and leaves no other" if alone else ""
+    said = f"the release {release.outputs[up[1]]!r} makes {secrets[up[0]]!r} {factor} times as likely as before{certain}"
+    if lo == math.inf:
+        said += f"; the release {release.outputs[y]!r} makes {secrets[s]!r} inf times less likely: it is ruled out"
+    return f"{said} (worst log-lift {'inf' if lo == math.inf else number(hi, 6)})"
+
+
+class _Lift:
+    """A ratio of integers, ordered by value."""
+
+    def __init__(self, up: int, down: int) -> None:
+        self.up, self.down = up, down
+
+    def __lt__(self, other: _Lift) -> bool:
+        return self.up * other.down < other.up * self.down
+
+
+def _quotient(up: int, down: int) -> str:
+    try:
+        return f"{up / down:.6g}"
+    except OverflowError:
+        return "more than 1e308"
+
+
+def _values(problem: TradeOff) -> str:
+    return f"S (one of {_few(problem.observation.leaking.sensitive)})"
+
+
+def _few(labels: tuple[Hashable, ...]) -> str:
+    shown = ", ".join(map(repr, labels[:SHOWN]))
+    return shown + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
+
+
+def _impossible(problem: TradeOff, release: Release) -> tuple[str, ...]:
+    """What is said of symbols that have probability zero."""
+    weights = problem.observation.weights
+    none = [i for i, w in enumerate(weights) if not w]
+    if not none:
+        return ()
+    labels = problem.observation.observed
+    if isinstance(release, Merging):
+        how = "each is released as the block that it is in"
+        return (
+            f"symbols of probability 0, should they occur ({_few(tuple(labels[i] for i in none))}): {how}",
+        )
+    telling = [i for i in none if not _is_average(weights, release, i)]
+    said = []
+    if len(telling) < len(none):
+        named = _few(tuple(labels[i] for i in none if i not in telling))
+        said.append(
+            f"symbols of probability 0, should they occur ({named}): they are released as the average symbol is, which "
+            "tells nothing of them"
+        )
+    if telling:
+        named = _few(tuple(labels[i] for i in telling))
+        said.append(
+            f"symbols of probability 0, should they occur ({named}): their releases are not covered and may give them away"
+        )
+    return tuple(said)
+
+
+def _is_average(weights: list[int], release: Release, symbol: int) -> bool:
+    """Whether a symbol is released as the average one, but for rounding."""
+    matrix = release.matrix
+    whole = sum(weights)
+    average = [
+        math.fsum(w / whole * p for w, p in zip(weights, column, strict=True)) for column in matrix.T.tolist()
+    ]
+    return all(abs(p - q) <= HARMLESS * q for p, q in zip(matrix[symbol].tolist(), average, strict=True))

@@ -1,0 +1,295 @@
+"""How low the price-reduced cost of a posterior can be, when one entropy counts for it and one against it.
+
+The cost of a posterior v is c H(C v) - d H(D v) - pi . v over the simplex. On a box low <= C v <= high the
+concave first part is at least its secants; the convex second part is at least its tangent, -H(q') >=
+sum_k q'_k ln q_k for any law q > 0 (Gibbs). What is left is linear in v, and its minimum over the simplex and the box is
+bounded from below by multipliers >= 0 of the box, or exactly when C is the identity. A tree of boxes
+with a tangent law at each leaf is thus a proof that needs no solver to check. The search for a tree uses floats
+(:meth:`Cost.leaf_bounds`), its proof balls (:func:`least_reduced_cost`).
+
+A tree is a list in preorder. ``{"k": k, "t": t}`` splits coordinate k of C v at t: below comes first. ``{"support": k}``
+splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 only, where a minimum has at most
+rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
+concave. Once that many are positive the others are 0. A leaf is ``{"q": law}``, with multipliers
+``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
+of a split at t are tightened by what the sum 1 leaves where C = 1 or C v has two entries, as C v is a law too (in proofs
+of version 0.1.0, which do not say so, only where C = 1); outside the box t leaves one part empty.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.balls import ETA, Balls, U
+from privopt.problems.entropy_boxes import (
+    empty,
+    knapsacks,
+    log_balls,
+    minorants,
+    phi,
+    proved_knapsacks,
+    secant_slopes,
+    tightened,
+    total,
+)
+
+if TYPE_CHECKING:
+    from privopt.problems.trade_off.problem import TradeOff
+
+BATCH = 512
+"""Leaves checked at a time."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """c H(C v) - d H(D v) on the support of W; C is None where it is the identity, ``rank`` is the exact one of D.
+
+    The entries of C and D are conditional probabilities, each rounded correctly; their columns sum to 1 before that.
+    """
+
+    concave: float
+    coordinates: Floats | None
+    convex: float
+    tangents: Floats
+    size: int
+    rank: int
+
+    @cached_property
+    def dimension(self) -> int:
+        """Number of coordinates of C v."""
+        return self.size if self.coordinates is None else len(self.coordinates)
+
+    @property
+    def tight(self) -> bool:
+        """Whether parts of boxes are tightened: in v itself, and in two coordinates, of which either gives the other."""
+        return self.coordinates is None or self.dimension == 2
+
+    def first_box(self) -> Box:
+        """Holds C v for every v of the simplex."""
+        if self.coordinates is None:
+            return Box(np.zeros(self.size), np.ones(self.size), frozenset())
+        seen = rounded(self.coordinates)
+        low, high = seen.lower.min(axis=1), seen.upper.max(axis=1)
+        return Box(np.maximum(low, 0.0), np.minimum(high, 1.0), frozenset())
+
+    def leaf_bounds(
+        self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
+    ) -> Floats:
+        """Lower bounds on the cost less the prices over boxes (b, k) in floats, inf where a box is empty.
+
+        Parameters
+        ----------
+        prices : array (n,)
+        low, high : array (b, k)
+        laws : array (b, n_q)
+            Positive; a tangent each.
+        multipliers : array (b, 2 k)
+            Of C v <= high and of -C v <= -low.
+        """
+        k, slopes = self.dimension, secant_slopes(low, high)
+        constant = self.concave * (phi(low) - slopes * low).sum(axis=1)
+        tilt = self.concave * slopes + multipliers[:, :k] - multipliers[:, k:]
+        across = tilt if self.coordinates is None else tilt @ self.coordinates
+        logs = np.log(laws / laws.sum(axis=1, keepdims=True))
+        linear = across + self.convex * (logs @ self.tangents) - prices
+        fixed = constant - (multipliers[:, :k] * high).sum(axis=1) + (multipliers[:, k:] * low).sum(axis=1)
+        inner = knapsacks(linear, low, high) if self.coordinates is None else linear.min(axis=1)
+        return np.where(empty(low, high), math.inf, fixed + inner)
+
+    def proved_leaf_bounds(
+        self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
+    ) -> tuple[Floats, Floats]:
+        """Floats around what :meth:`leaf_bounds` stands for; inf where a box is proved empty."""
+        k = self.dimension
+        constants, slopes = minorants(low, high)
+        above, below = Balls.exact(multipliers[:, :k]), Balls.exact(multipliers[:, k:])
+        tilt = Balls.exact(slopes) * self.concave + above - below
+        across = tilt if self.coordinates is None else tilt @ rounded(self.coordinates)
+        linear = across + (log_laws(laws) @ rounded(self.tangents)) * self.convex - prices
+        fixed = (
+            (constants * self.concave).sum(axis=1) - (above * high).sum(axis=1) + (below * low).sum(axis=1)
+        )
+        if self.coordinates is None:
+            least, most = proved_knapsacks(linear, low, high)
+        else:
+            inner, none = linear.min(axis=1), empty(low, high)
+            least, most = np.where(none, math.inf, inner.lower), np.where(none, math.inf, inner.upper)
+        finite = np.isfinite(least) & np.isfinite(most)
+        ends = [fixed + np.where(finite, end, 0.0) for end in (least, most)]
+        return np.where(finite, ends[0].lower, least), np.where(finite, ends[1].upper, most)
+
+
+def rounded(matrix: Floats) -> Balls:
+    """Probabilities of which the floats were rounded correctly."""
+    return Balls(matrix, U * matrix + ETA)
+
+
+def log_laws(laws: Floats) -> Balls:
+    """Logarithms of positive numbers divided by their sums, a law a row."""
+    logs = log_balls(total(laws)[0])
+    return log_balls(laws) - Balls(logs.mid, logs.rad + 4 * laws.shape[1] * U)[:, None]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of the simplex: low <= C v <= high, with some entries of v known to be positive."""
+
+    low: Floats
+    high: Floats
+    positive: frozenset[int]
+
+    def halves(self, k: int, t: float) -> tuple[Box, Box]:
+        """The parts with (C v)_k at most and at least t."""
+        high, low = self.high.copy(), self.low.copy()
+        high[k], low[k] = min(t, high[k]), max(t, low[k])
+        return Box(self.low, high, self.positive), Box(low, self.high, self.positive)
+
+    def tightened(self) -> Box:
+        """The same part of the simplex in a smaller box."""
+        return Box(*tightened(self.low, self.high), self.positive)
+
+    def without_or_with(self, k: int, rank: int) -> tuple[Box, Box]:
+        """The parts with v_k = 0 and with v_k > 0; the latter is closed to all others once ``rank`` are positive."""
+        high = self.high.copy()
+        high[k] = 0.0
+        positive = self.positive | {k}
+        other = self.high.copy()
+        if len(positive) >= rank:
+            other[[i for i in range(len(other)) if i not in positive]] = 0.0
+        return Box(self.low, high, self.positive), Box(self.low, other, positive)
+
+
+def cost_of(problem: TradeOff, multiplier: float) -> Cost:
+    """What a release costs by its posterior of W, at a price ``multiplier`` of the information that is weighed against.
+
+    For the funnel multiplier * H(X | v) - H(S | v), for the bottleneck H(S | v) - multiplier * H(X | v).
+    """
+    observed = problem.observation
+    support = observed.support
+    secret = observed.s_given_w[:, support]
+    useful = None if observed.useful is None else observed.x_given_w[:, support]
+    size = len(support)
+    if problem.kind == "privacy_funnel":
+        return Cost(multiplier, useful, 1.0, secret, size, exact_rank(problem))
+    return Cost(1.0, secret, multiplier, np.eye(size) if useful is None else useful, size, size)
+
+
+def exact_rank(problem: TradeOff) -> int:
+    """The rank of P(s | w), from the integer weights of the law of (S, W)."""
+    from flint import fmpz_mat
+
+    joint = problem.observation.leaking
+    n = len(joint.useful)
+    return int(
+        fmpz_mat([list(joint.exact.weights[i : i + n]) for i in range(0, len(joint.exact.weights), n)]).rank()
+    )
+
+
+def least_reduced_cost(
+    cost: Cost, prices: Floats, tree: object, seconds: float = math.inf, *, tight: bool = True
+) -> tuple[float, float] | None:
+    """Floats around the lower bound on the cost less the prices that a tree proves; None if it is not a proof.
+
+    Examples
+    --------
+    >>> cost = Cost(0.0, None, 1.0, np.eye(2), 2, 2)
+    >>> low, high = least_reduced_cost(cost, np.zeros(2), [{"q": [1, 1]}])
+    >>> low <= -math.log(2) <= high and high - low < 1e-14
+    True
+    """
+    if not isinstance(tree, list) or not tree:
+        return None
+    deadline = time.monotonic() + seconds
+    least, most, leaves = (
+        math.inf,
+        math.inf,
+        _leaves(tree, cost, deadline, tight=cost.tight and (tight or cost.coordinates is None)),
+    )
+    try:
+        while batch := list(islice(leaves, BATCH)):
+            low, high = np.array([box.low for box, _ in batch]), np.array([box.high for box, _ in batch])
+            below, above = cost.proved_leaf_bounds(prices, low, high, *_read(batch, cost))
+            if np.isnan(below).any() or np.isnan(above).any():
+                return None
+            least, most = min(least, float(below.min())), min(most, float(above.min()))
+    except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return (least, most) if math.isfinite(least) and math.isfinite(most) else None
+
+
+class _NotAProof(Exception):
+    """The tree does not cover the first box, a leaf is malformed, or time is out."""
+
+
+def _leaves(
+    tree: list[object], cost: Cost, deadline: float, *, tight: bool
+) -> Iterator[tuple[Box, dict[str, object]]]:
+    """The boxes of the leaves; every minimum is in one of them."""
+    waiting = [cost.first_box()]
+    for node in tree:
+        if not waiting or not isinstance(node, dict) or time.monotonic() > deadline:
+            raise _NotAProof
+        box = waiting.pop()
+        if "support" in node:
+            k = _whole(node["support"])
+            outside = not 0 <= k < cost.size or k in box.positive
+            if cost.coordinates is not None or cost.concave <= 0 or outside:
+                raise _NotAProof
+            first, second = box.without_or_with(k, cost.rank)
+        elif "k" in node:
+            k, t = _whole(node["k"]), _numbers([node["t"]])[0]
+            if not 0 <= k < cost.dimension:
+                raise _NotAProof
+            first, second = box.halves(k, min(1.0, max(0.0, t)))
+            if tight:
+                first, second = first.tightened(), second.tightened()
+        else:
+            yield box, node
+            continue
+        waiting += [second, first]
+    if waiting:
+        raise _NotAProof
+
+
+def _read(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> tuple[Floats, Floats]:
+    """The tangent laws and the multipliers of some leaves."""
+    laws = np.array([_numbers(leaf["q"]) for _, leaf in batch], dtype=np.float64)
+    if laws.shape != (len(batch), len(cost.tangents)) or not (laws > 0).all():
+        raise _NotAProof
+    full = np.zeros((len(batch), 2 * cost.dimension))
+    for i, (_, leaf) in enumerate(batch):
+        if "rows" not in leaf:
+            continue
+        given, values = leaf["rows"], _numbers(leaf["values"])
+        rows = [_whole(row) for row in given] if isinstance(given, list) else []
+        good = len(rows) == len(values) == len(set(rows)) and min(values, default=0.0) >= 0
+        if not good or min(rows, default=0) < 0 or max(rows, default=0) >= full.shape[1]:
+            raise _NotAProof
+        full[i, rows] = values
+    return laws, full
+
+
+def _whole(value: object) -> int:
+    """A whole number that is written as one."""
+    if type(value) is not int:
+        raise _NotAProof
+    return value
+
+
+def _numbers(values: object) -> list[float]:
+    """Finite numbers, no text and no truth values."""
+    if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
+        raise _NotAProof
+    found = [float(value) for value in values]
+    if not all(map(math.isfinite, found)):
+        raise _NotAProof
+    return found

@@ -1,0 +1,152 @@
+"""Blocks of merged observations: what they tell about the secret, whether that is allowed, what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Bools, Floats
+from privopt.core.exact import exp_at_least
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+
+BAND = 1e-12
+"""Lifts within this of a limit, relatively, are compared with it in integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of the n observations of positive probability, each a row of booleans, shape (m, n)."""
+
+    problem: LocalInformationPrivacy
+
+    @cached_property
+    def support(self) -> NDArray[np.int64]:
+        """Positions of the observations."""
+        return self.problem.observation.support
+
+    @cached_property
+    def size(self) -> int:
+        """Number n of observations."""
+        return len(self.support)
+
+    @cached_property
+    def law(self) -> Floats:
+        """P(w, s), shape (n, n_s), without impossible secrets."""
+        table = self.problem.observation.leaking.table[:, self.support]
+        return np.ascontiguousarray(table[table.sum(axis=1) > 0].T)
+
+    @cached_property
+    def seen(self) -> Floats:
+        """P(w, x), shape (n, n_x); one column P(w) where W is X, whose blocks are worth -P ln P."""
+        observed = self.problem.observation
+        if observed.useful is None:
+            return observed.p_w[self.support][:, None]
+        table = observed.useful.table[:, self.support]
+        return np.ascontiguousarray(table[table.sum(axis=1) > 0].T)
+
+    @cached_property
+    def singles(self) -> Bools:
+        """Every observation on its own, shape (n, n)."""
+        return np.eye(self.size, dtype=bool)
+
+    @cached_property
+    def _weights(self) -> NDArray[np.object_]:
+        """Integers proportional to the law, shape (n, n_s)."""
+        joint = self.problem.observation.leaking
+        table = np.array(joint.exact.weights, dtype=object).reshape(joint.table.shape)[:, self.support]
+        return np.asarray(table[[sum(row) > 0 for row in table.tolist()]].T)
+
+    @cached_property
+    def _totals(self) -> tuple[list[int], int]:
+        """Their sums by secret, and in all."""
+        rows = [int(w) for w in self._weights.sum(axis=0)]
+        return rows, sum(rows)
+
+    def worth_of(self, sums: Floats) -> Floats:
+        """What blocks add to I(X;Y), nats, from their P(B, x), shape (m, n_x)."""
+        mass = sums.sum(axis=1)
+        if self.problem.observation.useful is None:
+            return np.asarray(-mass * np.log(np.where(mass > 0, mass, 1.0)))
+        product = mass[:, None] * self.seen.sum(axis=0)[None, :]
+        logs = np.log(np.where(sums > 0, sums, 1.0) / np.where(sums > 0, product, 1.0))
+        return np.asarray((sums * logs).sum(axis=1))
+
+    def worth(self, members: Bools) -> Floats:
+        """What blocks add to I(X;Y), nats, shape (m,)."""
+        return self.worth_of(members.astype(np.float64) @ self.seen)
+
+    def excess_of(self, sums: Floats) -> Floats:
+        """By how much the cells of blocks exceed a limit, relatively (> 0: broken), from their P(B, s), (m, n_s).
+
+        For LDP one column: the spread of each block.
+        """
+        problem = self.problem
+        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self.law.sum(axis=0)[None, :])
+        if problem.notion == "ldp":
+            return _spread(lifts, problem.budget)
+        found = np.full(sums.shape, -1.0)
+        if problem.upper < math.inf:
+            found = lifts * math.exp(-problem.upper) - 1.0
+        if problem.lower < math.inf:
+            found = np.maximum(found, 1.0 - lifts * math.exp(min(problem.lower, 700.0)))
+        return found
+
+    def broken(self, members: Bools) -> Bools:
+        """Which cells of blocks exceed a limit, decided in integers where floats do not tell; as ``excess_of``."""
+        excess = self.excess_of(members.astype(np.float64) @ self.law)
+        found = excess > BAND
+        for row in np.flatnonzero((np.abs(excess) <= BAND).any(axis=1)).tolist():
+            sums = [int(w) for w in self._weights[members[row]].sum(axis=0)]
+            near = np.flatnonzero(np.abs(excess[row]) <= BAND).tolist()
+            for s in near:
+                found[row, s] = (
+                    self._ldp_breaks(sums) if self.problem.notion == "ldp" else self._breaks(sums, s)
+                )
+        return found
+
+    def allowed(self, members: Bools) -> Bools:
+        """Which blocks keep every bound, shape (m,)."""
+        return np.asarray(~self.broken(members).any(axis=1))
+
+    def broken_mass(self, members: Bools) -> Floats:
+        """Probability of the pairs (s, block) that break the bounds ("lip" only), shape (m,)."""
+        sums = members.astype(np.float64) @ self.law
+        return np.asarray(np.where(self.broken(members), sums, 0.0).sum(axis=1))
+
+    def keep(self, members: Bools) -> bool:
+        """Whether a partition keeps the bounds but for probability delta, exactly."""
+        broken = self.broken(members)
+        if self.problem.delta == 0:
+            return not bool(broken.any())
+        mass = 0
+        for row in np.flatnonzero(broken.any(axis=1)).tolist():
+            mass += int(self._weights[members[row]].sum(axis=0)[broken[row]].sum())
+        return mass <= Fraction(self.problem.delta) * self._totals[1]
+
+    def _breaks(self, sums: Sequence[int], s: int) -> bool:
+        rows, total = self._totals
+        up, down = sums[s] * total, rows[s] * sum(sums)
+        kept = exp_at_least(self.problem.upper, up, down), exp_at_least(self.problem.lower, down, up)
+        return kept != (True, True)
+
+    def _ldp_breaks(self, sums: Sequence[int]) -> bool:
+        rows, _ = self._totals
+        lifts = sorted((Fraction(a, r), a, r) for a, r in zip(sums, rows, strict=True))
+        (_, a, r), (_, b, t) = lifts[-1], lifts[0]
+        return exp_at_least(self.problem.budget, a * t, b * r) is not True
+
+
+def _spread(lifts: Floats, level: float) -> Floats:
+    """Largest lift over e^level times the least, minus 1; shape (m, 1)."""
+    high, low = lifts.max(axis=1), lifts.min(axis=1)
+    if level == math.inf:
+        return np.full((len(lifts), 1), -1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 for an empty block
+        ratio = high * math.exp(-level) / low
+    return np.where(high > 0, ratio - 1.0, -1.0)[:, None]

@@ -1,0 +1,143 @@
+"""The relaxation's convex programmes through a conic back end, for comparison with the isotonic solution.
+
+Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B.
+
+The variables are the prefix sums U of ``u = -log q``: the budget constraints are then bounds on single variables and
+``u >= 0`` couples neighbours only, so the constraints have fewer than 3 m entries, where sums of u would need m^2 / 2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.redaction.problem import Redaction
+from privopt.solvers.redaction._reach import misses_side_information
+from privopt.solvers.redaction.isotonic import Programme, best_parts, with_regions
+from privopt.solvers.redaction.relaxation import Choice, Relaxation, protect
+
+Backend = Literal["ecos", "scs", "clarabel"]
+
+
+class Conic(Solver[Redaction]):
+    """The relaxation with its regions and its split of the budget, solved by one conic back end.
+
+    What the back end returns is proposed as it is: it may miss the budget by its tolerance.
+    """
+
+    solves: ClassVar = Redaction
+    backend: ClassVar[Backend]
+
+    def guarantee(self, problem: Redaction) -> Guarantee:
+        """Feasible: nothing is bounded."""
+        return Guarantee.FEASIBLE
+
+    def cost(self, problem: Redaction) -> float:
+        """What the relaxation costs, a process of its own with CVXPY, and the programmes."""
+        return 1.5 + Relaxation().cost(problem) + 2e-4 * len(problem.private) * min(problem.length, 50_000)
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse an adversary who knows other records."""
+        return misses_side_information(problem)
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the record-wise maximum over the private records."""
+        table = np.zeros((problem.length, problem.chain.k))
+        log = _Log(self.backend)
+        for p in problem.private:
+            table = np.maximum(table, protect(problem, p, _chooser(problem.epsilon, log.solve)))
+        return Proposal(problem.answer(table), stats=log.stats())
+
+
+@dataclass
+class _Log:
+    """Solves programmes and counts what that took."""
+
+    backend: Backend
+    programmes: int = 0
+    iterations: int = 0
+    statuses: set[str] = field(default_factory=set)
+
+    def solve(self, bounds: Floats, weights: Floats) -> Floats:
+        solved = _solve(bounds, weights, self.backend)
+        self.programmes += 1
+        self.iterations += solved.iterations
+        self.statuses.add(solved.status)
+        return solved.u
+
+    def stats(self) -> dict[str, float | int | str]:
+        status = ", ".join(sorted(self.statuses)) or "no programme"
+        return {"status": status, "programmes": self.programmes, "iterations": self.iterations}
+
+
+def _chooser(epsilon: float, solve: Programme) -> Choice:
+    """Both sides with the regions and the split of the isotonic search, and the programmes of a back end."""
+
+    def choose(near: list[Floats], weights: list[Floats]) -> tuple[Floats, Floats]:
+        left, right, share = best_parts(near[0], weights[0], near[1], weights[1], epsilon)
+        return (
+            with_regions(near[0], weights[0], share, left.threshold, solve),
+            with_regions(near[1], weights[1], epsilon - share, right.threshold, solve),
+        )
+
+    return choose
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """What a back end returned."""
+
+    u: Floats
+    status: str
+    iterations: int
+
+
+def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
+    """Minimise ``sum weights exp(-u)`` over ``u >= 0`` with every prefix sum of u at most its bound.
+
+    Parameters
+    ----------
+    bounds, weights
+        ``(m,)``, non-negative.
+    backend
+        Its answer may exceed bounds by its tolerance, but no u is negative.
+    """
+    return _solve(bounds, weights, backend).u
+
+
+def _solve(bounds: Floats, weights: Floats, backend: Backend) -> _Solved:
+    import cvxpy as cp
+    from cvxpy.atoms.elementwise.exp import exp
+    from scipy import sparse
+
+    m, weighty = len(bounds), np.flatnonzero(weights)
+    if not len(weighty):
+        return _Solved(np.zeros(m), "weightless", 0)
+    prefix = cp.Variable(m)
+    u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
+    # Weights in the exponent: as factors, small ones among large ones stop a first-order method from converging.
+    logs = np.log(weights[weighty] / weights.max())
+    programme = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
+    with warnings.catch_warnings():
+        # An inaccurate answer says so in its status, which goes into the statistics.
+        warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+        _call(programme, backend)
+    status, stats = str(programme.status), programme.solver_stats
+    if stats is None or u.value is None:
+        raise ArithmeticError(f"{backend} ended with status {status!r} and no solution")
+    return _Solved(np.maximum(u.value, 0.0), status, stats.num_iters or 0)
+
+
+def _call(programme: Any, backend: Backend) -> None:
+    """Solve with tolerances tight enough for six digits of the objective; CVXPY leaves ``solve`` untyped."""
+    if backend == "ecos":
+        programme.solve(solver="ECOS", abstol=1e-9, reltol=1e-9, feastol=1e-9, max_iters=300)
+    elif backend == "scs":
+        programme.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
+    else:
+        programme.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)

@@ -1,0 +1,1 @@
+"""Solvers of sequence information privacy and of its single step."""

@@ -1,0 +1,1 @@
+"""Solvers of the privacy funnel and the information bottleneck."""

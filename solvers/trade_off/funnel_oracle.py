@@ -1,0 +1,40 @@
+"""The slow and obvious optimum over a grid of posteriors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.solvers.common.columns.grid import grid_optimum, refusal
+
+
+@register
+@dataclass(frozen=True)
+class Oracle(Solver[PrivacyFunnel]):
+    """A linear programme over all posteriors of a fine grid, and over finer ones around those it uses.
+
+    No pricing and no proof: at most three symbols, whose posteriors a grid covers.
+    """
+
+    solves: ClassVar = PrivacyFunnel
+    name: ClassVar[str] = "oracle"
+    interruptible: ClassVar[bool] = True
+
+    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
+        """Slow and obvious."""
+        return Guarantee.ORACLE
+
+    def cost(self, problem: PrivacyFunnel) -> float:
+        """A few linear programmes of some thousand columns."""
+        return 1.0
+
+    def refuse(self, problem: PrivacyFunnel) -> str | None:
+        """Refuse mergings and more than three symbols."""
+        return refusal(problem)
+
+    def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
+        """Propose the best mixture of grid points."""
+        return grid_optimum(problem, budget)
