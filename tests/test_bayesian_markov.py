@@ -11,9 +11,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.errors import InvalidProblem
-from privopt.measures.bayesian._coarse import CoarseStep
-from privopt.measures.bayesian._rays import ray_step
-from privopt.measures.bayesian._recursion import Recursion
+from privopt.measures.bayesian._recursion import CoarseStep, Recursion, ray_step
 from privopt.measures.bayesian._steps import both_sides
 from privopt.measures.bayesian.calibration import calibrate
 from privopt.measures.bayesian.markov import markov_published, markov_recursion

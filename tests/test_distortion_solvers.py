@@ -14,10 +14,9 @@ from distortion_brute import MEASURES, binary_channels, random_joint
 
 import privopt as po
 from privopt.core.judge import judge
-from privopt.solvers.distortion_privacy._alternating import alternate
 from privopt.solvers.distortion_privacy._conic import Conic
 from privopt.solvers.distortion_privacy._space import Space
-from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
+from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto, alternate
 from privopt.solvers.distortion_privacy.conic_clarabel import ConicClarabel
 from privopt.solvers.distortion_privacy.conic_ecos import ConicECOS
 from privopt.solvers.distortion_privacy.conic_scs import ConicSCS

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures import bayesian_leakage
-from privopt.measures.bayesian._gaussian_balls import prove_h_matrix
-from privopt.measures.bayesian._gaussian_floats import MOST_IN_FLOATS
+from privopt.measures.bayesian._gaussian_balls import MOST_IN_FLOATS, prove_h_matrix
 from privopt.measures.bayesian.gaussian import METHODS, gaussian_factor
 from privopt.measures.bayesian.gaussian_brute import brute_force_factor, signed_sum_factor
 from privopt.measures.bayesian.gaussian_class import class_factor, published_factor

@@ -21,10 +21,9 @@ from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.local_information_privacy.tree import pricing_of
 from privopt.solvers.local_information_privacy._edges import Edges
-from privopt.solvers.local_information_privacy._pivots import Walks
+from privopt.solvers.local_information_privacy._generation import Restricted, Walks
 from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
 from privopt.solvers.local_information_privacy._proof import prove
-from privopt.solvers.local_information_privacy._restricted import Restricted
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
 
 

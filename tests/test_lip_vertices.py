@@ -15,10 +15,10 @@ from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.problems.local_information_privacy.systems import system, work
 from privopt.problems.local_information_privacy.vertices import vertices
-from privopt.solvers.local_information_privacy._cdd import cdd_vertices
 from privopt.solvers.local_information_privacy._rational import exp_inwards, rational_vertices
 from privopt.solvers.local_information_privacy._vertex_form import best_mixture
 from privopt.solvers.local_information_privacy.oracle import Oracle
+from privopt.solvers.local_information_privacy.vertices_cdd import cdd_vertices
 
 SOLVERS = ("vertices-systems", "vertices-cdd", "vertices-exact")
 # Bits; the lectures' 4 x 9 table divided by its sum. Number of vertices, then the largest I(X;Y).

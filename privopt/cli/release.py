@@ -2,20 +2,260 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Self
 
+import numpy as np
 import typer
 
 import privopt as po
 from privopt.cli import _noisy as _cli_noisy
-from privopt.cli import _policy as _cli_policy
 from privopt.cli import show
 from privopt.cli._columns import Machine, columns_of, draw, load_machine, read_symbols, symbols_of
-from privopt.cli._csv import read_table, write_table
+from privopt.cli._csv import groups_of, read_table, write_table
 from privopt.cli.fit import By, Data, given, users
-from privopt.errors import FileRefused
+from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
+from privopt.files.json import read_json, writing
+from privopt.files.labels import Label, decode_labels, encode_labels
+from privopt.mechanisms import SequencePolicy
+from privopt.mechanisms.columns import encode
+from privopt.mechanisms.policy.follow import check_transitions
+from privopt.mechanisms.policy.journal import document, read_document
+from privopt.mechanisms.policy.release import outputs_of
+from privopt.mechanisms.policy.state import PolicyState
+from privopt.mechanisms.policy.users import release_from
+
+
+@dataclass
+class Account:
+    """One user: where the policy stands, and every letter released so far."""
+
+    state: PolicyState
+    released: list[Label] = field(default_factory=list)
+
+
+@dataclass
+class Journals:
+    """The accounts of all users with one policy.
+
+    A run records what it drew here before it writes any of it elsewhere, and a letter that is recorded is never drawn
+    again: the same command run twice gives the same releases. The file holds no raw letter.
+
+    Parameters
+    ----------
+    path : Path
+    policy : SequencePolicy
+    accounts : dict by user
+    """
+
+    path: Path
+    policy: SequencePolicy
+    accounts: dict[str, Account]
+
+    @classmethod
+    def open(cls, path: Path, policy: SequencePolicy) -> Self:
+        """The accounts in a file; none if it does not exist.
+
+        Raises
+        ------
+        FileRefused
+            If it is not of this form, or of another policy.
+        """
+        found = cls(path, policy, {})
+        if not path.exists():
+            return found
+        fields = read_json(path)
+        if fields.get("type") != "policy_journals" or fields.get("version") != 1:
+            raise FileRefused(f"{path}: is not a file of policy journals; give another --state")
+        if fields.get("policy") != policy.fingerprint:
+            raise FileRefused(f"{path}: holds the journals of another policy; give another --state")
+        users = fields.get("users")
+        if not isinstance(users, dict):
+            raise FileRefused(f"{path}: has no users")
+        found.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
+        return found
+
+    def of(self, user: str) -> Account:
+        """The account of a user, begun if there is none."""
+        return self.accounts.get(user) or Account(self.policy.start())
+
+    def write(self) -> None:
+        """Replace the file whole; on return it is on the disk."""
+        key = self.policy.fingerprint
+        users = {name: _plain(key, account, self.policy.batch) for name, account in self.accounts.items()}
+        with writing(self.path) as stream:
+            json.dump(
+                {"type": "policy_journals", "version": 1, "policy": key, "users": users},
+                stream,
+                allow_nan=False,
+            )
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that the new name survives a loss of power
+        finally:
+            os.close(folder)
+
+
+def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
+    word = tuple(account.released[-batch:])
+    last = None if not word else (word[0] if batch == 1 else word)
+    return {**document(policy, account.state, last), "released": encode_labels(account.released)}
+
+
+def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
+    if not isinstance(fields, Mapping):
+        raise FileRefused(f"{what}: is not a journal")
+    state, _ = read_document(fields, what, policy.fingerprint, policy.chain.k)
+    try:
+        released = list(decode_labels(fields.get("released"), "released"))
+    except InvalidModel as cause:
+        raise FileRefused(f"{what}: {cause}") from cause
+    if len(released) != state.step * policy.batch or state.ended:
+        raise FileRefused(f"{what}: {len(released)} releases do not make {state.step} steps")
+    return Account(state, released)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the command line asked for."""
+
+    data: Path
+    columns: Sequence[str]
+    output: Path
+    by: str | None
+    keep: Sequence[str]
+    state: Path | None
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was released: letters in all, of them drawn now, and left for a later run because their word is incomplete."""
+
+    records: int
+    drawn: int
+    waiting: int
+    users: int
+
+
+def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
+    """Release a table, or every CSV file of a folder into a folder; one sequence a user.
+
+    Raises
+    ------
+    FileRefused, InvalidMechanism
+        With the first thing that is wrong; nothing is released then.
+    """
+    if order.state is not None and order.seed is not None:
+        raise FileRefused(
+            "--state records real releases; a simulation has none, leave --simulate or --state out"
+        )
+    policy.check_release(None if order.seed is None else np.random.default_rng(order.seed))
+    return _folder(policy, order) if order.data.is_dir() else _table(policy, order)
+
+
+def _table(policy: SequencePolicy, order: Order) -> Outcome:
+    symbols = symbols_of(policy, len(order.columns), "")
+    named: list[str] = [*given(order.by), *order.keep]
+    copied = list(dict.fromkeys(named))
+    read = read_table(order.data, [*copied, *order.columns])
+    rows = list(zip(*(read.columns[name] for name in order.columns), strict=True))
+    letters = read_symbols(order.data, order.columns, rows, symbols)
+    users = (
+        {"": range(read.rows)}
+        if order.by is None
+        else groups_of(order.data, order.by, read.columns[order.by])
+    )
+    sequences = {name: [letters[i] for i in places] for name, places in users.items()}
+    released, outcome = _release(policy, sequences, order)
+    found: dict[int, Hashable] = {}
+    for name, places in users.items():
+        found.update(zip(places, released[name], strict=False))
+    kept = sorted(found)
+    columns = columns_of(order.columns, [found[i] for i in kept], "")
+    write_table(order.output, {**{name: [read.columns[name][i] for i in kept] for name in copied}, **columns})
+    return outcome
+
+
+def _folder(policy: SequencePolicy, order: Order) -> Outcome:
+    """One file a user, in the order of names; the output folder gets files of the same names."""
+    files = sorted(path for path in order.data.iterdir() if path.suffix in (".csv", ".txt"))
+    if not files:
+        raise FileRefused(f"{order.data}: has no .csv or .txt file; give a folder with a file for each user")
+    if order.output.exists() and (not order.output.is_dir() or order.output.samefile(order.data)):
+        raise FileRefused(f"{order.output}: give another folder, new or empty, to write a file for each user")
+    if not order.output.parent.is_dir():
+        raise FileRefused(f"{order.output}: cannot be written: there is no folder {order.output.parent}")
+    if order.by is not None or order.keep:
+        raise FileRefused("in a folder each file is a user: leave --by and --keep out")
+    symbols = symbols_of(policy, len(order.columns), "")
+    sequences: dict[str, list[Hashable]] = {}
+    for path in files:
+        read = read_table(path, order.columns)
+        rows = list(zip(*(read.columns[name] for name in order.columns), strict=True))
+        sequences[path.name] = read_symbols(path, order.columns, rows, symbols)
+    released, outcome = _release(policy, sequences, order)
+    order.output.mkdir(exist_ok=True)
+    for name, letters in released.items():
+        write_table(order.output / name, columns_of(order.columns, letters, ""))
+    return outcome
+
+
+def _release(
+    policy: SequencePolicy, sequences: dict[str, list[Hashable]], order: Order
+) -> tuple[dict[str, list[Hashable]], Outcome]:
+    """Every release of each user, recorded ones included, and how many are new."""
+    codes = {name: encode(letters, policy.letters) for name, letters in sequences.items()}
+    for name, places in codes.items():
+        try:
+            check_transitions(policy.chain, places[None, :], True, True)
+        except InvalidMechanism as cause:
+            raise FileRefused(f"{name!r}: {cause}" if name else str(cause)) from cause
+    journals = None if order.state is None else Journals.open(order.state, policy)
+    accounts = {name: Account(policy.start()) if journals is None else journals.of(name) for name in codes}
+    pending, waiting = [], 0
+    for name, places in codes.items():
+        done = len(accounts[name].released)
+        if len(places) < done:
+            raise FileRefused(
+                f"{name!r}: has {len(places)} records, of {done} the release is recorded: "
+                "give each user's data from the first record on"
+            )
+        spare = 0 if journals is None else (len(places) - done) % policy.batch
+        pending.append(places[done : len(places) - spare])
+        waiting += spare
+    rng = None if order.seed is None else np.random.default_rng(order.seed)
+    found, states = release_from(policy, pending, [a.state for a in accounts.values()], rng)
+    labels = outputs_of(policy)
+    for (name, account), new, state in zip(accounts.items(), found, states, strict=True):
+        accounts[name] = Account(state, [*account.released, *(labels[i] for i in new.tolist())])
+    if journals is not None:
+        journals.accounts.update({name: account for name, account in accounts.items() if account.released})
+        journals.write()  # before anything is written that anybody reads
+    count = sum(len(account.released) for account in accounts.values())
+    outcome = Outcome(count, sum(map(len, found)), waiting, len(codes))
+    return {name: account.released for name, account in accounts.items()}, outcome
+
+
+def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
+    """Tell what was done."""
+    again = outcome.records - outcome.drawn
+    facts: list[tuple[str, object]] = [
+        ("records", outcome.records),
+        ("users", outcome.users),
+        ("drawn before", again or None),
+        ("waiting for a full word", outcome.waiting or None),
+        ("how", how),
+        *machine.facts(),
+        ("state", order.state),
+        ("written", order.output),
+    ]
+    show.facts(facts)
+
 
 SYSTEM = "drawn from the operating system generator"
 SIMULATED = "SIMULATED, protects nobody"
@@ -72,7 +312,7 @@ def release(
         _policy(
             machine,
             machine.mechanism,
-            _cli_policy.Order(data, column, output, by, keep or [], state, simulate),
+            Order(data, column, output, by, keep or [], state, simulate),
         )
         return
     if state is not None:
@@ -96,11 +336,11 @@ def release(
     show.facts([*facts, *how, ("copied", ", ".join(map(repr, copied))), ("written", output)])
 
 
-def _policy(machine: Machine, policy: po.SequencePolicy, order: _cli_policy.Order) -> None:
+def _policy(machine: Machine, policy: po.SequencePolicy, order: Order) -> None:
     _copied(order.columns, order.by, order.keep)
     show.check_output(order.state, order.data, order.output)
     how = SYSTEM if order.seed is None else SIMULATED
-    _cli_policy.report(_cli_policy.run(machine, policy, order), order, how, machine)
+    report(run(machine, policy, order), order, how, machine)
 
 
 def _copied(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:

@@ -7,11 +7,74 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.envelope import upper
+from privopt.measures.colouring.pairs import level_pairs
+from privopt.measures.colouring.reading import smallest_epsilons
+from privopt.measures.colouring.steps import Pair
+from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import prove
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring._prefixes import as_colouring, is_private, prefix_laws, responses
+
+ROUNDING = 1e-12
+
+
+def prefix_laws(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Floats:
+    """The law of every vertex, (n, k), from those on the sites.
+
+    A vertex prefers its own colour, then the others in the order of the palette. A prefix is an event, so at distance i it
+    has at most U^i of its probability at a site; the least of these over all sites is taken.
+    """
+    graph, k = problem.graph, problem.k
+    found = np.zeros((graph.size, k))
+    for own in range(k):
+        members = graph.codes == own
+        if not members.any():
+            continue
+        order = [own, *(c for c in range(k) if c != own)]
+        before: Pair = np.zeros(int(members.sum())), np.ones(int(members.sum()))
+        for j in range(1, k + 1):
+            prefix = rows[:, order[:j]].sum(axis=1), rows[:, order[j:]].sum(axis=1)
+            high = upper((graph.indptr, graph.indices), sites, prefix, problem.guarded)
+            here = (high[0][members], high[1][members]) if j < k else (before[0] * 0 + 1, before[1] * 0)
+            gained = np.where(here[0] <= 0.5, here[0] - before[0], before[1] - here[1])
+            found[members, order[j - 1]] = np.maximum(gained, 0.0)
+            before = here
+    return found
+
+
+def responses(problem: BoundaryColouring) -> Floats:
+    """Randomised response among the colours of a vertex's component, (n, k): private between any two of them."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph, one, k = problem.graph, problem.guarded, problem.k
+    ones = np.ones(len(graph.indices), dtype=np.int8)
+    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
+    count, component = connected_components(table, directed=False)
+    present = np.zeros((count, k), dtype=bool)
+    present[component, graph.codes] = True
+    colours = present.sum(axis=1)[component]
+    other = (1.0 - one.delta) * one.decay / (1.0 + (colours - 1) * one.decay)
+    found = np.where(present[component], other[:, None], 0.0)
+    found[np.arange(graph.size), graph.codes] = 1.0 - (colours - 1) * other
+    return found
+
+
+def as_colouring(problem: BoundaryColouring, laws: Floats) -> Colouring:
+    """The mechanism with these laws, equal ones stored once."""
+    levels, level = np.unique(laws, axis=0, return_inverse=True)
+    return problem.colouring(levels, level.reshape(-1))
+
+
+def is_private(problem: BoundaryColouring, mechanism: Colouring) -> bool:
+    """Whether every edge is, up to rounding."""
+    graph = problem.graph
+    pairs = level_pairs(graph.indptr, graph.indices, mechanism.level, len(mechanism.levels))
+    found = smallest_epsilons(mechanism.levels, *pairs, problem.delta).epsilon.max(initial=0.0)
+    return bool(found <= problem.epsilon + ROUNDING * max(1.0, problem.epsilon))
 
 
 @register

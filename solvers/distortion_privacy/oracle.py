@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -14,8 +16,149 @@ from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.common.slsqp import minimise
-from privopt.solvers.distortion_privacy._obvious import Obvious
 from privopt.solvers.distortion_privacy._space import Space, at_once
+
+FLOOR = 1e-14
+
+
+class Obvious:
+    """A question as cost and slack of the cells of a channel and, for largest values, of those values.
+
+    The variables are all cells but those of the last release, row by row, then the largest P(y|s) of each
+    release, or the level of the ratios where distortion is bounded.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.problem = space.problem
+        self.seen, self.outputs = space.excess.shape
+        self.cells = self.seen * (self.outputs - 1)
+
+    @property
+    def _extra(self) -> int:
+        if self.problem.order is None:
+            return int(self.problem.max_leakage is None)
+        return self.outputs if math.isinf(self.problem.order) else 0
+
+    @property
+    def largest(self) -> float:
+        """The largest value of a variable: a level may be above 1."""
+        return 30.0 if self.problem.order is None else 1.0
+
+    def channel(self, x: Floats) -> Floats:
+        """The channel of given variables, shape (n_w, n_y)."""
+        free = x[: self.cells].reshape(self.seen, self.outputs - 1)
+        return np.column_stack([free, 1.0 - free.sum(axis=1)])
+
+    def variables(self, matrix: Floats) -> Floats:
+        """The variables of a channel, with the values that it reaches."""
+        cells = matrix[:, :-1].ravel()
+        if self.problem.order is None:
+            return np.append(cells, [min(self.largest, self.space.leakage(matrix))] * self._extra)
+        return np.append(cells, self._given(matrix).max(axis=0)[: self._extra])
+
+    def _given(self, matrix: Floats) -> Floats:
+        """P(y|s), shape (n_s, n_y)."""
+        return np.asarray(self.space.table @ matrix / self.space.prior[:, None])
+
+    @cached_property
+    def _given_slopes(self) -> Floats:
+        """Of P(y|s) in the variables, shape (n_s, n_y, variables)."""
+        slopes = np.zeros((len(self.space.prior), self.outputs, self.cells + self._extra))
+        weights = self.space.table / self.space.prior[:, None]
+        for w in range(self.seen):
+            for y in range(self.outputs - 1):
+                place = w * (self.outputs - 1) + y
+                slopes[:, y, place] += weights[:, w]
+                slopes[:, -1, place] -= weights[:, w]
+        return slopes
+
+    @cached_property
+    def _distortion_slope(self) -> Floats:
+        excess = self.space.excess
+        return np.append((excess[:, :-1] - excess[:, -1:]).ravel(), np.zeros(self._extra))
+
+    def _distortion(self, x: Floats) -> float:
+        return float((self.space.excess * self.channel(x)).sum())
+
+    def cost(self, x: Floats) -> tuple[float, Floats]:
+        """What is minimised, with its slope."""
+        if self.problem.max_leakage is not None:
+            return self._distortion(x), self._distortion_slope
+        return self._leakage(x)
+
+    def _leakage(self, x: Floats) -> tuple[float, Floats]:
+        order = self.problem.order
+        if order is not None and math.isfinite(order):
+            return self._information(x, order)
+        slope = np.append(np.zeros(self.cells), np.ones(self._extra))
+        return float(x[self.cells :].sum()), slope
+
+    def _information(self, x: Floats, order: float) -> tuple[float, Floats]:
+        """Sibson's information of a finite order, with its slope."""
+        given, prior = np.maximum(self._given(self.channel(x)), FLOOR), self.space.prior
+        if order == 1:
+            logs = np.log(given / (prior @ given))
+            value, slopes = float((prior[:, None] * given * logs).sum()), prior[:, None] * logs
+        else:
+            means = (prior @ given**order) ** (1 / order)
+            value = order / (order - 1) * math.log(means.sum())
+            slopes = prior[:, None] * given ** (order - 1) * means ** (1 - order)
+            slopes = order / (order - 1) * slopes / means.sum()
+        return value, np.einsum("sy,syv->v", slopes, self._given_slopes)
+
+    def slack(self, x: Floats) -> tuple[Floats, Floats]:
+        """What must not be negative, with its slopes."""
+        matrix = self.channel(x)
+        last = np.zeros((self.seen, len(x)))
+        for w in range(self.seen):
+            last[w, w * (self.outputs - 1) : (w + 1) * (self.outputs - 1)] = -1.0
+        parts = [(matrix[:, -1], last), self._definitions(x, matrix)]
+        if self.problem.max_leakage is None:
+            parts.append(
+                (np.array([self.space.room - self._distortion(x)]), -self._distortion_slope[None, :])
+            )
+        elif self.problem.order is not None:
+            value, slope = self._leakage(x)
+            limit = math.exp(self.problem.budget) if math.isinf(self.problem.order) else self.problem.budget
+            parts.append((np.array([limit - value]), -slope[None, :]))
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def _definitions(self, x: Floats, matrix: Floats) -> tuple[Floats, Floats]:
+        """Of the largest probabilities, or of the ratios."""
+        given, slopes = self._given(matrix), self._given_slopes
+        if self.problem.order is None:
+            return self._ratios(x, given)
+        if not self._extra:
+            return np.zeros(0), np.zeros((0, len(x)))
+        tops = np.zeros_like(slopes)
+        for y in range(self.outputs):
+            tops[:, y, self.cells + y] = 1.0
+        rows = (tops - slopes).reshape(-1, len(x))
+        return (x[self.cells :][None, :] - given).ravel(), rows
+
+    def _ratios(self, x: Floats, given: Floats) -> tuple[Floats, Floats]:
+        """e^t b - a for every pair that the notion compares, and its slope."""
+        free = self.problem.max_leakage is None
+        scale = math.exp(float(x[-1]) if free else self.problem.budget)
+        values, rows = [], []
+        for a, b in self._compared(given):
+            slope = scale * b[1] - a[1]
+            if free:
+                slope[:, -1] += scale * b[0]
+            values.append(scale * b[0] - a[0])
+            rows.append(slope)
+        return np.concatenate(values), np.concatenate(rows)
+
+    def _compared(self, given: Floats) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
+        """Pairs (a, b) with a <= e^t b: two laws given secrets, or one and the output law, both ways."""
+        slopes, prior = self._given_slopes, self.space.prior
+        laws = [(row, slope) for row, slope in zip(given, slopes, strict=True)]
+        if self.problem.leakage == "ldp":
+            return [(a, b) for i, a in enumerate(laws) for j, b in enumerate(laws) if i != j]
+        mean = (prior @ given, np.einsum("s,syv->yv", prior, slopes))
+        return [pair for law in laws for pair in ((law, mean), (mean, law))]
+
 
 MAX_CELLS = 20
 

@@ -7,22 +7,102 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.local_information_privacy.rows import posterior_rows
 from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
-from privopt.solvers.local_information_privacy._uniform import (
-    best_lifts,
-    extreme_hit,
-    hamming_multipliers,
-    hamming_scale,
-    secrets,
-)
 from privopt.solvers.local_information_privacy._vertex_form import enumeration_seconds, linear_bound
 from privopt.solvers.local_information_privacy._whole import ANALYTIC, whole_release
+
+
+def secrets(problem: LocalInformationPrivacy) -> NDArray[np.intp] | None:
+    """The secret of each observation, if the observation, the useful symbol and the secret are one, and uniform."""
+    joint = problem.observation.leaking
+    if problem.observation.useful is not None or len(joint.sensitive) != len(joint.useful):
+        return None
+    table = np.array(joint.exact.weights, dtype=object).reshape(joint.table.shape)
+    places = (table != 0).astype(int)
+    one_each = (places.sum(axis=0) == 1).all() and (places.sum(axis=1) == 1).all()
+    if not one_each or len(set(table.sum(axis=0).tolist())) > 1:
+        return None
+    return np.asarray(places.argmax(axis=0))
+
+
+def hamming_scale(matrix: Floats) -> float | None:
+    """The distortion of every error, if the matrix is square with 0 on the diagonal and one value > 0 elsewhere."""
+    n = len(matrix)
+    if matrix.shape != (n, n) or n < 2:
+        return None
+    scale = float(matrix[0, 1])
+    return scale if scale > 0 and (matrix == scale * (1.0 - np.eye(n))).all() else None
+
+
+def extreme_hit(problem: LocalInformationPrivacy, n: int) -> float:
+    """The largest probability that a release gives to one symbol.
+
+    LDP: r / (r + n - 1) with r = e^epsilon. LIP: e^upper / n, or what the others leave at e^-lower / n.
+    """
+    if problem.notion == "ldp":
+        return 1.0 / (1.0 + (n - 1) * math.exp(-problem.budget))
+    return min(_top(problem, n) / n, 1.0 - (n - 1) * math.exp(-problem.lower) / n)
+
+
+def _top(problem: LocalInformationPrivacy, n: int) -> float:
+    """The largest lift: e^upper, at most n."""
+    return math.exp(problem.upper) if problem.upper < math.log(n) else float(n)
+
+
+def best_lifts(problem: LocalInformationPrivacy, n: int) -> Floats:
+    """Lifts of an allowed posterior of least entropy, the largest first.
+
+    LDP: k symbols at r / (k r + n - k) and the others at 1 / (k r + n - k), for the best k. LIP: a vertex of
+    a box cut by the simplex has all but one lift at a bound, and the sum decides how many at which.
+    """
+    if problem.notion == "ldp":
+        low = math.exp(-problem.budget)
+        found = [np.where(np.arange(n) < k, 1.0, low) * (n / (k + (n - k) * low)) for k in range(1, n + 1)]
+        return min(found, key=_entropy)
+    top, low = _top(problem, n), math.exp(-problem.lower)
+    if top <= low:
+        return np.ones(n)
+    high = min(n - 1, int((n - n * low) / (top - low)))
+    middle = n - high * top - (n - 1 - high) * low
+    return np.concatenate([np.full(high, top), [min(max(middle, low), top)], np.full(n - 1 - high, low)])
+
+
+def _entropy(lifts: Floats) -> float:
+    v = lifts / lifts.sum()
+    return float(-(v * np.log(np.where(v > 0, v, 1.0))).sum())
+
+
+def hamming_multipliers(problem: LocalInformationPrivacy, rows: int) -> Floats:
+    """Multipliers of the posterior rows, a row a release, that prove the least Hamming distortion.
+
+    They make every observation cost the same at every release. LDP: 1 / (n (n - 1 + r)) on the pairs (y, t);
+    LIP: 1 on the upper row of y where that binds, else 1 on the lower rows of all others.
+    """
+    n = len(problem.observation.p_w)
+    of, scale = secrets(problem), hamming_scale(np.asarray(problem.matrix))
+    found = np.zeros((n, rows))
+    if of is None or scale is None:
+        return found
+    if problem.notion == "ldp":
+        for y, s in enumerate(of.tolist()):  # pairs (s, t) in order, without (s, s)
+            found[y, s * (n - 1) : (s + 1) * (n - 1)] = scale / (n * (n - 1 + math.exp(problem.budget)))
+        return found
+    above = problem.upper < math.log(n)  # else the upper rows are idle and left out
+    if above and math.exp(problem.upper) <= n - (n - 1) * math.exp(-problem.lower):
+        found[np.arange(n), of] = scale
+        return found
+    found[:, rows - n :] = scale
+    found[np.arange(n), rows - n + of] = 0.0
+    return found
+
 
 PROVABLE = 2.0
 """Predicted seconds of the enumeration that checks a bound on mutual information; beyond, the analytic one is claimed."""

@@ -6,19 +6,147 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._joint import Support
+from privopt.solvers.redaction._joint import HIDDEN, PARTIAL, WHOLE, Support
 from privopt.solvers.redaction._programme import Point, Programme
-from privopt.solvers.redaction._reach import misses_side_information
-from privopt.solvers.redaction._starts import starts
-from privopt.solvers.redaction._zone import MAX_RECORDS, Zone, near_records, searched_records
+from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
+from privopt.solvers.redaction.relaxation import Relaxation
 from privopt.solvers.redaction.windows import Windows
+
+MAX_RECORDS = 60
+"""Most records near the private ones for which a local search is worth its time."""
+MAX_OUTSIDE = 200
+"""Most records outside the search that a start may leave in sight."""
+
+
+@dataclass(frozen=True, eq=False)
+class Zone:
+    """Records whose choice is searched, and the choices of a record."""
+
+    records: list[int]
+    choices: list[Support]
+
+    @classmethod
+    def of(cls, problem: Redaction, records: list[int]) -> Self:
+        """Every set of values where there are few, else single values, all but one, and all."""
+        k = problem.chain.k
+        sizes = range(1, k + 1) if k <= 4 else (1, k - 1, k)
+        sets = [list(s) for size in sizes for s in itertools.combinations(range(k), size)]
+        choices = [np.full(k, HIDDEN, np.int8), np.full(k, WHOLE, np.int8)]
+        for values in sets:
+            choice = np.full(k, HIDDEN, np.int8)
+            choice[values] = PARTIAL
+            choices.append(choice)
+        return cls(records, choices)
+
+    def sees_too_far(self, visible: NDArray[np.bool_]) -> bool:
+        """Whether a start hides so much of a long side that every look would walk far along it."""
+        outside = visible.copy()
+        outside[self.records] = False
+        return int(np.count_nonzero(outside)) > MAX_OUTSIDE
+
+
+def near_records(problem: Redaction, budget: float) -> list[int]:
+    """Records that can tell more than a budget of some private one, until there are too many."""
+    near: set[int] = set()
+    for p in problem.private:
+        for side, steps in enumerate(both_sides(problem, p)):
+            walk = itertools.islice(steps, MAX_RECORDS + 1)
+            told = influences(walk, possible_values(problem, p), budget)
+            distances = np.flatnonzero(told.max(axis=1, initial=0.0) > budget) + 1
+            near.update((p + distances if side else p - distances).tolist())
+        if len(near.difference(problem.private)) > MAX_RECORDS:
+            break
+    return sorted(near.difference(problem.private))
+
+
+def searched_records(problem: Redaction) -> list[int]:
+    """Records to search: some that may be released whole at first are among them, unless they are too many."""
+    widths = (near_records(problem, problem.epsilon / part) for part in (16, 8, 4))
+    return next(
+        (near for near in widths if len(near) <= MAX_RECORDS), near_records(problem, problem.epsilon / 2)
+    )
+
+
+Form = tuple[float, int, int]
+"""Left share of epsilon, and which values are released early on the left and on the right."""
+
+_MOST = 24
+_SHARES = (0.5, 0.25, 0.75, 0.0, 1.0)
+
+
+def starts(
+    problem: Redaction, zone: Zone, budget: Budget, rng: np.random.Generator
+) -> Iterator[tuple[Support, Floats]]:
+    """Supports with redaction tables to start from, at most a few dozen; each is private near its table of ones."""
+    for solver in (Windows(), Relaxation()):
+        mechanism = solver.run(problem, budget).mechanism
+        if isinstance(mechanism, RedactionMechanism):
+            table = np.array(mechanism.probabilities)
+            table[list(problem.private)] = 1.0
+            yield _support(table), np.where(table < 1, table, 0.9)
+    known = {p: _told(problem, p) for p in problem.private}
+    for form in _forms(problem, len(zone.choices) - 2, rng):
+        support = np.full((problem.length, problem.chain.k), WHOLE, np.int8)
+        for p, (share, one, other) in zip(problem.private, form, strict=True):
+            parts = (share * problem.epsilon, (1 - share) * problem.epsilon)
+            for rows, told, part, choice in zip(
+                (support[:p][::-1], support[p + 1 :]), known[p], parts, (one, other), strict=True
+            ):
+                _restrict(rows, told, part, np.flatnonzero(zone.choices[2 + choice] == PARTIAL))
+            support[p] = HIDDEN
+        yield _valid(support), np.full(support.shape, 0.9)
+
+
+def _forms(problem: Redaction, choices: int, rng: np.random.Generator) -> list[list[Form]]:
+    """A share and the values of both sides for each private record: the same for all, and random ones."""
+    forms = list(itertools.product(_SHARES, range(choices), range(choices)))
+    count, plain = len(problem.private), (0.5, choices - 1, choices - 1)
+    same = [[form] * count for form in [plain, *(forms[i] for i in rng.permutation(len(forms)).tolist())]]
+    if count == 1:
+        return same[:_MOST]
+    mixed = [[forms[i] for i in rng.integers(len(forms), size=count).tolist()] for _ in range(_MOST)]
+    return [form for pair in zip(same, mixed, strict=False) for form in pair][:_MOST]
+
+
+def _told(problem: Redaction, p: int) -> list[Floats]:
+    possible = possible_values(problem, p)
+    k = problem.chain.k
+    return [influences(s, possible, 1e-6 * problem.epsilon).reshape(-1, k) for s in both_sides(problem, p)]
+
+
+def _restrict(rows: Support, told: Floats, part: float, values: np.ndarray) -> None:
+    """Keep, nearest first, what one private record allows: some values, then everything."""
+    within = told <= part
+    whole = within.all(axis=1)
+    small = int(np.argmax(whole)) if whole.any() else len(told)
+    allowed = np.full(told.shape, HIDDEN, np.int8)
+    allowed[:, values] = np.where(within[:, values], PARTIAL, HIDDEN)
+    allowed[small:] = WHOLE
+    rows[: len(told)] = np.minimum(rows[: len(told)], allowed)
+    if small == len(told):
+        rows[len(told) :] = HIDDEN
+
+
+def _support(table: Floats) -> Support:
+    return _valid(np.where(table == 0, WHOLE, np.where(table < 1, PARTIAL, HIDDEN)).astype(np.int8))
+
+
+def _valid(support: Support) -> Support:
+    """A record released whole is so in all its values."""
+    rows = ~(support == WHOLE).all(axis=1)
+    support[rows] = np.minimum(support[rows], PARTIAL)
+    return support
+
 
 NOISE = 1e-13
 """Budget below which differences of logarithms mean nothing, and the best window is proposed."""

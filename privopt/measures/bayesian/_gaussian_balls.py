@@ -1,15 +1,132 @@
-"""The H-matrix bound on the factor of Gaussian records, proved in ball arithmetic."""
+"""The H-matrix bound on the factor of Gaussian records, proved in ball arithmetic.
+
+The H-matrix bound on the factor of large Gaussian blocks, proved in float64 with every rounding bounded.
+
+The matrix products of BLAS obey |fl(A B) - A B| <= g |A| |B| for any order of summation and fused operations
+(Higham, "Accuracy and Stability of Numerical Algorithms", Section 3.5), with g = n u / (1 - n u); ``_unit`` is more than
+twice that for n + 16 operations. A sum or product of non-negative numbers is therefore at most its computed value times
+1 + ``_unit``. Variances are kept in a range where an underflow loses less than 2^-900, which is added.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from privopt.arrays import Floats
-from privopt.measures.bayesian._gaussian_floats import prove_h_matrix_in_floats
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
+
+
+MOST_IN_FLOATS = 4096
+"""Records of the largest block: memory for a dozen such matrices."""
+
+_RANGE = 2.0**100  # of variances, either way
+_TINY = 2.0**-900
+
+
+def _unit(m: int) -> float:
+    """More than the relative rounding of a product of two matrices with m terms, and of a few operations more."""
+    return 2.0 * (m + 16) * 2.0**-53
+
+
+def prove_h_matrix_in_floats(covariance: Floats) -> Fraction | None:
+    """A proved upper bound on the factor, by the argument of ``prove_h_matrix`` with another enclosure.
+
+    Let R be a computed inverse of S and E = I - S R. If E' >= |E| entry by entry has column sums of at most
+    e < 1, then S is invertible, P = S^-1 = R (I - E)^-1 and |P - R| <= |R| E' (I + E' + E'^2 + ...). An entry of
+    |R| E' E'^k is at most the largest of its row of |R| E' times e^k, so |P - R| <= D = |R| E' + max of the row e / (1 - e).
+    P is symmetric, so the smaller of D_ij and D_ji serves.
+
+    V has |R| - D on the diagonal and -(|R| + D) elsewhere, rounded down: V <= W, the comparison matrix of P. A vector
+    v > 0 with V v >= c > 0 proves that V and W are M-matrices and S is positive definite. For a target i let
+    x = y + t v, where y >= 0 is a computed column of V^-1 and t c is at least what (V y)_j lacks of 0 for j != i: then
+    x >= 0 and (V x)_j >= 0 for j != i, and the factor is at most the sum of x divided by x_i. What (V y)_j lacks is
+    computed with the error g (|V| y)_j = g (2 V_jj y_j - (V y)_j).
+
+    Parameters
+    ----------
+    covariance : float array, shape (m, m)
+        Exactly symmetric; taken as the rational numbers that it stores.
+
+    Returns
+    -------
+    Fraction or None
+        None where nothing is proved, or there are more than 4096 records.
+
+    Examples
+    --------
+    >>> proved = prove_h_matrix_in_floats(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
+    >>> float(proved).__round__(5)
+    1.70755
+    """
+    variances = np.diag(covariance)
+    if len(covariance) > MOST_IN_FLOATS or variances.max() > _RANGE or variances.min() < 1 / _RANGE:
+        return None
+    with np.errstate(all="ignore"):  # a nan or inf fails the comparisons
+        below = _comparison(covariance)
+        return None if below is None else _largest_sum(below)
+
+
+def _comparison(covariance: Floats) -> Floats | None:
+    """V: at most the comparison matrix of the inverse; None where the inverse is not enclosed."""
+    m, unit = len(covariance), _unit(len(covariance))
+    inverse = _inverse(covariance)
+    if inverse is None:
+        return None
+    size = np.abs(inverse)
+    residual = np.abs(np.eye(m) - covariance @ inverse)
+    residual += unit * (np.abs(covariance) @ size + residual + 1.0) + _TINY
+    residual *= 1.0 + unit
+    total = float(residual.sum(axis=0).max()) * (1.0 + unit)
+    if not total < 0.5:
+        return None
+    apart = (size @ residual) * (1.0 + unit) + _TINY
+    apart += apart.max(axis=1, keepdims=True) * (2.0 * total)
+    apart = np.minimum(apart, apart.T) * (1.0 + unit)
+    diagonal = (np.diag(inverse) - np.diag(apart)) * (1.0 - unit)
+    below = -(size + apart) * (1.0 + unit)
+    np.fill_diagonal(below, diagonal)
+    return below if bool((diagonal > 0).all()) and bool(np.isfinite(below).all()) else None
+
+
+def _largest_sum(below: Floats) -> Fraction | None:
+    """The largest sum of a vector x over its entry at the target; None where V is not shown to be an M-matrix."""
+    unit, diagonal = _unit(len(below)), np.diag(below)
+    columns = _inverse(below)
+    if columns is None:
+        return None
+    np.maximum(columns, 0.0, out=columns)
+    vector = columns.sum(axis=1)
+    least = float(_least_product(below, vector, diagonal, unit).min())
+    if not (least > 0 and vector.min() > 0 and bool(np.isfinite(columns).all())):
+        return None
+    lacking = -_least_product(below, columns, diagonal[:, None], unit)
+    np.fill_diagonal(lacking, 0.0)
+    shares = np.maximum(lacking.max(axis=0), 0.0) / least * (1.0 + unit)
+    sums = (columns.sum(axis=0) + shares * float(vector.sum())) * (1.0 + unit) ** 2
+    largest = float((sums / np.diag(columns)).max()) * (1.0 + unit)
+    return Fraction(largest) if largest < np.inf else None
+
+
+def _least_product(below: Floats, columns: Floats, diagonal: Floats, unit: float) -> Floats:
+    """A lower bound on V y for y >= 0, of a vector or of many: |V| y = 2 V_jj y_j - V y bounds the rounding."""
+    found = below @ columns
+    least: Floats = found - 2.0 * unit * (2.0 * diagonal * columns + np.abs(found)) - _TINY
+    return least
+
+
+def _inverse(matrix: Floats) -> Floats | None:
+    """A computed inverse, exactly symmetric; nothing is claimed of it."""
+    try:
+        found = np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(found / 2 + found.T / 2, dtype=np.float64)
+
 
 MOST_IN_BALLS = 100
 """Records of the largest block whose precision matrix is enclosed in balls; larger ones are in floats."""
@@ -36,7 +153,7 @@ def prove_h_matrix(covariance: Floats) -> Fraction | None:
     -------
     Fraction or None
         None where W is not shown to be an M-matrix. Above 100 records the enclosure is that of
-        :func:`~privopt.measures.bayesian._gaussian_floats.prove_h_matrix_in_floats`.
+        :func:`~privopt.measures.bayesian._gaussian_balls.prove_h_matrix_in_floats`.
 
     Examples
     --------

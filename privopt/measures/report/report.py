@@ -3,16 +3,135 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Labels
+from privopt.measures.alpha_leakage import alpha_leakage, min_entropy_leakage
+from privopt.measures.alpha_lift import alpha_lift
+from privopt.measures.differential import delta_at
 from privopt.measures.inputs import ChannelInput, Joint, JointLike, read_channel, read_joint
-from privopt.measures.report._rows import Reading, readings
+from privopt.measures.maximal_leakage import maximal_leakage
+from privopt.measures.radius import radius
+from privopt.measures.renyi import divergences, log_ratio
+from privopt.measures.report._rules import Key
 from privopt.measures.report.implications import implied_bounds
 from privopt.measures.report.table import LeakageReport, LeakageRow
-from privopt.measures.values import read_order
+from privopt.measures.sibson import sibson_mutual_information
+from privopt.measures.values import read_order, settled
+
+_TOLERANCE, _STEPS = 1e-9, 20_000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A measure of a law of (s, y), in nats."""
+
+    key: Key
+    value: float
+    attained: str
+    meaning: str
+    information: bool = True
+
+    @property
+    def name(self) -> str:
+        """The key as one writes it."""
+        return self.key if isinstance(self.key, str) else f"{self.key[0]}({self.key[1]:g})"
+
+
+def readings(law: Joint, order: float, epsilon: float) -> list[Reading]:
+    """All measures of a report, by kind."""
+    return [*_lifts(law), *_levels(law, epsilon), *_informations(law), *_orders(law, order)]
+
+
+def _lifts(law: Joint) -> Iterator[Reading]:
+    log = log_ratio(law.channel, law.law)
+    high, low = np.unravel_index(log.argmax(), log.shape), np.unravel_index(log.argmin(), log.shape)
+    upper, lower = settled(log.max(), "the largest log-lift"), settled(-log.min(), "the smallest log-lift")
+    up = f"one release can make one secret up to {_factor(upper)} times as likely as before"
+    down = (
+        "one release can rule a secret out"
+        if math.isinf(lower)
+        else (f"one release can make one secret as little as 1/{_factor(lower)} as likely as before")
+    )
+    yield Reading("upper", upper, _place(law, high), up)
+    yield Reading("lower", lower, _place(law, low), down)
+    place = _place(law, high if upper >= lower else low)
+    yield Reading("symmetric", max(upper, lower), place, "the larger of the two changes of belief")
+
+
+def _levels(law: Joint, epsilon: float) -> Iterator[Reading]:
+    channel = law.channel
+    spread = log_ratio(channel.min(axis=0), channel.max(axis=0))
+    y = int(spread.argmin())
+    value = settled(-float(spread[y]), "the local differential privacy level")
+    first, second = int(channel[:, y].argmax()), int(channel[:, y].argmin())
+    place = f"secrets {_secret(law, first)} and {_secret(law, second)}, output {_output(law, y)}"
+    meaning = (
+        "an output tells two secrets apart for certain"
+        if math.isinf(value)
+        else (f"no output is more than {_factor(value)} times as likely under one secret as under another")
+    )
+    yield Reading("local_differential_privacy", value, place, meaning, information=False)
+    delta = delta_at(channel, epsilon)
+    meaning = f"except with probability {delta:.3g}, outputs differ by a factor {_factor(epsilon)} at most"
+    yield Reading(("delta_at", float(epsilon)), delta, "", meaning, information=False)
+
+
+def _informations(law: Joint) -> Iterator[Reading]:
+    told = divergences(law.posterior, law.prior, 1.0)
+    y = int(told.argmax())
+    value = settled(float(law.law @ told), "the mutual information")
+    meaning = f"mean information about the secret; output {_output(law, y)} tells most, {told[y]:.3g} nats"
+    yield Reading("mutual_information", value, "", meaning)
+    guess = min_entropy_leakage(law.table, normalise=True)
+    meaning = f"one guess at the secret is right {_factor(guess)} times as often as before"
+    yield Reading("min_entropy_leakage", guess, "", meaning)
+    worst = maximal_leakage(law.channel, normalise=True)
+    meaning = (
+        f"whatever hangs on the secret, one guess at it is right at most {_factor(worst)} times as often"
+    )
+    yield Reading("maximal_leakage", worst, "", meaning)
+    high = radius(law.channel, 1.0, _TOLERANCE, _STEPS)[1]
+    meaning = "the largest mean information that any prior on the secrets could give"
+    yield Reading("capacity", high, "", meaning)
+
+
+def _orders(law: Joint, a: float) -> Iterator[Reading]:
+    table = law.table
+    reward = f"under a loss of order {a:g} between log-loss (1) and guessing (inf)"
+    value = alpha_leakage(table, a, normalise=True)
+    yield Reading(("alpha_leakage", a), value, "", f"what an adversary gains {reward}")
+    value = sibson_mutual_information(table, a, normalise=True)
+    yield Reading(("sibson_mutual_information", a), value, "", "a mean of the alpha-lifts of all outputs")
+    high = radius(law.channel, a, _TOLERANCE, _STEPS)[1]
+    yield Reading(
+        ("maximal_alpha_leakage", a), high, "", f"the most it gains {reward}, about anything behind S"
+    )
+    y = int(divergences(law.posterior, law.prior, a).argmax())
+    value = alpha_lift(table, a, normalise=True)
+    yield Reading(
+        ("alpha_lift", a), value, f"output {_output(law, y)}", "the largest mean lift of one output"
+    )
+
+
+def _place(law: Joint, cell: tuple[np.intp, ...]) -> str:
+    return f"secret {_secret(law, int(cell[0]))}, output {_output(law, int(cell[1]))}"
+
+
+def _secret(law: Joint, row: int) -> str:
+    return repr(law.sensitive[int(law.rows[row])])
+
+
+def _output(law: Joint, column: int) -> str:
+    return repr(law.released[int(law.columns[column])])
+
+
+def _factor(nats: float) -> str:
+    return f"{math.exp(nats):.3g}" if nats < 20 else f"e^{nats:.3g}"
 
 
 def leakage_report(
