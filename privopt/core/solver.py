@@ -103,20 +103,26 @@ class Proposal:
 class Solver(ABC, Generic[P]):
     """An algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
 
-    ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers inside the
-    package; everything else runs in a child process that is ended at the deadline. A solver that is not
+    ``guaranteed`` is what the algorithm proves for every instance; one that depends on the instance overrides
+    :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers
+    inside the package; everything else runs in a child process that is ended at the deadline. A solver that is not
     ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
     """
 
     solves: ClassVar[type[Problem[Any]]]
     name: ClassVar[str]
     requires: ClassVar[tuple[str, ...]] = ()
-    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = None
+    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = True
 
-    @abstractmethod
     def guarantee(self, problem: P) -> Guarantee:
         """What this algorithm can prove for this instance."""
+        if self.guaranteed is None:
+            raise TypeError(
+                f"{type(self).__name__} declares no guarantee: set guaranteed, or override guarantee()"
+            )
+        return self.guaranteed
 
     @abstractmethod
     def cost(self, problem: P) -> float:

@@ -26,11 +26,8 @@ class ExactSmall(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "exact-small"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
-        """Optimal."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Every adversary of every sequence, once."""

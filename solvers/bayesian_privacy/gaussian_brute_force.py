@@ -19,7 +19,6 @@ class GaussianBruteForce(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "gaussian-brute-force"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where this bound is exact and the best one."""

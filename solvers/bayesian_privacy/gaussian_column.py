@@ -21,7 +21,6 @@ class GaussianColumn(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "gaussian-column"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where this bound is exact and the best one."""

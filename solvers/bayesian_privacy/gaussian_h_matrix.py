@@ -21,7 +21,6 @@ class GaussianHMatrix(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "gaussian-h-matrix"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where this bound is exact and the best one."""

@@ -27,11 +27,8 @@ class GaussianPublished(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "gaussian-published"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """A formula."""

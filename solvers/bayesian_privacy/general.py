@@ -22,7 +22,6 @@ class General(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "general"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where this bound is exact and the best one."""

@@ -24,7 +24,6 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "laplace-tail"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where the recursion is exact."""

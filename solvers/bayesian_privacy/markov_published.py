@@ -22,11 +22,8 @@ class MarkovPublished(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "markov-published"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Seconds of some thirty readings of the bound."""

@@ -21,7 +21,6 @@ class MarkovRecursion(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "markov-recursion"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """Optimal where this bound is exact and the best one."""

@@ -26,11 +26,8 @@ class Oracle(Solver[BayesianPrivacy]):
 
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Seconds at worst."""

@@ -35,13 +35,10 @@ class Balanced(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "balanced"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """The optimum of a balanced boundary, and of the worst case."""
 
     backend: str = "auto"
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """The optimum of a balanced boundary, and of the worst case."""
-        return Guarantee.OPTIMAL
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Linear in the graph."""

@@ -19,11 +19,8 @@ class EqualBoundary(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "equal-boundary"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Feasible: up to some hundredths of the total weight below the optimum on general graphs."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: up to some hundredths of the total weight below the optimum on general graphs."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A search over the graph and a sort of the levels."""

@@ -29,12 +29,11 @@ class Exponential(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "exponential"
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible."""
 
     halvings: int = 40
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Feasible."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A search by colour, then a reading of all distinct pairs of rows in each halving."""

@@ -21,11 +21,8 @@ class ForestProgramme(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "forest"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Optimal."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Vertices times levels."""

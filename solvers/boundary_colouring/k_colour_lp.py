@@ -172,10 +172,9 @@ class KColourLp(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "k-colour-lp"
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Optimal."""
-        return Guarantee.OPTIMAL
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Three seconds at 10^4 vertices of a grid and three colours; more for the worst case."""

@@ -21,11 +21,8 @@ class LaplaceThreshold(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "laplace-threshold"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """A baseline."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """A baseline."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A search over the graph."""

@@ -35,11 +35,8 @@ class Line(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "line"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """The unique optimum, or a proof that there is none."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """The unique optimum, or a proof that there is none."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Linear in the graph."""

@@ -33,11 +33,8 @@ class LinePublished(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "line-published"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Kept for comparison."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Linear in the graph."""

@@ -110,10 +110,9 @@ class MinimumCut(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "minimum-cut"
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """An oracle: exact, and slower than the linear programme."""
-        return Guarantee.ORACLE
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """An oracle: exact, and slower than the linear programme."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Grows with vertices times levels."""

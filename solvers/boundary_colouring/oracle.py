@@ -32,10 +32,8 @@ class Oracle(Solver[BoundaryColouring]):
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "oracle"
     interruptible: ClassVar[bool] = False
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Cubic in the number of variables, about."""

@@ -28,11 +28,8 @@ class PathProgramme(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "path"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Feasible: exact, but without a proof; forest brings one."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: exact, but without a proof; forest brings one."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Vertices times levels."""

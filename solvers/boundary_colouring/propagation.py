@@ -41,13 +41,10 @@ class Propagation(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "propagation"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """The unique optimum, or a proof that there is none."""
 
     backend: str = "auto"
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """The unique optimum, or a proof that there is none."""
-        return Guarantee.OPTIMAL
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Linear in the graph."""

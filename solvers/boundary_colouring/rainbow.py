@@ -90,6 +90,7 @@ class Rainbow(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "rainbow"
+    interruptible: ClassVar[bool] = False
 
     def guarantee(self, problem: BoundaryColouring) -> Guarantee:
         """Optimal where laws are prescribed and the envelope is private; else feasible."""

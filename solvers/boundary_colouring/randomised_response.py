@@ -24,11 +24,8 @@ class RandomisedResponse(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "randomised-response"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """A baseline."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """A baseline."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A row a colour."""

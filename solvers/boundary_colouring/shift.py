@@ -34,7 +34,6 @@ class Shift(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "shift"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: BoundaryColouring) -> Guarantee:
         """Optimal; with delta > 0 on lines too long for the programme on forests the bound may leave a gap."""

@@ -35,10 +35,9 @@ class WeightedLp(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "weighted-lp"
-
-    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Optimal."""
-        return Guarantee.OPTIMAL
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Half a second at 10^4 vertices of a grid, ten at 10^5; more where degrees are large."""

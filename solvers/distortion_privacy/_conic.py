@@ -25,10 +25,8 @@ class Conic(Solver[DistortionPrivacy]):
 
     solves: ClassVar = DistortionPrivacy
     backend: ClassVar[Backend]
-
-    def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Bounded: how near depends on the tolerance of the back end."""
-        return Guarantee.BOUNDED
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Bounded: how near depends on the tolerance of the back end."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """A process of its own with CVXPY, and cones for each pair of a secret and a release."""

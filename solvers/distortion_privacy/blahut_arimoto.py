@@ -176,11 +176,8 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
 
     solves: ClassVar = DistortionPrivacy
     name: ClassVar[str] = "blahut-arimoto"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Bounded: near the optimum the steps become small."""
-        return Guarantee.BOUNDED
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Bounded: near the optimum the steps become small."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """Some thousand steps, each a pass over the table."""

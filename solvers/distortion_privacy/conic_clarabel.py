@@ -18,3 +18,4 @@ class ConicClarabel(Conic):
     name: ClassVar[str] = "conic-clarabel"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
     backend: ClassVar[Backend] = "clarabel"
+    interruptible: ClassVar[bool] = False

@@ -18,3 +18,4 @@ class ConicECOS(Conic):
     name: ClassVar[str] = "conic-ecos"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
     backend: ClassVar[Backend] = "ecos"
+    interruptible: ClassVar[bool] = False

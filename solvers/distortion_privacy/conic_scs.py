@@ -18,3 +18,4 @@ class ConicSCS(Conic):
     name: ClassVar[str] = "conic-scs"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")
     backend: ClassVar[Backend] = "scs"
+    interruptible: ClassVar[bool] = False

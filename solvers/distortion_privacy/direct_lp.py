@@ -26,11 +26,8 @@ class DirectLp(Solver[DistortionPrivacy]):
 
     solves: ClassVar = DistortionPrivacy
     name: ClassVar[str] = "direct-lp"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Optimal, to the tolerance of the programme."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal, to the tolerance of the programme."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """A programme with a row for each ratio and release; about fifteen for a least level."""

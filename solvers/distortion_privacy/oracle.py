@@ -174,13 +174,10 @@ class Oracle(Solver[DistortionPrivacy]):
 
     solves: ClassVar = DistortionPrivacy
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     starts: int = 6
-
-    def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """Some runs of SLSQP."""

@@ -30,10 +30,8 @@ class Conic(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     backend: ClassVar[Backend]
-
-    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
-        """For comparison: what a back end returns breaks the budget by its tolerance."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """For comparison: what a back end returns breaks the budget by its tolerance."""
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """A process of its own with CVXPY, and the programme."""

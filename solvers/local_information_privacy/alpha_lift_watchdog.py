@@ -38,7 +38,6 @@ class AlphaLiftWatchdog(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "alpha-lift-watchdog"
-    interruptible: ClassVar[bool] = True
 
     alpha: float = 2.0
     absorb: bool = False

@@ -120,7 +120,6 @@ class ClosedForm(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "closed-form"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal; for mutual information on many symbols the checked bound leaves a gap."""

@@ -40,7 +40,6 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "column-generation"
-    interruptible: ClassVar[bool] = True
 
     tolerance: float = TOLERANCE
 

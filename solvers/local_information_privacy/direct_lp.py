@@ -33,7 +33,6 @@ class DirectLp(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "direct-lp"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for delta = 0."""

@@ -31,11 +31,8 @@ class Oracle(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Linear in the systems of equations."""

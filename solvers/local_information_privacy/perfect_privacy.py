@@ -114,7 +114,6 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "perfect-privacy"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal where all vertices can be tried, else bounded; only feasible for delta > 0."""

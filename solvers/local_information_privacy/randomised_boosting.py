@@ -44,11 +44,8 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "randomised-boosting"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
-        """Private; other posteriors beyond the bounds could be better still."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Private; other posteriors beyond the bounds could be better still."""
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """The systems and the linear programme."""

@@ -39,14 +39,11 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "subset-merging"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Private always; a randomised release can tell more."""
 
     exact_up_to: int | None = None
     rounds: int = 600
-
-    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
-        """Private always; a randomised release can tell more."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """3^n additions, or the rounds of the search."""

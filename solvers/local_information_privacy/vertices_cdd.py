@@ -67,6 +67,7 @@ class VerticesCdd(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "vertices-cdd"
     requires: ClassVar[tuple[str, ...]] = ("cdd",)
+    interruptible: ClassVar[bool] = False
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for delta = 0."""

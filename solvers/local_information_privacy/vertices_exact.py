@@ -33,6 +33,7 @@ class VerticesExact(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "vertices-exact"
     requires: ClassVar[tuple[str, ...]] = ("ppl",)
+    interruptible: ClassVar[bool] = False
 
     guard: int = GUARD
 

@@ -45,7 +45,6 @@ class VerticesSystems(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "vertices-systems"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for delta = 0."""

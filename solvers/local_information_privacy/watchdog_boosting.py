@@ -50,7 +50,6 @@ class WatchdogBoosting(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "watchdog-boosting"
-    interruptible: ClassVar[bool] = True
 
     several: bool = True
     count_merged: bool = True

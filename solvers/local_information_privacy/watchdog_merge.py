@@ -32,7 +32,6 @@ class WatchdogMerge(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "watchdog-merge"
-    interruptible: ClassVar[bool] = True
 
     absorb: bool = False
 

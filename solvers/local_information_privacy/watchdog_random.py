@@ -40,7 +40,6 @@ class WatchdogRandom(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "watchdog-random"
-    interruptible: ClassVar[bool] = True
 
     law: str = "prior"
     absorb: bool = False

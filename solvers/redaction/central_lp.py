@@ -41,11 +41,8 @@ class CentralLp(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "central-lp"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """For comparison: the bound is checked, the mechanism proposed is no answer."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """For comparison: the bound is checked, the mechanism proposed is no answer."""
 
     def cost(self, problem: Redaction) -> float:
         """Linear in cells times constraints."""

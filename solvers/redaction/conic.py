@@ -32,10 +32,8 @@ class Conic(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     backend: ClassVar[Backend]
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: nothing is bounded."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: nothing is bounded."""
 
     def cost(self, problem: Redaction) -> float:
         """What the relaxation costs, a process of its own with CVXPY, and the programmes."""

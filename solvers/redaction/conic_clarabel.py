@@ -21,3 +21,4 @@ class ConicClarabel(Conic):
     name: ClassVar[str] = "conic-clarabel"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
     backend: ClassVar[Backend] = "clarabel"
+    interruptible: ClassVar[bool] = False

@@ -222,13 +222,10 @@ class ConstantSearch(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "constant-search"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: it bounds nothing outside its family."""
 
     all_regions: bool = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: it bounds nothing outside its family."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: Redaction) -> float:
         """Some dozen regions a side, each walked for some dozen constants."""

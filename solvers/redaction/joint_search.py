@@ -177,13 +177,10 @@ class JointSearch(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "joint-search"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: a local search."""
 
     runs: int = 120
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: a local search."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: Redaction) -> float:
         """Runs of SLSQP, each with the square of the cells near the private records, and with the pairs of values."""

@@ -34,7 +34,6 @@ class Optimal(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "optimal"
-    interruptible: ClassVar[bool] = True
 
     bound: bool = True
 

@@ -32,13 +32,10 @@ class Oracle(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     starts: int = 3
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
 
     def cost(self, problem: Redaction) -> float:
         """Two to the number of cells runs of SLSQP."""

@@ -35,11 +35,8 @@ class Relaxation(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "relaxation"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: the relaxation bounds the leakage from above, so it says nothing of the optimum."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: the relaxation bounds the leakage from above, so it says nothing of the optimum."""
 
     def cost(self, problem: Redaction) -> float:
         """A few hundred isotonic regressions per private record."""

@@ -151,11 +151,8 @@ class Sequential(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "sequential"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: a local search."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: a local search."""
 
     def cost(self, problem: Redaction) -> float:
         """Seconds, growing with the records that the private one still influences."""

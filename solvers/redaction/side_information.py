@@ -38,11 +38,8 @@ class SideInformation(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "side-information"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible, or bounded where the problem without side information can be."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible, or bounded where the problem without side information can be."""
 
     def cost(self, problem: Redaction) -> float:
         """Some dozen mechanisms, each repaired."""

@@ -30,11 +30,8 @@ class Windows(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "windows"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: Redaction) -> Guarantee:
-        """Feasible: it bounds nothing outside data-independent mechanisms."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: it bounds nothing outside data-independent mechanisms."""
 
     def cost(self, problem: Redaction) -> float:
         """Linear in the window, which may be the whole sequence."""

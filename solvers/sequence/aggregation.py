@@ -48,7 +48,6 @@ class Aggregation(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "aggregation"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """With a bound."""

@@ -38,11 +38,8 @@ class ClosedForm(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "closed-form"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """Optimal."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """Writing the channel down is most of it."""

@@ -35,11 +35,8 @@ class Interval(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "interval"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """Private, with a bound from its own prices."""
-        return Guarantee.BOUNDED
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Private, with a bound from its own prices."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """A pass over pairs of prefixes and releases."""

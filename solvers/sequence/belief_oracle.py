@@ -22,11 +22,8 @@ class Oracle(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """Cubic in the cells, nearly."""

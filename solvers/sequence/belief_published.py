@@ -26,12 +26,9 @@ class Published(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "published"
-    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = False
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """A formula."""

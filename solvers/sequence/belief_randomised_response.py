@@ -23,11 +23,8 @@ class RandomisedResponse(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "randomised-response"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """For comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """For comparison."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """A formula."""

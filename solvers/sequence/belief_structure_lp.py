@@ -38,11 +38,8 @@ class StructureLp(Solver[BeliefRelease]):
 
     solves: ClassVar = BeliefRelease
     name: ClassVar[str] = "structure-lp"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: BeliefRelease) -> Guarantee:
-        """Optimal to the tolerance of HiGHS."""
-        return Guarantee.OPTIMAL
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal to the tolerance of HiGHS."""
 
     def cost(self, problem: BeliefRelease) -> float:
         """Grows faster than the cells."""

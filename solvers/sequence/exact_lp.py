@@ -45,7 +45,6 @@ class ExactLp(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "exact-lp"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound."""

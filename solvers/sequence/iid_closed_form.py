@@ -46,7 +46,6 @@ class IidClosedForm(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "iid-closed-form"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound."""

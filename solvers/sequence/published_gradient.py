@@ -118,12 +118,9 @@ class PublishedGradient(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "published-gradient"
-    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = False
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Every coordinate, every sweep, many beliefs at once."""

@@ -42,12 +42,9 @@ class RandomisedResponseCalibrated(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "randomised-response-calibrated"
-    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = False
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some tens of enumerations of all releases."""

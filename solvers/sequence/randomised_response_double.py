@@ -41,12 +41,9 @@ class RandomisedResponseDouble(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "randomised-response-double"
-    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = False
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A formula a belief."""

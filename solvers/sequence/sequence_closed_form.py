@@ -22,7 +22,6 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "closed-form"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for independent letters or a single one; else with a bound."""

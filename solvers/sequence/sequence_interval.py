@@ -24,11 +24,8 @@ class Interval(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "interval"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Private, with a bound from its own prices."""
-        return Guarantee.BOUNDED
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Private, with a bound from its own prices."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A pass over pairs of prefixes and releases for each letter."""

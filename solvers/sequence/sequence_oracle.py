@@ -29,11 +29,8 @@ class Oracle(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """An oracle."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """An oracle."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A dense programme for every belief in reach."""

@@ -28,7 +28,6 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "structure-lp"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound."""

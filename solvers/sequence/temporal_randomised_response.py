@@ -49,12 +49,9 @@ class TemporalRandomisedResponse(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "temporal-randomised-response"
-    interruptible: ClassVar[bool] = True
     repairable: ClassVar[bool] = False
-
-    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Published, and kept for comparison."""
-        return Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A formula a belief."""

@@ -28,11 +28,8 @@ class Agglomerative(Solver[InformationBottleneck]):
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "agglomerative"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: InformationBottleneck) -> Guarantee:
-        """Feasible: nothing is proved."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: nothing is proved."""
 
     def cost(self, problem: InformationBottleneck) -> float:
         """Quadratic in the number of symbols."""

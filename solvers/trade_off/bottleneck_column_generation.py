@@ -32,7 +32,6 @@ class ColumnGeneration(Solver[InformationBottleneck]):
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "column-generation"
-    interruptible: ClassVar[bool] = True
 
     tolerance: float = 9e-7
 

@@ -22,7 +22,6 @@ class ExactMerging(Solver[InformationBottleneck]):
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "exact-merging"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: InformationBottleneck) -> Guarantee:
         """Optimal for the form "merging"."""

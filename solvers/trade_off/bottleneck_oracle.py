@@ -21,11 +21,8 @@ class Oracle(Solver[InformationBottleneck]):
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: InformationBottleneck) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: InformationBottleneck) -> float:
         """A few linear programmes of some thousand columns."""

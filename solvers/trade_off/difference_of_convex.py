@@ -36,16 +36,13 @@ class DifferenceOfConvex(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "difference-of-convex"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """A local optimum."""
 
     step: str = "linearised"
     multipliers: int = 12
     starts: int = 6
     rounds: int = 1000
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """A local optimum."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Steps times the entries of the channel."""

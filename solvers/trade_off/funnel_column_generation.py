@@ -40,7 +40,6 @@ class ColumnGeneration(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "column-generation"
-    interruptible: ClassVar[bool] = True
 
     tolerance: float = 9e-7
     supports: int = 10_000

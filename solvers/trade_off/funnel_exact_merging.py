@@ -22,7 +22,6 @@ class ExactMerging(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "exact-merging"
-    interruptible: ClassVar[bool] = True
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
         """Optimal for the form "merging"."""

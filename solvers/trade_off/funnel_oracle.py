@@ -21,11 +21,8 @@ class Oracle(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "oracle"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Slow and obvious."""
-        return Guarantee.ORACLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Slow and obvious."""
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """A few linear programmes of some thousand columns."""

@@ -38,15 +38,12 @@ class Greedy(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "greedy"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: nothing is proved."""
 
     rule: str = "skip"
     score: str | None = None
     multiplier: float | None = None
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Feasible: nothing is proved."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Quadratic in the number of symbols."""

@@ -36,15 +36,12 @@ class PlainGreedy(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "plain-greedy"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Kept for comparison."""
 
     rule: str = "skip"
     score: str | None = None
     multiplier: float | None = None
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Kept for comparison."""
-        return Guarantee.BASELINE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """The fourth power of the number of symbols."""

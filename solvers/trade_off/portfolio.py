@@ -34,14 +34,11 @@ class Portfolio(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "portfolio"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: nothing is proved."""
 
     steps: int = 10
     enumerated: int = 12
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Feasible: nothing is proved."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """As many merging paths as prices, and as much again for moves."""

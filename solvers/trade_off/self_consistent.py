@@ -32,15 +32,12 @@ class SelfConsistent(Solver[InformationBottleneck]):
 
     solves: ClassVar = InformationBottleneck
     name: ClassVar[str] = "self-consistent"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """A local optimum."""
 
     multipliers: int = 16
     starts: int = 4
     rounds: int = 1000
-
-    def guarantee(self, problem: InformationBottleneck) -> Guarantee:
-        """A local optimum."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: InformationBottleneck) -> float:
         """Steps times the entries of the channel."""

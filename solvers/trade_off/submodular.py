@@ -36,14 +36,11 @@ class Submodular(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "submodular"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: nothing is proved."""
 
     variant: str = "sub-sup"
     steps: int = 10
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Feasible: nothing is proved."""
-        return Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Orders from each of up to 40 symbols, for every block that is made at every price."""

@@ -27,13 +27,10 @@ class SubmodularExact(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "submodular-exact"
-    interruptible: ClassVar[bool] = True
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Kept for comparison: exact in each step, not in the whole."""
 
     steps: int = 10
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Kept for comparison: exact in each step, not in the whole."""
-        return Guarantee.BASELINE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Twice as much with each symbol."""

@@ -29,11 +29,8 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
 
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "zero-leakage"
-    interruptible: ClassVar[bool] = True
-
-    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Feasible; it comes with a bound where that closes the gap."""
-        return Guarantee.FEASIBLE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible; it comes with a bound where that closes the gap."""
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """The exact search for independent releases, where there can be any."""

@@ -1,1 +1,0 @@
-"""Solvers of one step of sequence information privacy."""

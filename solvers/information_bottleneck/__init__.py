@@ -1,1 +1,0 @@
-"""Solvers for the information bottleneck: compressions of X that keep what it says of S."""

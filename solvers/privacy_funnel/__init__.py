@@ -1,1 +1,0 @@
-"""Solvers for the privacy funnel: mergings and channels that say much of X and little of S."""

@@ -1,1 +1,0 @@
-"""Solvers of sequence information privacy."""
