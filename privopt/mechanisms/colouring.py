@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.files.numbers import decode_table
 from privopt.mechanisms import _channel_table as tables
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import ReleasedArray
@@ -290,6 +291,7 @@ class Colouring(Mechanism):
                 None if fields.get(name) is None else decode_labels(fields[name])
                 for name in ("colours", "vertices")
             )
+            levels = decode_table(fields["levels"], "levels")
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         for name in ("level", "answers"):
@@ -298,7 +300,7 @@ class Colouring(Mechanism):
             if not whole and not (name == "answers" and given is None):
                 raise InvalidMechanism(f'"{name}" must be a list of positions, one a vertex')
         return cls.of_levels(
-            fields["levels"],
+            levels,
             np.array(fields["level"], dtype=np.int64),
             colours,
             answers=fields.get("answers"),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import decode_labels, encode_labels, plain_label
+from privopt.files.numbers import decode_table
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import decode, encode
 from privopt.mechanisms.sampling import below
@@ -193,30 +194,27 @@ class RedactionMechanism(Mechanism):
             raise InvalidMechanism(
                 'a redaction mechanism needs "probabilities": a row a record, a column a state'
             )
-        rows = fields["probabilities"]
-        if isinstance(rows, list) and any(
-            isinstance(v, bool) for row in rows if isinstance(row, list) for v in row
-        ):
-            raise InvalidMechanism('"probabilities" holds true or false: give numbers in [0, 1]')
+        weights = fields.get("weights")
         states = fields.get("states")
         if states is not None and not isinstance(states, list):
             raise InvalidMechanism(f'"states" must be a list of labels, got {states!r}')
         try:
             labels = None if states is None else decode_labels(states)
+            table = decode_table(fields["probabilities"], "probabilities")
+            stated = None if weights is None else decode_table(weights, "weights")
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         sequential = fields.get("sequential")
         if sequential is not None and type(sequential) is not int:
             raise InvalidMechanism(f'"sequential" must be a position or null, got {sequential!r}')
         mechanism = cls(
-            fields["probabilities"],
+            table,
             labels,
             sequential=sequential,
             never=fields.get("never", ()),
             simulation_only=fields.get("simulation_only", False) is True,
         )
-        total, weights = fields.get("total", TOTAL), fields.get("weights")
-        if total != TOTAL or (weights is not None and mechanism.exact().tolist() != weights):
+        if fields.get("total", TOTAL) != TOTAL or stated not in (None, mechanism.exact().tolist()):
             raise InvalidMechanism("the integer weights and the probabilities of the mechanism do not agree")
         return mechanism
 

@@ -12,6 +12,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.errors import InvalidModel, MissingExtra
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.files.numbers import decode_table
 from privopt.models import gaussian_parts as parts
 from privopt.models.codec import VERSION, document
 from privopt.models.html import html_table
@@ -352,7 +353,12 @@ class GaussianModel:
         """
         fields = document(d, "gaussian", _FIELDS)
         names = None if fields["names"] is None else decode_labels(fields["names"], "names")
-        return cls(fields["covariance"], fields["mean"], names)
+        try:
+            covariance = decode_table(fields["covariance"], "covariance")
+            mean = None if fields["mean"] is None else decode_table(fields["mean"], "mean")
+        except ValueError as cause:
+            raise InvalidModel(str(cause)) from cause
+        return cls(covariance, mean, names)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GaussianModel):

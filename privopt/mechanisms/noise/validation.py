@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Labels, decode_label, decode_labels, encode_label, encode_labels, plain_label
-from privopt.files.numbers import decode_float, encode_float
+from privopt.files.numbers import decode_float, decode_table, encode_float
 from privopt.mechanisms.noise.level import NOISES
 from privopt.mechanisms.noise.query import Query
 from privopt.mechanisms.noise.statistics import Asked
@@ -134,9 +134,10 @@ def decode(fields: Mapping[str, Any]) -> dict[str, Any]:
         if name not in fields:
             raise InvalidMechanism(f'a noisy query needs "{name}"')
     try:
-        names = fields.get("states")
+        names, clip = fields.get("states"), fields.get("clip")
         return {
-            **{name: fields.get(name) for name in ("noise", "scope", "clip", "length", "simulation_only")},
+            **{name: fields.get(name) for name in ("noise", "scope", "length", "simulation_only")},
+            "clip": None if clip is None else decode_table(clip, "clip"),
             **{name: decode_float(fields[name]) for name in ("scale", "tau", "leakage")},
             "query": decode_query(fields["query"]),
             "states": None if names is None else decode_labels(names),

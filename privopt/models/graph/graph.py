@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.files.numbers import decode_table
 from privopt.models.codec import VERSION, document
 from privopt.models.graph import _parts as parts
 from privopt.models.graph._morphism import check_morphism
@@ -381,7 +382,11 @@ class DatasetGraph:
         colours = decode_labels(fields["colours"], "colours")
         names = None if fields["vertices"] is None else decode_labels(fields["vertices"], "vertices")
         palette = None if fields["palette"] is None else decode_labels(fields["palette"], "palette")
-        graph = cls(fields["edges"], list(colours), None, palette)
+        try:
+            edges = decode_table(fields["edges"], "edges")
+        except ValueError as cause:
+            raise InvalidModel(str(cause)) from cause
+        graph = cls(edges, list(colours), None, palette)
         labels = graph.vertices if names is None else label_tuple(names, graph.size, "vertices")
         return cls._made(graph.indptr, graph.indices, graph.codes, graph.palette, labels)
 
