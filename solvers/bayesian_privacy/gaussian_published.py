@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.bayesian.gaussian_class import published_factor
+from privopt.measures.bayesian.gaussian import published_factor
 from privopt.models import GaussianModel
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy

@@ -14,14 +14,26 @@ from oracles.gaussian import clipped_sum_leakage, factor, signed_factor
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures import bayesian_leakage
-from privopt.measures.bayesian._gaussian_balls import MOST_IN_FLOATS, prove_h_matrix
-from privopt.measures.bayesian.gaussian import METHODS, gaussian_factor
-from privopt.measures.bayesian.gaussian_brute import brute_force_factor, signed_sum_factor
-from privopt.measures.bayesian.gaussian_class import class_factor, published_factor
-from privopt.measures.bayesian.gaussian_column import column_factor
-from privopt.measures.bayesian.gaussian_enumeration import prove_enumeration
-from privopt.measures.bayesian.gaussian_h_matrix import h_matrix_factor
-from privopt.measures.bayesian.gaussian_proof import prove_brute_force, prove_column, prove_factor
+from privopt.measures.bayesian.gaussian import (
+    METHODS,
+    class_factor,
+    column_factor,
+    gaussian_factor,
+    h_matrix_factor,
+    published_factor,
+)
+from privopt.measures.bayesian.gaussian_enumeration import (
+    brute_force_factor,
+    prove_brute_force,
+    prove_enumeration,
+    signed_sum_factor,
+)
+from privopt.measures.bayesian.gaussian_proof import (
+    MOST_IN_FLOATS,
+    prove_column,
+    prove_factor,
+    prove_h_matrix,
+)
 from privopt.models import GaussianModel, GroupModel
 
 PATH = np.array([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])

@@ -18,7 +18,7 @@ from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import substitute
 from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.report.document import svg
-from privopt.measures.bayesian.gaussian_class import class_factor, published_factor
+from privopt.measures.bayesian.gaussian import class_factor, published_factor
 from privopt.models import MarkovChain
 from privopt.plots.curves import COLOURS, MARKERS, new_figure
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy

@@ -15,9 +15,8 @@ from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
 from privopt.measures import bayesian_leakage
-from privopt.measures.bayesian.gaussian import gaussian_factor
-from privopt.measures.bayesian.gaussian_brute import brute_force_factor
-from privopt.measures.bayesian.gaussian_class import class_factor, published_factor
+from privopt.measures.bayesian.gaussian import class_factor, gaussian_factor, published_factor
+from privopt.measures.bayesian.gaussian_enumeration import brute_force_factor
 from privopt.models import GaussianModel
 
 LOST = "The plotted values are lost with the figure; the curves are computed again from their formula."

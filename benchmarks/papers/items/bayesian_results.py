@@ -15,7 +15,7 @@ from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import compared, holds, refuted, substitute
 from privopt.errors import MissingExtra
-from privopt.measures.bayesian.gaussian_class import published_factor
+from privopt.measures.bayesian.gaussian import published_factor
 from privopt.mechanisms import NoisyQuery
 
 _LOST = "The plotted values are lost with the figure; lines follow from the printed formulas."

@@ -1,33 +1,45 @@
-"""Factors of Gaussian records that are proved in rational arithmetic, for the floats as they are stored."""
+"""Factors of Gaussian records that are proved in rationals, balls or bounded floats, for the floats as they are stored."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.measures.bayesian._gaussian_balls import prove_h_matrix
-from privopt.measures.bayesian.gaussian_brute import worst_adversary
-from privopt.measures.bayesian.gaussian_column import nothing_known
-from privopt.measures.bayesian.gaussian_enumeration import MOST_PROVED, prove_enumeration
+from privopt.measures.bayesian.gaussian import FAMILY, nothing_known, symmetric_inverse
+from privopt.measures.bayesian.gaussian_enumeration import (
+    MOST_PROVED,
+    prove_brute_force,
+    prove_enumeration,
+    prove_known,
+    upper_end,
+    worst_adversary,
+)
 from privopt.models import GaussianModel
 
 if TYPE_CHECKING:
-    from flint import fmpq_mat
+    from flint import arb, arb_mat
 
-_ENUMERATED = 10
+MOST_IN_FLOATS = 4096
+"""Records of the largest block: memory for a dozen such matrices."""
+
+MOST_IN_BALLS = 100
+"""Records of the largest block whose precision matrix is enclosed in balls; larger ones are in floats."""
+
+_PRECISIONS = (128, 256, 512)
 _ROUNDING = Fraction(1, 10**12)
 _SURELY_ABOVE = 2.000001  # a column sum in floats errs by far less
+_RANGE = 2.0**100  # of variances, either way
+_TINY = 2.0**-900
 
 
 def prove_column(covariance: Floats) -> Fraction | None:
     """The exact column factor 1 + r in rationals; None where r > 1.
 
-    The proof is that of :func:`~privopt.measures.bayesian.gaussian_column.column_factor`; it uses nothing but the
+    The proof is that of :func:`~privopt.measures.bayesian.gaussian.column_factor`; it uses nothing but the
     column sums and S being positive semidefinite.
 
     Examples
@@ -60,56 +72,178 @@ def _exact_sum(values: Floats) -> Fraction:
     return total * Fraction(2) ** (least - 53)
 
 
-def prove_brute_force(covariance: Floats) -> Fraction | None:
-    """The exact factor in rationals, by enumerating every adversary; singular covariances too.
+def prove_h_matrix(covariance: Floats) -> Fraction | None:
+    """A proved upper bound on the factor, from enclosures of the precision matrix.
 
-    Sets T with det S_T = 0 are left out: either the known records determine the target, which has then no two
-    possible values, or one of the known records is determined by the others and can be forgotten.
+    Balls enclose P = S^-1. Let V have the lower ends of P_ii on its diagonal and minus the upper ends of |P_ij|
+    elsewhere, so V <= W, the comparison matrix of P. A vector v > 0 with V v > 0 (a rounded solution of V v = 1,
+    multiplied out in balls) proves that V, and W >= V with W_ij <= 0 off the diagonal, are nonsingular M-matrices
+    (Berman and Plemmons, "Nonnegative matrices in the mathematical sciences", Theorem 6.2.3). It also
+    proves S positive definite: a symmetric P with positive diagonal and such a W has positive eigenvalues, by
+    Gershgorin's discs of P scaled by v.
+
+    For the target i take x = (V^-1)_{.i} / (V^-1)_ii, so x_i = 1, x >= 0 and (V x)_j = 0 for j != i. For U = all but
+    i: W_UU x_U >= V_UU x_U = |V_Ui| >= |P_Ui|, and W_UU is an M-matrix, so x_U >= (W_UU)^-1 |P_Ui|, which bounds the
+    coefficients of every adversary (see :func:`~privopt.measures.bayesian.gaussian.h_matrix_factor`).
+    Hence h <= the sum of x, whose upper end is returned.
 
     Returns
     -------
     Fraction or None
-        None with more than ten records, or where the stored floats are not positive semidefinite.
+        None where W is not shown to be an M-matrix. Above 100 records the enclosure is that of
+        :func:`prove_h_matrix_in_floats`.
 
     Examples
     --------
-    >>> prove_brute_force(np.array([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]))
-    Fraction(2, 1)
+    >>> proved = prove_h_matrix(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
+    >>> float(proved).__round__(5)
+    1.70755
     """
-    from flint import fmpq, fmpq_mat
+    from flint import ctx
+
+    if len(covariance) > MOST_IN_BALLS:
+        return prove_h_matrix_in_floats(covariance)
+    for precision in _PRECISIONS:
+        with ctx.workprec(precision):
+            factor = _h_matrix_in_balls(covariance)
+        if factor is not None:
+            return factor
+    return None
+
+
+def _h_matrix_in_balls(covariance: Floats) -> Fraction | None:
+    """The bound at the current precision."""
+    from flint import arb, arb_mat
 
     m = len(covariance)
-    if m > _ENUMERATED:
+    try:
+        inverse = arb_mat([[arb(entry) for entry in row] for row in covariance.tolist()]).inv()
+        below = arb_mat(
+            [
+                [inverse[i, j].lower() if i == j else -inverse[i, j].abs_upper() for j in range(m)]
+                for i in range(m)
+            ]
+        )
+        dual = below.inv()
+    except ZeroDivisionError:  # not shown to be invertible at this precision
         return None
-    entries = [[fmpq(*entry.as_integer_ratio()) for entry in row] for row in covariance.tolist()]
-    largest = Fraction(1)
-    for size in range(1, m + 1):
-        for known in combinations(range(m), size):
-            matrix = fmpq_mat([[entries[i][j] for j in known] for i in known])
-            determinant = matrix.det()
-            if determinant < 0:
-                return None
-            unknown = [j for j in range(m) if j not in known]
-            if determinant > 0 and unknown:
-                across = fmpq_mat([[entries[i][j] for j in known] for i in unknown])
-                largest = max(largest, 1 + _largest_column(across * matrix.inv()))
-    return largest
+    sums = [sum((dual[i, j] for j in range(m)), arb(0)) for i in range(m)]
+    if not _is_m_matrix(below, [entry.mid() for entry in sums]):
+        return None
+    totals = [sum((dual[j, i] for j in range(m)), arb(0)) / dual[i, i] for i in range(m)]
+    return max(upper_end(total) for total in totals)
 
 
-def _largest_column(matrix: fmpq_mat) -> Fraction:
-    """Largest sum of absolute values of a column."""
-    from flint import fmpq
+def _is_m_matrix(matrix: arb_mat, v: list[arb]) -> bool:
+    """Whether v > 0 and matrix v > 0, for certain; entries off the diagonal are <= 0 by construction."""
+    from flint import arb
 
-    rows, columns = range(matrix.nrows()), range(matrix.ncols())
-    found = max(sum((abs(matrix[i, j]) for i in rows), fmpq(0)) for j in columns)
-    return Fraction(int(found.p), int(found.q))
+    m = len(v)
+    products = [sum((matrix[i, j] * v[j] for j in range(m)), arb(0)) for i in range(m)]
+    return all(bool(entry > 0) for entry in [*v, *products])
+
+
+def prove_h_matrix_in_floats(covariance: Floats) -> Fraction | None:
+    """A proved upper bound on the factor, by the argument of ``prove_h_matrix`` with another enclosure.
+
+    The matrix products of BLAS obey |fl(A B) - A B| <= g |A| |B| for any order of summation and fused operations
+    (Higham, "Accuracy and Stability of Numerical Algorithms", Section 3.5), with g = n u / (1 - n u); ``_unit`` is more
+    than twice that for n + 16 operations. A sum or product of non-negative numbers is therefore at most its computed
+    value times 1 + ``_unit``. Variances are kept in a range where an underflow loses less than 2^-900, which is added.
+
+    Let R be a computed inverse of S and E = I - S R. If E' >= |E| entry by entry has column sums of at most
+    e < 1, then S is invertible, P = S^-1 = R (I - E)^-1 and |P - R| <= |R| E' (I + E' + E'^2 + ...). An entry of
+    |R| E' E'^k is at most the largest of its row of |R| E' times e^k, so |P - R| <= D = |R| E' + max of the row e / (1 - e).
+    P is symmetric, so the smaller of D_ij and D_ji serves.
+
+    V has |R| - D on the diagonal and -(|R| + D) elsewhere, rounded down: V <= W, the comparison matrix of P. A vector
+    v > 0 with V v >= c > 0 proves that V and W are M-matrices and S is positive definite. For a target i let
+    x = y + t v, where y >= 0 is a computed column of V^-1 and t c is at least what (V y)_j lacks of 0 for j != i: then
+    x >= 0 and (V x)_j >= 0 for j != i, and the factor is at most the sum of x divided by x_i. What (V y)_j lacks is
+    computed with the error g (|V| y)_j = g (2 V_jj y_j - (V y)_j).
+
+    Parameters
+    ----------
+    covariance : float array, shape (m, m)
+        Exactly symmetric; taken as the rational numbers that it stores.
+
+    Returns
+    -------
+    Fraction or None
+        None where nothing is proved, or there are more than 4096 records.
+
+    Examples
+    --------
+    >>> proved = prove_h_matrix_in_floats(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
+    >>> float(proved).__round__(5)
+    1.70755
+    """
+    variances = np.diag(covariance)
+    if len(covariance) > MOST_IN_FLOATS or variances.max() > _RANGE or variances.min() < 1 / _RANGE:
+        return None
+    with np.errstate(all="ignore"):  # a nan or inf fails the comparisons
+        below = _comparison(covariance)
+        return None if below is None else _largest_sum(below)
+
+
+def _comparison(covariance: Floats) -> Floats | None:
+    """V: at most the comparison matrix of the inverse; None where the inverse is not enclosed."""
+    m, unit = len(covariance), _unit(len(covariance))
+    inverse = symmetric_inverse(covariance)
+    if inverse is None:
+        return None
+    size = np.abs(inverse)
+    residual = np.abs(np.eye(m) - covariance @ inverse)
+    residual += unit * (np.abs(covariance) @ size + residual + 1.0) + _TINY
+    residual *= 1.0 + unit
+    total = float(residual.sum(axis=0).max()) * (1.0 + unit)
+    if not total < 0.5:
+        return None
+    apart = (size @ residual) * (1.0 + unit) + _TINY
+    apart += apart.max(axis=1, keepdims=True) * (2.0 * total)
+    apart = np.minimum(apart, apart.T) * (1.0 + unit)
+    diagonal = (np.diag(inverse) - np.diag(apart)) * (1.0 - unit)
+    below = -(size + apart) * (1.0 + unit)
+    np.fill_diagonal(below, diagonal)
+    return below if bool((diagonal > 0).all()) and bool(np.isfinite(below).all()) else None
+
+
+def _largest_sum(below: Floats) -> Fraction | None:
+    """The largest sum of a vector x over its entry at the target; None where V is not shown to be an M-matrix."""
+    unit, diagonal = _unit(len(below)), np.diag(below)
+    columns = symmetric_inverse(below)
+    if columns is None:
+        return None
+    np.maximum(columns, 0.0, out=columns)
+    vector = columns.sum(axis=1)
+    least = float(_least_product(below, vector, diagonal, unit).min())
+    if not (least > 0 and vector.min() > 0 and bool(np.isfinite(columns).all())):
+        return None
+    lacking = -_least_product(below, columns, diagonal[:, None], unit)
+    np.fill_diagonal(lacking, 0.0)
+    shares = np.maximum(lacking.max(axis=0), 0.0) / least * (1.0 + unit)
+    sums = (columns.sum(axis=0) + shares * float(vector.sum())) * (1.0 + unit) ** 2
+    largest = float((sums / np.diag(columns)).max()) * (1.0 + unit)
+    return Fraction(largest) if largest < np.inf else None
+
+
+def _least_product(below: Floats, columns: Floats, diagonal: Floats, unit: float) -> Floats:
+    """A lower bound on V y for y >= 0, of a vector or of many: |V| y = 2 V_jj y_j - V y bounds the rounding."""
+    product = below @ columns
+    least: Floats = product - 2.0 * unit * (2.0 * diagonal * columns + np.abs(product)) - _TINY
+    return least
+
+
+def _unit(m: int) -> float:
+    """More than the relative rounding of a product of two matrices with m terms, and of a few operations more."""
+    return 2.0 * (m + 16) * 2.0**-53
 
 
 @lru_cache(maxsize=64)
 def prove_least_factor(model: GaussianModel) -> Fraction:
     """A factor that some adversary of a model reaches, in rationals: a lower bound on the factor against all.
 
-    The better of an adversary who knows nothing and the one that enumeration in floats finds worst; with up to ten records of
+    The better of an adversary who knows nothing and the one that is worst in floats; with up to ten records of
     a singular covariance all are enumerated.
 
     Examples
@@ -131,28 +265,14 @@ def _least_of_block(covariance: Floats) -> Fraction:
     if known is None:
         exact = prove_brute_force(covariance)
         return least if exact is None else exact
-    return max(least, _factor_of(covariance, known))
-
-
-def _factor_of(covariance: Floats, known: tuple[int, ...]) -> Fraction:
-    """The largest factor of the adversaries who know all but one of some records, exactly; 1 if it is not defined."""
-    from flint import fmpq, fmpq_mat
-
-    unknown = [j for j in range(len(covariance)) if j not in known]
-    if not unknown:
-        return Fraction(1)
-    exact = [[fmpq(*x.as_integer_ratio()) for x in row] for row in covariance[:, list(known)].tolist()]
-    inside = fmpq_mat([exact[i] for i in known])
-    if inside.det() == 0:
-        return Fraction(1)
-    return 1 + _largest_column(fmpq_mat([exact[i] for i in unknown]) * inside.inv())
+    return max(least, prove_known(covariance, known))
 
 
 @lru_cache(maxsize=64)
 def prove_factor(model: GaussianModel) -> tuple[Fraction, str]:
     """The least factor that can be proved for a model, and how: the largest over its independent blocks.
 
-    Never above the size of the largest block, which bounds whatever the law. Targets are inside the clipping
+    Never above the size of the largest block, which bounds whatever the distribution. Targets are inside the clipping
     interval.
 
     Returns
@@ -173,20 +293,16 @@ def _prove_block(covariance: Floats) -> tuple[Fraction, str]:
     general: tuple[Fraction, str] = (Fraction(len(covariance)), "general")
     column = prove_column(covariance)
     if column is not None:
-        return min((column, "gaussian-column"), general)
-    found: list[tuple[Fraction, str]] = [general]
+        return min((column, FAMILY + "column"), general)
+    proved: list[tuple[Fraction, str]] = [general]
     dominated = prove_h_matrix(covariance)
     if dominated is not None:
-        found.append((dominated, "gaussian-h-matrix"))
+        proved.append((dominated, FAMILY + "h-matrix"))
     # 1 + r is a lower bound: a proof that meets it needs no enumeration
     if dominated is None or dominated > Fraction(nothing_known(covariance)) * (1 + _ROUNDING):
-        enumerated = _prove_enumeration(covariance)
+        enumerated = prove_enumeration(covariance)
+        if enumerated is None:  # balls do not decide singular covariances, rationals do
+            enumerated = prove_brute_force(covariance)
         if enumerated is not None:
-            found.append((enumerated, "gaussian-brute-force"))
-    return min(found)
-
-
-def _prove_enumeration(covariance: Floats) -> Fraction | None:
-    """Balls where they decide, and rationals for singular covariances."""
-    proved = prove_enumeration(covariance)
-    return prove_brute_force(covariance) if proved is None else proved
+            proved.append((enumerated, FAMILY + "brute-force"))
+    return min(proved)

@@ -14,8 +14,8 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.measures import bayesian_leakage
-from privopt.measures.bayesian._gaussian_balls import prove_h_matrix, prove_h_matrix_in_floats
-from privopt.measures.bayesian.gaussian_proof import prove_brute_force, prove_column
+from privopt.measures.bayesian.gaussian_enumeration import prove_brute_force
+from privopt.measures.bayesian.gaussian_proof import prove_column, prove_h_matrix, prove_h_matrix_in_floats
 from privopt.mechanisms.noise.statistics import sensitivity, value
 from privopt.solvers.bayesian_privacy.gaussian_brute_force import GaussianBruteForce
 
