@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from privopt.core.problem import Example
 from privopt.models.channel_data import Joint, Release
+from privopt.problems.trade_off.examples import bottleneck_examples
 from privopt.problems.trade_off.problem import TradeOff
 
 
@@ -65,6 +66,4 @@ class InformationBottleneck(TradeOff):
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:
         """Small instances, with exact optima."""
-        from privopt.problems.trade_off.examples import bottleneck_examples
-
-        return bottleneck_examples()
+        return bottleneck_examples(cls)

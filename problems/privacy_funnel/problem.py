@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from privopt.core.problem import Example
+from privopt.core.problem import Enclosure, Example
 from privopt.errors import InvalidProblem
 from privopt.models.channel_data import Joint, Release, observation
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.trade_off.examples import funnel_examples
 from privopt.problems.trade_off.information import most_information
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.validation import level
@@ -66,8 +69,8 @@ class PrivacyFunnel(TradeOff):
                     "give min_utility or theta_fraction, not both: the latter sets the former"
                 )
             min_utility = _share(joint, theta_fraction)
-        given = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
-        self._fill(joint, given, form)
+        budgets = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
+        self._fill(joint, budgets, form)
 
     def split(self, secret: float, useful: float) -> tuple[float, float]:
         """Utility I(X;Y) and leakage I(S;Y)."""
@@ -86,12 +89,22 @@ class PrivacyFunnel(TradeOff):
             return None
         return f"no release says more about X than {low:.12g} nats, below the floor of {self.budget:.12g}"
 
+    def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
+        """Floats around the upper bound on the objective that ``dual`` proves, or None.
+
+        Besides the kinds that every trade-off has, ``{"kind": "independent", "dual": {...}}`` holds where nothing may be
+        leaked: a dual of local information privacy at epsilon = 0, which is the same problem.
+        """
+        if not isinstance(dual, dict) or dual.get("kind") != "independent":
+            return super().prove_bound(dual, seconds)
+        if not self.is_cap or self.budget != 0:
+            return None
+        return LocalInformationPrivacy(self.joint, epsilon=0.0).prove_bound(dual.get("dual"), seconds)
+
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:
         """Small instances, with public or exact optima."""
-        from privopt.problems.trade_off.examples import funnel_examples
-
-        return funnel_examples()
+        return funnel_examples(cls)
 
 
 def _share(joint: Joint, fraction: float) -> float:

@@ -7,8 +7,6 @@ The kinds of dual:
 - ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...], "tightened": True}``: prices of the observations at which no
   posterior costs less than the tree shows (:mod:`privopt.problems.trade_off.tree`); this bounds I(S;Y) - m I(X;Y)
   over every release.
-- ``{"kind": "independent", "dual": {...}}``: for a funnel that may leak nothing, a dual of local information privacy
-  at epsilon = 0, which is the same question.
 - ``{"kind": "partitions"}``: for form "merging", every partition tried again; small alphabets only.
 
 What :func:`prove_bound` returns is rounded outward from integers, fractions and balls; the search for duals uses the
@@ -20,7 +18,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,13 +26,10 @@ from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.exact_utility import enclose
+from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import exact_table, most_information, secret_information
 from privopt.problems.trade_off.partitions import proved_best
 from privopt.problems.trade_off.tree import cost_of, exact_rank, least_reduced_cost
-
-if TYPE_CHECKING:
-    from privopt.problems.trade_off.problem import TradeOff
-
 
 FEW = 40
 """Symbols up to which it is tried to prove that nothing is better than silence."""
@@ -45,7 +39,7 @@ ANYWAY = 3.0
 """Seconds that a tree may take whatever is allowed: on a busy machine a proof would be lost for a moment."""
 
 
-def prove_bound(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
+def prove_bound(problem: TradeOffData, dual: object, seconds: float) -> Enclosure | None:
     """Floats around the upper bound on the objective that a dual proves, or None."""
     if not isinstance(dual, dict):
         return None
@@ -53,21 +47,17 @@ def prove_bound(problem: TradeOff, dual: object, seconds: float) -> Enclosure | 
     if kind == "analytic":
         return proved_analytic(problem)
     if kind == "partitions" and problem.form == "merging":
-        found, simple = proved_best(problem, seconds), proved_analytic(problem)
-        return None if found is None else (min(found[0], simple[0]), min(found[1], simple[1]))
-    if kind == "pricing":
-        return _priced(problem, dual, seconds)
-    if kind == "independent":
-        return _independent(problem, dual.get("dual"), seconds)
-    return None
+        best, simple = proved_best(problem, seconds), proved_analytic(problem)
+        return None if best is None else (min(best[0], simple[0]), min(best[1], simple[1]))
+    return _priced(problem, dual, seconds) if kind == "pricing" else None
 
 
-def analytic_bound(problem: TradeOff) -> float:
+def analytic_bound(problem: TradeOffData) -> float:
     """What holds for every release without solving anything: the upper end of what is proved."""
     return proved_analytic(problem)[1]
 
 
-def proved_analytic(problem: TradeOff) -> Enclosure:
+def proved_analytic(problem: TradeOffData) -> Enclosure:
     """Floats around what holds for every release without solving anything.
 
     From I(X;Y) <= I(S;Y) + I(X;Y | S) <= I(S;Y) + H(X | S), and from data processing.
@@ -78,20 +68,20 @@ def proved_analytic(problem: TradeOff) -> Enclosure:
         return 0.0, 0.0
     (low_x, high_x), most = problem.entropies[1], most_information(problem.observation)
     low_i, high_i = secret_information(problem.joint)
-    told = secret_information(problem.observation.leaking)
+    secret = secret_information(problem.observation.leaking)
     rest = (max(Fraction(0), Fraction(low_x) - Fraction(high_i)), Fraction(high_x) - Fraction(low_i))
-    ends = [_analytic(problem, rest[i], Fraction(most[i]), Fraction(told[i])) for i in (0, 1)]
+    ends = [_analytic(problem, rest[i], Fraction(most[i]), Fraction(secret[i])) for i in (0, 1)]
     return enclose(ends[0])[0], enclose(ends[1])[1]
 
 
-def _nothing_is_free(problem: TradeOff) -> bool:
+def _nothing_is_free(problem: TradeOffData) -> bool:
     """Whether a release that must be independent says nothing: of X itself, or because P(s | w) determines P(w)."""
-    if problem.kind == "information_bottleneck":
-        return problem.observation.useful is None
-    return exact_rank(problem) == len(problem.observation.support)
+    if problem.is_funnel:
+        return exact_rank(problem) == len(problem.observation.support)
+    return problem.observation.useful is None
 
 
-def _silence_is_best(problem: TradeOff) -> bool:
+def _silence_is_best(problem: TradeOffData) -> bool:
     """Whether a weight is proved to leave nothing better than to say nothing, whose objective is 0.
 
     Bottleneck: I(S;Y) <= eta I(X;Y), where eta is the largest H^2 - H^4 / 4 of two columns P(s | w), H^2 the sum of squares
@@ -101,14 +91,13 @@ def _silence_is_best(problem: TradeOff) -> bool:
     D(v || p) <= sum d_w^2 / p_w <= |d|^2 / (2 min p), as the parts of d of either sign sum to |d| / 2 each.
     """
     if problem.budget == 0:
-        return problem.kind == "privacy_funnel"
+        return problem.is_funnel
     table = exact_table(problem.observation.leaking)
     support = [w for w, weight in enumerate(table.columns) if weight]
     if len(support) > FEW:
         return False
-    if problem.kind == "information_bottleneck":
-        return _contracts(table, support, problem.budget)
-    return _expands(table, support, problem.budget)
+    decided = _expands if problem.is_funnel else _contracts
+    return decided(table, support, problem.budget)
 
 
 def _contracts(table: ExactJoint, support: list[int], weight: float) -> bool:
@@ -129,11 +118,11 @@ def _expands(table: ExactJoint, support: list[int], weight: float) -> bool:
     """Whether the weight is at most min p / |L|^2."""
     from flint import fmpq, fmpq_mat
 
-    given = fmpq_mat([[fmpq(row[w], table.columns[w]) for w in support] for row in table.cells])
-    gram = given.transpose() * given
+    matrix = fmpq_mat([[fmpq(row[w], table.columns[w]) for w in support] for row in table.cells])
+    gram = matrix.transpose() * matrix
     try:
-        inverse = gram.inv() * given.transpose()
-    except ZeroDivisionError:  # another law of W gives the same law of S
+        inverse = gram.inv() * matrix.transpose()
+    except ZeroDivisionError:  # another distribution of W gives the same one of S
         return False
     rows = [[Fraction(int(v.p), int(v.q)) for v in row] for row in inverse.tolist()]
     norm = max(sum(map(abs, column)) for column in zip(*rows, strict=True))
@@ -141,32 +130,32 @@ def _expands(table: ExactJoint, support: list[int], weight: float) -> bool:
     return bool(Fraction(weight) * norm * norm <= least)
 
 
-def _analytic(problem: TradeOff, rest: Fraction, most: Fraction, told: Fraction) -> Fraction:
+def _analytic(problem: TradeOffData, rest: Fraction, most: Fraction, secret: Fraction) -> Fraction:
     """The bound, which grows with H(X | S), I(X;W) and I(S;W)."""
     none = Fraction(0)
     if problem.is_floor:
         return -max(none, Fraction(problem.floor) - rest)
     if problem.is_cap:
-        if problem.kind == "privacy_funnel":
+        if problem.is_funnel:
             return most if problem.budget == math.inf else min(most, Fraction(problem.budget) + rest)
         within = problem.observation.useful is None and problem.budget < math.inf
-        return min(told, Fraction(problem.budget)) if within else told
+        return min(secret, Fraction(problem.budget)) if within else secret
     weight = Fraction(problem.budget)
-    if problem.kind == "privacy_funnel":
+    if problem.is_funnel:
         return weight * most - max(none, most - rest) if weight >= 1 else weight * min(rest, most)
-    return told if problem.observation.useful is not None else max(none, 1 - weight) * told
+    return secret if problem.observation.useful is not None else max(none, 1 - weight) * secret
 
 
-def weighed_bound(problem: TradeOff, multiplier: float, prices: Floats, least: float) -> float:
+def weighed_bound(problem: TradeOffData, multiplier: float, prices: Floats, least: float) -> float:
     """A bound on I(S;Y) - m I(X;Y) in floats: from below for the funnel, from above for the bottleneck."""
     observed = problem.observation
     of_s, of_x = problem.entropies
     value = math.fsum((observed.p_w[observed.support] * prices).tolist()) + least
     whole = of_s[0] - multiplier * of_x[0]
-    return whole + value if problem.kind == "privacy_funnel" else whole - value
+    return whole + value if problem.is_funnel else whole - value
 
 
-def from_weighed(problem: TradeOff, multiplier: float, weighed: float) -> float | None:
+def from_weighed(problem: TradeOffData, multiplier: float, weighed: float) -> float | None:
     """The bound on the objective that a bound on I(S;Y) - m I(X;Y) gives in floats, or None if it gives none."""
     if not math.isfinite(weighed):
         return None
@@ -174,8 +163,8 @@ def from_weighed(problem: TradeOff, multiplier: float, weighed: float) -> float 
     return None if exact is None else _float(exact)
 
 
-def _from_weighed(problem: TradeOff, multiplier: float, weighed: Fraction) -> Fraction | None:
-    funnel = problem.kind == "privacy_funnel"
+def _from_weighed(problem: TradeOffData, multiplier: float, weighed: Fraction) -> Fraction | None:
+    funnel = problem.is_funnel
     if problem.mode == "trade_off":
         return None if multiplier != problem.budget else -weighed if funnel else weighed
     if problem.budget == math.inf or (funnel and problem.is_cap and multiplier == 0):
@@ -194,15 +183,15 @@ def _float(value: Fraction) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclosure | None:
+def _priced(problem: TradeOffData, dual: dict[str, object], seconds: float) -> Enclosure | None:
     """Prices of the observations: a bound from what they add up to and the least that any posterior costs beyond."""
-    multiplier, given = dual.get("multiplier"), dual.get("pi")
+    multiplier, values = dual.get("multiplier"), dual.get("pi")
     observed = problem.observation
-    if type(multiplier) not in (int, float) or not isinstance(given, list):
+    if type(multiplier) not in (int, float) or not isinstance(values, list):
         return None
-    if not set(map(type, given)) <= {int, float} or len(given) != len(observed.support):
+    if not set(map(type, values)) <= {int, float} or len(values) != len(observed.support):
         return None
-    m, prices = float(multiplier), np.array([float(v) for v in given])  # type: ignore[arg-type]  # a number, as was seen
+    m, prices = float(multiplier), np.array([float(v) for v in values])  # type: ignore[arg-type]  # a number, as was seen
     if not np.isfinite(prices).all() or not 0 <= m < math.inf:
         return None
     least = least_reduced_cost(
@@ -210,8 +199,8 @@ def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclo
     )
     if least is None:
         return None
-    law = observed.p_w[observed.support]
-    paid = (Balls(law, U * law + ETA) * prices).sum() + Balls.between(*least)
+    p_w = observed.p_w[observed.support]
+    paid = (Balls(p_w, U * p_w + ETA) * prices).sum() + Balls.between(*least)
     if not math.isfinite(float(paid.rad)):
         return None
     ends = [
@@ -223,18 +212,9 @@ def _priced(problem: TradeOff, dual: dict[str, object], seconds: float) -> Enclo
     return enclose(min(ends[0], ends[1]))[0], enclose(max(ends[0], ends[1]))[1]
 
 
-def _whole(problem: TradeOff, m: float, end: int, paid: Fraction) -> Fraction:
+def _whole(problem: TradeOffData, m: float, end: int, paid: Fraction) -> Fraction:
     """An end of the bound on I(S;Y) - m I(X;Y), from an end of what is paid for posteriors."""
     of_s, of_x = problem.entropies
-    if problem.kind == "privacy_funnel":
+    if problem.is_funnel:
         return Fraction(of_s[end]) - Fraction(m) * Fraction(of_x[1 - end]) + paid
     return Fraction(of_s[1 - end]) - Fraction(m) * Fraction(of_x[end]) - paid
-
-
-def _independent(problem: TradeOff, dual: object, seconds: float) -> Enclosure | None:
-    """What a release that says nothing of S can say of X, from a dual of local information privacy at epsilon = 0."""
-    if problem.kind != "privacy_funnel" or not problem.is_cap or problem.budget != 0:
-        return None
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-
-    return LocalInformationPrivacy(problem.joint, epsilon=0.0).prove_bound(dual, seconds)

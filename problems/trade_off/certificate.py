@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
 
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Terms
+from privopt.core.problem import Enclosure
 from privopt.files.text import number
 from privopt.mechanisms import Merging
 from privopt.models.channel_data import Release
 from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
-from privopt.problems.trade_off.information import Enclosure, information_enclosures
-from privopt.problems.trade_off.problem import FLOOR_SLACK
-
-if TYPE_CHECKING:
-    from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.trade_off.data import FLOOR_SLACK, TradeOffData
+from privopt.problems.trade_off.information import information_enclosures
 
 SHOWN = 6
 """Symbols named in a sentence, at most."""
@@ -28,32 +25,24 @@ HARMLESS = 1e-9
 """A row of an impossible symbol is the average release if no probability is off by more than this share of it."""
 
 
-def certify(problem: TradeOff, release: Release) -> Certificate:
-    """Prove that the bound holds, with both informations enclosed, and name the release that says most."""
+def enclosures(problem: TradeOffData, release: Release) -> tuple[Enclosure, Enclosure]:
+    """Floats around the exact utility and leakage of the integer form."""
     secret, useful = information_enclosures(problem.observation, release)
-    lows = problem.split(secret[0], useful[0])
-    highs = problem.split(secret[1], useful[1])
-    utility, leakage = (lows[0], highs[0]), (lows[1], highs[1])
-    ok, claim, reason = _verdict(problem, utility, leakage)
-    law = leaking_joint(problem.observation, release)
-    lift, (s, y) = worst_log_lift(law)
-    leaks = lift[1] > 0
-    names = (problem.observation.leaking.sensitive[s], release.outputs[y]) if leaks else ()
-    return problem.certificate(
-        release,
-        release.fingerprint,
-        ok=ok,
-        claim=claim,
-        reason=reason,
-        method="balls from integer weights",
-        leakage=leakage,
-        utility=utility,
-        worst=names,
-        where=f"worst log-lift in [{number(lift[0], 9)}, {number(lift[1], 9)}] nats" if leaks else "",
-    )
+    lows, highs = (problem.split(secret[end], useful[end]) for end in (0, 1))
+    return (lows[0], highs[0]), (lows[1], highs[1])
 
 
-def _verdict(problem: TradeOff, utility: Enclosure, leakage: Enclosure) -> tuple[bool, str, str]:
+def worst_release(problem: TradeOffData, release: Release) -> tuple[tuple[Hashable, ...], str]:
+    """The value of S and the release of the largest |log-lift|, and how large it is; nothing where nothing leaks."""
+    lift, (s, y) = worst_log_lift(leaking_joint(problem.observation, release))
+    if lift[1] <= 0:
+        return (), ""
+    names = (problem.observation.leaking.sensitive[s], release.outputs[y])
+    return names, f"worst log-lift in [{number(lift[0], 9)}, {number(lift[1], 9)}] nats"
+
+
+def verdict(problem: TradeOffData, utility: Enclosure, leakage: Enclosure) -> tuple[bool, str, str]:
+    """Whether the bound is proved to be kept, what is claimed, and why."""
     if problem.is_floor:
         ok = utility[0] >= problem.floor
         word = "at least" if ok else "not proved to be at least"
@@ -69,9 +58,9 @@ def _verdict(problem: TradeOff, utility: Enclosure, leakage: Enclosure) -> tuple
     return True, "both informations are enclosed", "there is no bound to keep"
 
 
-def is_worst(problem: TradeOff, release: Release, worst: tuple[Hashable, ...]) -> bool | None:
+def is_worst(problem: TradeOffData, release: Release, worst: tuple[Hashable, ...]) -> bool | None:
     """Whether a value of S and a release have the largest |log-lift| of all, exactly; None if they are not named."""
-    law = leaking_joint(problem.observation, release)
+    joint = leaking_joint(problem.observation, release)
     secrets = list(problem.observation.leaking.sensitive)
     names: list[Hashable] = list(release.outputs)
     if len(worst) != 2:
@@ -79,43 +68,42 @@ def is_worst(problem: TradeOff, release: Release, worst: tuple[Hashable, ...]) -
     if worst[0] not in secrets or worst[1] not in names:
         return False
     pair = secrets.index(worst[0]), names.index(worst[1])
-    _, most = worst_log_lift(law)
-    if pair not in law.pairs():
+    _, most = worst_log_lift(joint)
+    if pair not in joint.pairs():
         return False
-    (up, down), (over, under) = _ratio(law, pair), _ratio(law, most)
+    (up, down), (over, under) = _ratio(joint, pair), _ratio(joint, most)
     return up * under == over * down if under and down else not under and not down
 
 
-def _ratio(law: ExactJoint, pair: tuple[int, int]) -> tuple[int, int]:
-    up, down = law.lift(*pair)
+def _ratio(joint: ExactJoint, pair: tuple[int, int]) -> tuple[int, int]:
+    up, down = joint.lift(*pair)
     return (up, down) if up >= down else (down, up)
 
 
-def terms(problem: TradeOff, release: Release) -> Terms:
+def terms(problem: TradeOffData, release: Release) -> Terms:
     """What the certificate is about; the worst single release is always said."""
-    funnel = problem.kind == "privacy_funnel"
     budget = number(problem.budget, 6)
     single = single_release(problem, release)
-    if problem.is_cap and funnel:
+    if problem.is_cap and problem.is_funnel:
         kind, said = (
             "average",
-            f"on average over releases, a release tells at most {budget} nats about {_values(problem)}",
+            f"on average over releases, a release reveals at most {budget} nats about {_values(problem)}",
         )
     elif problem.is_cap:
         kind, said = (
             "average",
-            f"on average over releases, a release tells at most {budget} nats about X; S is what is to be told",
+            f"on average over releases, a release reveals at most {budget} nats about X; S is what is to be revealed",
         )
     elif problem.is_floor:
         kind = "utility"
         said = (
-            f"on average over releases, a release tells at least {budget} nats about X (but for {FLOOR_SLACK:g}); what it "
-            f"tells about {_values(problem)} is stated as found, not bounded"
+            f"on average over releases, a release reveals at least {budget} nats about X (but for {FLOOR_SLACK:g}); what it "
+            f"reveals about {_values(problem)} is stated, not bounded"
         )
     else:
         kind, said = (
             "utility",
-            "what a release tells about S and about X on average is stated as found; nothing is bounded",
+            "what a release reveals about S and about X on average is stated; nothing is bounded",
         )
     return Terms(
         kind=kind,
@@ -124,23 +112,23 @@ def terms(problem: TradeOff, release: Release) -> Terms:
         adversary="whoever sees the release, knows the joint distribution and the mechanism, and nothing else of the record",
         unit="release of one record's symbol, in nats on average",
         uncovered=(
-            "what single releases tell, beyond the worst log-lift that is named",
+            "what single releases reveal, beyond the worst log-lift that is named",
             "columns published beside the release, and other knowledge of the record",
             *_impossible(problem, release),
         ),
     )
 
 
-def single_release(problem: TradeOff, release: Release) -> str:
+def single_release(problem: TradeOffData, release: Release) -> str:
     """What the worst single release does to the odds of a secret, in words."""
-    law = leaking_joint(problem.observation, release)
-    (lo, hi), (s, y) = worst_log_lift(law)
+    joint = leaking_joint(problem.observation, release)
+    (lo, hi), (s, y) = worst_log_lift(joint)
     if hi == 0:
-        return "here every release is independent of S, and tells nothing"
+        return "here every release is independent of S, and reveals nothing"
     secrets = problem.observation.leaking.sensitive
-    up = max(law.pairs(), key=lambda pair: _Lift(*law.lift(*pair)))
-    factor = _quotient(*law.lift(*up))
-    alone = sum(1 for row in law.cells if row[up[1]]) == 1 < sum(map(bool, law.rows))
+    up = max(joint.pairs(), key=lambda pair: _Lift(*joint.lift(*pair)))
+    factor = _quotient(*joint.lift(*up))
+    alone = sum(1 for row in joint.cells if row[up[1]]) == 1 < sum(map(bool, joint.rows))
     certain = ", and leaves no other" if alone else ""
     said = f"the release {release.outputs[up[1]]!r} makes {secrets[up[0]]!r} {factor} times as likely as before{certain}"
     if lo == math.inf:
@@ -165,7 +153,7 @@ def _quotient(up: int, down: int) -> str:
         return "more than 1e308"
 
 
-def _values(problem: TradeOff) -> str:
+def _values(problem: TradeOffData) -> str:
     return f"S (one of {_few(problem.observation.leaking.sensitive)})"
 
 
@@ -174,7 +162,7 @@ def _few(labels: tuple[Hashable, ...]) -> str:
     return shown + (f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else "")
 
 
-def _impossible(problem: TradeOff, release: Release) -> tuple[str, ...]:
+def _impossible(problem: TradeOffData, release: Release) -> tuple[str, ...]:
     """What is said of symbols that have probability zero."""
     weights = problem.observation.weights
     none = [i for i, w in enumerate(weights) if not w]
@@ -192,7 +180,7 @@ def _impossible(problem: TradeOff, release: Release) -> tuple[str, ...]:
         named = _few(tuple(labels[i] for i in none if i not in telling))
         said.append(
             f"symbols of probability 0, should they occur ({named}): they are released as the average symbol is, which "
-            "tells nothing of them"
+            "reveals nothing of them"
         )
     if telling:
         named = _few(tuple(labels[i] for i in telling))

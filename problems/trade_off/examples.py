@@ -3,65 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from privopt.core.problem import Example
+from privopt.core.problem import Example, Problem
 from privopt.models import JointDistribution
 from privopt.models.channel_data import Release
-from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.local_information_privacy.examples import BITS, lecture_joint
-from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+
+Make = Callable[..., Problem[Release]]
+"""The class of the problems: its arguments are a joint distribution and options."""
 
 
-def funnel_examples() -> tuple[Example[Release], ...]:
+def funnel_examples(make: Make) -> tuple[Example[Release], ...]:
     """Easiest first; the optima of "lecture" are certified to 3e-6 bits, hence their tolerance."""
     noisy = _noisy_bit(0.1)
     lecture = lecture_joint()
     small = JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])
     theta = 0.5 * math.log(2)
     return (
-        Example("noisy-bit", PrivacyFunnel(noisy, min_utility=theta), -theta * (1 - _bits(0.1))),
+        Example("noisy-bit", make(noisy, min_utility=theta), -theta * (1 - _bits(0.1))),
         Example(
             "independent",
-            PrivacyFunnel(JointDistribution.normalised([[1, 2], [2, 4]]), max_leakage=0.0),
+            make(JointDistribution.normalised([[1, 2], [2, 4]]), max_leakage=0.0),
             _nats(1 / 3),
         ),
-        Example("nothing-free", PrivacyFunnel(noisy, max_leakage=0.0), 0.0),
-        Example("nothing-leaked", PrivacyFunnel(small, max_leakage=0.0)),
+        Example("nothing-free", make(noisy, max_leakage=0.0), 0.0),
+        Example("nothing-leaked", make(small, max_leakage=0.0)),
         Example(
             "nothing-leaked-merging",
-            PrivacyFunnel(
-                JointDistribution.normalised([[3, 1, 2], [1, 3, 2]]), max_leakage=0.0, form="merging"
-            ),
+            make(JointDistribution.normalised([[3, 1, 2], [1, 3, 2]]), max_leakage=0.0, form="merging"),
             _nats(1 / 3),
         ),
-        Example("everything", PrivacyFunnel(small, theta_fraction=1.0)),
-        Example("zero-leakage", PrivacyFunnel(lecture, theta_fraction=0.4), 0.0),
-        Example("small-merging", PrivacyFunnel(small, theta_fraction=0.6, form="merging")),
+        Example("everything", make(small, theta_fraction=1.0)),
+        Example("zero-leakage", make(lecture, theta_fraction=0.4), 0.0),
+        Example("small-merging", make(small, theta_fraction=0.6, form="merging")),
         Example(
             "lecture-merging",
-            PrivacyFunnel(lecture, theta_fraction=0.7, form="merging"),
+            make(lecture, theta_fraction=0.7, form="merging"),
             -0.0285650115037696 * BITS,
             1e-8,
         ),
-        Example(
-            "lecture-weighed", PrivacyFunnel(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8
-        ),
-        Example("lecture", PrivacyFunnel(lecture, theta_fraction=0.7), -0.0198045 * BITS, 2e-6),
-        Example("small-capped", PrivacyFunnel(small, max_leakage=0.05)),
+        Example("lecture-weighed", make(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8),
+        Example("lecture", make(lecture, theta_fraction=0.7), -0.0198045 * BITS, 2e-6),
+        Example("small-capped", make(small, max_leakage=0.05)),
     )
 
 
-def bottleneck_examples() -> tuple[Example[Release], ...]:
+def bottleneck_examples(make: Make) -> tuple[Example[Release], ...]:
     """Easiest first."""
     small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
     rate = 0.4 * math.log(2)
     return (
-        Example(
-            "noisy-bit", InformationBottleneck(_noisy_bit(0.1), max_rate=rate), _noisy_bottleneck(0.1, 0.6)
-        ),
-        Example("small-weighed", InformationBottleneck(small, trade_off=0.1)),
-        Example("small-merging", InformationBottleneck(small, trade_off=0.1, form="merging")),
-        Example("small-rate", InformationBottleneck(small, max_rate=0.3)),
+        Example("noisy-bit", make(_noisy_bit(0.1), max_rate=rate), _noisy_bottleneck(0.1, 0.6)),
+        Example("small-weighed", make(small, trade_off=0.1)),
+        Example("small-merging", make(small, trade_off=0.1, form="merging")),
+        Example("small-rate", make(small, max_rate=0.3)),
     )
 
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from privopt.arrays import Floats
 from privopt.core.exact import ball_ceiling, ball_floor
+from privopt.core.problem import Enclosure
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.models.channel_data import Joint, Observation, Release
 from privopt.problems.exact_joint import ExactJoint, leaking_joint, merged_weights, useful_joint
 from privopt.problems.exact_utility import BITS, information_enclosure
-
-if TYPE_CHECKING:
-    from flint import arb
-
-Enclosure = tuple[float, float]
 
 
 def informations(observed: Observation, release: Release) -> tuple[float, float]:
@@ -29,9 +23,9 @@ def informations(observed: Observation, release: Release) -> tuple[float, float]
     return information(secret), information(observed.useful_law(release))
 
 
-def information(law: Floats) -> float:
-    """Mutual information of a joint law whose floats may miss 1 by rounding."""
-    kept = law[:, law.sum(axis=0) > 0]
+def information(joint: Floats) -> float:
+    """Mutual information of a joint distribution whose floats may miss 1 by rounding."""
+    kept = joint[:, joint.sum(axis=0) > 0]
     return float(mutual_information(kept[kept.sum(axis=1) > 0], normalise=True))
 
 
@@ -58,14 +52,14 @@ def secret_information(joint: Joint) -> Enclosure:
 
 
 def _secret_useful(joint: ObservedJoint) -> ExactJoint:
-    """The law of (S, X) of a law of (S, X, W)."""
+    """The distribution of (S, X) of one of (S, X, W)."""
     n_s, n_x, n_w = joint.table.shape
     sums = [sum(joint.exact.weights[i : i + n_w]) for i in range(0, n_s * n_x * n_w, n_w)]
     return ExactJoint(tuple(tuple(sums[i : i + n_x]) for i in range(0, n_s * n_x, n_x)), joint.exact.total)
 
 
 def exact_table(joint: JointDistribution) -> ExactJoint:
-    """A joint law in integers."""
+    """A joint distribution in integers."""
     n, weights = len(joint.useful), joint.exact.weights
     return ExactJoint(tuple(weights[i : i + n] for i in range(0, len(weights), n)), joint.exact.total)
 
@@ -78,7 +72,7 @@ def entropies(observed: Observation) -> tuple[Enclosure, Enclosure]:
 
 
 def entropy_enclosure(weights: Sequence[int]) -> Enclosure:
-    """Floats around the entropy of the law proportional to integer weights.
+    """Floats around the entropy of the distribution proportional to integer weights.
 
     Examples
     --------
@@ -88,27 +82,12 @@ def entropy_enclosure(weights: Sequence[int]) -> Enclosure:
     >>> entropy_enclosure([7])
     (0.0, 0.0)
     """
-    from flint import arb
+    from flint import arb, ctx
 
     total = sum(weights)
     kept = [w for w in weights if w]
     if len(kept) == 1:
         return 0.0, 0.0
-    with _precision(BITS + total.bit_length()):
-        ball: arb = arb(0)
-        for w in kept:
-            ball += arb(w) * (arb(total) / arb(w)).log()
-        ball = ball / arb(total)
+    with ctx.workprec(BITS + total.bit_length()):
+        ball = sum((arb(w) * (arb(total) / arb(w)).log() for w in kept), arb(0)) / arb(total)
         return max(0.0, ball_floor(ball)), max(0.0, ball_ceiling(ball))
-
-
-@contextmanager
-def _precision(bits: int) -> Iterator[None]:
-    from flint import ctx
-
-    saved = ctx.prec
-    try:
-        ctx.prec = bits
-        yield
-    finally:
-        ctx.prec = saved

@@ -17,8 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
-from privopt.problems.trade_off.partition_costs import subset_sums
-from privopt.problems.trade_off.partition_weights import OutOfTime, least_weights, lightest_partition
+from privopt.problems.trade_off.partition_costs import (
+    OutOfTime,
+    least_weights,
+    lightest_partition,
+    subset_sums,
+)
 
 CHILDREN = 1 << 16
 """Branches made at a time."""
@@ -95,7 +99,7 @@ class Search:
 
     @property
     def missed(self) -> float:
-        """By how much a partition may cost less than the one found, exactly."""
+        """By how much a partition may cost less than the best one, exactly."""
         return 3 * self.cost_error + 2 * max(m for m, _ in self.tables) * self.gain_error
 
     def nearly(self, limit: float) -> list[list[int]] | None:
@@ -220,7 +224,7 @@ def last_blocks(free: Ints) -> Ints:
 
 def spread(blocks: Ints) -> NDArray[np.uint64]:
     """The bits of numbers below 2^16 moved to every fourth place."""
-    found = np.zeros(len(blocks), dtype=np.uint64)
+    codes = np.zeros(len(blocks), dtype=np.uint64)
     for i in range(MAX_SYMBOLS):
-        found |= (blocks.astype(np.uint64) >> np.uint64(i) & np.uint64(1)) << np.uint64(4 * i)
-    return found
+        codes |= (blocks.astype(np.uint64) >> np.uint64(i) & np.uint64(1)) << np.uint64(4 * i)
+    return codes

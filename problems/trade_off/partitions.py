@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,18 +16,17 @@ from privopt.core.balls import U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.exact_utility import enclose, information_enclosure
+from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import entropy_enclosure, exact_table
-from privopt.problems.trade_off.partition_costs import BlockCosts, block_costs
-from privopt.problems.trade_off.partition_search import MAX_SYMBOLS, MOST_NEAR, Search
-from privopt.problems.trade_off.partition_weights import (
+from privopt.problems.trade_off.partition_costs import (
+    BlockCosts,
     OutOfTime,
+    block_costs,
     least_weights,
     lightest_partition,
     submasks,
 )
-
-if TYPE_CHECKING:
-    from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.trade_off.partition_search import MAX_SYMBOLS, MOST_NEAR, Search
 
 MAX_WEIGHED = 18
 """Observations of positive probability up to which a weighed objective is minimised."""
@@ -62,18 +60,18 @@ class Best:
     branches: int = 0
 
 
-def limit_of(problem: TradeOff) -> int:
+def limit_of(problem: TradeOffData) -> int:
     """How many observations of positive probability :func:`best_partition` takes."""
     return MAX_BOUNDED if problem.is_floor or problem.is_cap else MAX_WEIGHED
 
 
-def proved_best(problem: TradeOff, seconds: float) -> Enclosure | None:
-    """Floats around the best objective of all partitions; None if that is not found in time."""
+def proved_best(problem: TradeOffData, seconds: float) -> Enclosure | None:
+    """Floats around the best objective of all partitions; None if time runs out."""
     best = best_partition(problem, seconds)
     return None if best is None else best.bound
 
 
-def best_partition(problem: TradeOff, seconds: float) -> Best | None:
+def best_partition(problem: TradeOffData, seconds: float) -> Best | None:
     """The best merging of all, or None if there are too many symbols, none is feasible, or time runs out.
 
     A weighed objective is a sum over blocks, and dynamic programming over subsets finds its optimum (3^n / 6 sums).
@@ -83,7 +81,7 @@ def best_partition(problem: TradeOff, seconds: float) -> Best | None:
 
     Parameters
     ----------
-    problem : TradeOff
+    problem : TradeOffData
         At most 18 observations of positive probability with ``trade_off``, else at most 16.
     seconds : float
         Time allowed.
@@ -111,7 +109,7 @@ def best_partition(problem: TradeOff, seconds: float) -> Best | None:
 class Exact:
     """Partitions of a problem's observations in exact arithmetic; numbers are those of the sorted symbols."""
 
-    problem: TradeOff
+    problem: TradeOffData
     costs: BlockCosts
 
     def informations(self, numbers: list[int]) -> tuple[Enclosure, Enclosure]:
@@ -165,17 +163,17 @@ class Exact:
         secret, useful = self.informations(numbers)
         return self.problem.magnitude(*self.problem.split(secret[0], useful[0]))
 
-    def best(self, found: list[list[int]], missed: float, branches: int) -> Best:
+    def best(self, candidates: list[list[int]], missed: float, branches: int) -> Best:
         """The best of some partitions; what is not among them is better than the first by at most ``missed``."""
-        values = [self.objective(numbers) for numbers in found]
-        first = max(range(len(found)), key=lambda i: values[i][0])
+        values = [self.objective(numbers) for numbers in candidates]
+        first = max(range(len(candidates)), key=lambda i: values[i][0])
         hi = max(high for _, high in values)
         if missed > 0:
             hi = enclose(Fraction(hi) + Fraction(missed))[1]
-        law: Floats = self.problem.observation.p_w
-        numbers = np.array(found[first])
-        mass = np.bincount(numbers, weights=law[self.costs.symbols])
-        assignment = np.full(len(law), int(np.argmax(mass)), dtype=np.int64)
+        p_w = self.problem.observation.p_w
+        numbers = np.array(candidates[first])
+        mass = np.bincount(numbers, weights=p_w[self.costs.symbols])
+        assignment = np.full(len(p_w), int(np.argmax(mass)), dtype=np.int64)
         assignment[self.costs.symbols] = numbers
         return Best(assignment, values[first][1], (values[first][0], hi), branches)
 
@@ -184,17 +182,17 @@ def _weighed(exact: Exact, deadline: float) -> Best:
     """Minimise a sum over blocks."""
     problem, costs = exact.problem, exact.costs
     tau = problem.budget
-    sign = 1.0 if problem.kind == "privacy_funnel" else -1.0
+    sign = 1.0 if problem.is_funnel else -1.0
     weights = sign * (costs.secret - tau * costs.useful)
     error = (costs.secret_error + tau * costs.useful_error) * (1 + 8 * U)
     least = least_weights(weights, deadline)
-    found = _numbers(lightest_partition(weights, least))
-    if 2 * error <= FINE * exact.scale(found):
-        return exact.best([found], 2 * error, 0)
-    limit = math.fsum(weights[_blocks(found)].tolist()) + 3 * error
+    lightest = _numbers(lightest_partition(weights, least))
+    if 2 * error <= FINE * exact.scale(lightest):
+        return exact.best([lightest], 2 * error, 0)
+    limit = math.fsum(weights[_blocks(lightest)].tolist()) + 3 * error
     near = list(islice(nearly_lightest(weights, least, limit), MOST_NEAR + 1))
     if len(near) > MOST_NEAR:
-        return exact.best([found], 2 * error, 0)
+        return exact.best([lightest], 2 * error, 0)
     return exact.best([_numbers(blocks) for blocks in near], 0.0, 0)
 
 
@@ -202,23 +200,23 @@ def _bounded(exact: Exact, deadline: float) -> Best | None:
     """Minimise I(S;Y) under a floor on I(X;Y), or maximise what is wanted under a cap on the rest."""
     problem, costs = exact.problem, exact.costs
     secret, useful = (costs.secret, costs.secret_error), (costs.useful, costs.useful_error)
-    budget = min(problem.budget, 1e3)  # more than any information, which may be asked for as infinity
+    budget = min(problem.budget, 1e3)  # more than any information, as the budget may be infinite
     if problem.is_floor:
         wanted, spent, need = secret, useful, problem.floor - costs.useful_offset
-    elif problem.kind == "privacy_funnel":
+    elif problem.is_funnel:
         wanted, spent, need = _less(useful), _less(secret), costs.secret_offset - budget
     else:
         wanted, spent, need = _less(secret), _less(useful), costs.useful_offset - budget
     unsure = spent[1] + 8 * U * (budget + costs.secret_offset + costs.useful_offset)
     search = Search(wanted[0], spent[0], need, deadline, wanted[1], unsure, exact.keeps)
-    found = search.run()
-    if found is None:
+    cheapest = search.run()
+    if cheapest is None:
         return None
-    if search.missed <= FINE * exact.scale(found):
-        return exact.best([found], search.missed, search.branches)
+    if search.missed <= FINE * exact.scale(cheapest):
+        return exact.best([cheapest], search.missed, search.branches)
     near = search.nearly(search.best + 2 * search.cost_error)
     if near is None:
-        return exact.best([found], search.missed, search.branches)
+        return exact.best([cheapest], search.missed, search.branches)
     return exact.best(near, 0.0, search.branches)
 
 
@@ -226,10 +224,10 @@ def _less(costs: tuple[Floats, float]) -> tuple[Floats, float]:
     return 0.0 - costs[0], costs[1]
 
 
-def exact_objective(problem: TradeOff, utility: float, leakage: float) -> Fraction:
+def exact_objective(problem: TradeOffData, utility: float, leakage: float) -> Fraction:
     """The weighed objective, exactly."""
     weight = Fraction(problem.budget)
-    if problem.kind == "privacy_funnel":
+    if problem.is_funnel:
         return weight * Fraction(utility) - Fraction(leakage)
     return Fraction(utility) - weight * Fraction(leakage)
 

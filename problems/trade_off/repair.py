@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
 from privopt.models.channel_data import Release
-from privopt.problems.trade_off.information import informations
-
-if TYPE_CHECKING:
-    from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.trade_off.data import TradeOffData
 
 HALVINGS = 60
 ROUNDING = 2.0**-46
 """Nats kept free of the bound: what rounding the repaired matrix to floats can change an information by."""
 
 
-def repair(problem: TradeOff, release: Release, margin: float) -> Release:
+def repair(problem: TradeOffData, release: Release, margin: float) -> Release:
     """The nearest release that keeps the bound; the release itself where there is none to keep.
 
     Under a floor a channel publishes the observation with probability eta and says which of the two it
     did, so both informations move along an exact chord; under a cap it is mixed with its own output
-    law, and information is convex in that mixture. A merging is split or merged further, step by step.
+    distribution, and information is convex in that mixture. A merging is split or merged further, step by step.
     """
     if not (problem.is_floor or problem.is_cap):
         return release
@@ -33,14 +28,14 @@ def repair(problem: TradeOff, release: Release, margin: float) -> Release:
     return _raised(problem, release, margin) if problem.is_floor else _lowered(problem, release, margin)
 
 
-def _target(problem: TradeOff, margin: float) -> float:
+def _target(problem: TradeOffData, margin: float) -> float:
     if problem.is_floor:
         return min(problem.most, problem.budget * (1 + margin) + ROUNDING)
     return max(0.0, problem.budget * (1 - margin) - ROUNDING)
 
 
-def _raised(problem: TradeOff, release: Channel, margin: float) -> Channel:
-    have, target = problem.evaluate(release).utility, _target(problem, margin)
+def _raised(problem: TradeOffData, release: Channel, margin: float) -> Channel:
+    have, target = problem.readings(release)[0], _target(problem, margin)
     if have >= target:
         return release
     eta = 1.0 if problem.most <= have else min(1.0, (target - have) / (problem.most - have) * (1 + 1e-15))
@@ -52,7 +47,7 @@ def _raised(problem: TradeOff, release: Channel, margin: float) -> Channel:
     return Channel(matrix[:, kept], release.inputs, labels, simulation_only=release.simulation_only)
 
 
-def _lowered(problem: TradeOff, release: Channel, margin: float) -> Release:
+def _lowered(problem: TradeOffData, release: Channel, margin: float) -> Release:
     target = _target(problem, margin)
     marginal = problem.observation.p_w @ release.matrix
     constant = np.tile(marginal / marginal.sum(), (len(release.inputs), 1))
@@ -63,22 +58,22 @@ def _lowered(problem: TradeOff, release: Channel, margin: float) -> Release:
 
     if target == 0:  # a reading of 0 is no proof of independence
         return mixed(0.0)
-    if problem.evaluate(release).leakage <= target:
+    if problem.readings(release)[1] <= target:
         return release
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if problem.evaluate(mixed(middle)).leakage <= target else (low, middle)
+        low, high = (middle, high) if problem.readings(mixed(middle))[1] <= target else (low, middle)
     return mixed(low)
 
 
-def _move(problem: TradeOff, merging: Merging, margin: float) -> Merging:
+def _move(problem: TradeOffData, merging: Merging, margin: float) -> Merging:
     """Take single symbols out of blocks until the floor is met, or merge blocks until the cap is."""
     target = _target(problem, margin)
     blocks: list[list[Label]] = [list(block) for block in merging.blocks]
     while True:
         made = Merging(blocks, merging.inputs, simulation_only=merging.simulation_only)
-        utility, leakage = problem.split(*informations(problem.observation, made))
+        utility, leakage = problem.readings(made)
         if utility >= target - 2 * ROUNDING if problem.is_floor else leakage <= target or len(blocks) == 1:
             return made
         if problem.is_floor and all(len(block) == 1 for block in blocks):
@@ -86,23 +81,23 @@ def _move(problem: TradeOff, merging: Merging, margin: float) -> Merging:
         blocks = _split(problem, blocks) if problem.is_floor else _merge(problem, made)
 
 
-def _split(problem: TradeOff, blocks: list[list[Label]]) -> list[list[Label]]:
+def _split(problem: TradeOffData, blocks: list[list[Label]]) -> list[list[Label]]:
     """The likeliest symbol of the likeliest block that has several goes on its own."""
-    law = dict(zip(problem.observation.observed, problem.observation.p_w.tolist(), strict=True))
-    block = max((b for b in blocks if len(b) > 1), key=lambda b: sum(law[x] for x in b))
-    symbol = max(block, key=lambda x: law[x])
+    p_w = dict(zip(problem.observation.observed, problem.observation.p_w.tolist(), strict=True))
+    block = max((b for b in blocks if len(b) > 1), key=lambda b: sum(p_w[x] for x in b))
+    symbol = max(block, key=lambda x: p_w[x])
     rest = [b for b in blocks if b is not block]
     return [*rest, [x for x in block if x != symbol], [symbol]]
 
 
-def _merge(problem: TradeOff, merging: Merging) -> list[list[Label]]:
-    """The block that tells most goes together with the likeliest other one."""
-    law = problem.observation.leaking_law(merging)
-    p_y = law.sum(axis=0)
-    expected = law.sum(axis=1)[:, None] * p_y[None, :]
+def _merge(problem: TradeOffData, merging: Merging) -> list[list[Label]]:
+    """The block that reveals most goes together with the likeliest other one."""
+    joint = problem.observation.leaking_law(merging)
+    p_y = joint.sum(axis=0)
+    expected = joint.sum(axis=1)[:, None] * p_y[None, :]
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = np.where(law > 0, law * np.log(law / expected), 0.0).sum(axis=0)
-    first = int(np.argmax(told))
+        shares = np.where(joint > 0, joint * np.log(joint / expected), 0.0).sum(axis=0)
+    first = int(np.argmax(shares))
     second = int(np.argmax(np.where(np.arange(len(p_y)) == first, -1.0, p_y)))
     blocks: list[list[Label]] = [list(b) for i, b in enumerate(merging.blocks) if i not in (first, second)]
     return [*blocks, [*merging.blocks[first], *merging.blocks[second]]]

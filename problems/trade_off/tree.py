@@ -2,17 +2,17 @@
 
 The cost of a posterior v is c H(C v) - d H(D v) - pi . v over the simplex. On a box low <= C v <= high the
 concave first part is at least its secants; the convex second part is at least its tangent, -H(q') >=
-sum_k q'_k ln q_k for any law q > 0 (Gibbs). What is left is linear in v, and its minimum over the simplex and the box is
+sum_k q'_k ln q_k for any distribution q > 0 (Gibbs). What is left is linear in v, and its minimum over the simplex and the box is
 bounded from below by multipliers >= 0 of the box, or exactly when C is the identity. A tree of boxes
-with a tangent law at each leaf is thus a proof that needs no solver to check. The search for a tree uses floats
+with a tangent distribution at each leaf is thus a proof that needs no solver to check. The search for a tree uses floats
 (:meth:`Cost.leaf_bounds`), its proof balls (:func:`least_reduced_cost`).
 
 A tree is a list in preorder. ``{"k": k, "t": t}`` splits coordinate k of C v at t: below comes first. ``{"support": k}``
 splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 only, where a minimum has at most
 rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
-concave. Once that many are positive the others are 0. A leaf is ``{"q": law}``, with multipliers
-``{"q": law, "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
-of a split at t are tightened by what the sum 1 leaves where C = 1 or C v has two entries, as C v is a law too (in proofs
+concave. Once that many are positive the others are 0. A leaf is ``{"q": [...]}``, with multipliers
+``{"q": [...], "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
+of a split at t are tightened by what the sum 1 leaves where C = 1 or C v has two entries, as C v is a distribution too (in proofs
 of version 0.1.0, which do not say so, only where C = 1); outside the box t leaves one part empty.
 """
 
@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,9 +40,7 @@ from privopt.problems.entropy_boxes import (
     tightened,
     total,
 )
-
-if TYPE_CHECKING:
-    from privopt.problems.trade_off.problem import TradeOff
+from privopt.problems.trade_off.data import TradeOffData
 
 BATCH = 512
 """Leaves checked at a time."""
@@ -82,7 +79,7 @@ class Cost:
         return Box(np.maximum(low, 0.0), np.minimum(high, 1.0), frozenset())
 
     def leaf_bounds(
-        self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
+        self, prices: Floats, low: Floats, high: Floats, tangents: Floats, multipliers: Floats
     ) -> Floats:
         """Lower bounds on the cost less the prices over boxes (b, k) in floats, inf where a box is empty.
 
@@ -90,7 +87,7 @@ class Cost:
         ----------
         prices : array (n,)
         low, high : array (b, k)
-        laws : array (b, n_q)
+        tangents : array (b, n_q)
             Positive; a tangent each.
         multipliers : array (b, 2 k)
             Of C v <= high and of -C v <= -low.
@@ -99,14 +96,14 @@ class Cost:
         constant = self.concave * (phi(low) - slopes * low).sum(axis=1)
         tilt = self.concave * slopes + multipliers[:, :k] - multipliers[:, k:]
         across = tilt if self.coordinates is None else tilt @ self.coordinates
-        logs = np.log(laws / laws.sum(axis=1, keepdims=True))
+        logs = np.log(tangents / tangents.sum(axis=1, keepdims=True))
         linear = across + self.convex * (logs @ self.tangents) - prices
         fixed = constant - (multipliers[:, :k] * high).sum(axis=1) + (multipliers[:, k:] * low).sum(axis=1)
         inner = knapsacks(linear, low, high) if self.coordinates is None else linear.min(axis=1)
         return np.where(empty(low, high), math.inf, fixed + inner)
 
     def proved_leaf_bounds(
-        self, prices: Floats, low: Floats, high: Floats, laws: Floats, multipliers: Floats
+        self, prices: Floats, low: Floats, high: Floats, tangents: Floats, multipliers: Floats
     ) -> tuple[Floats, Floats]:
         """Floats around what :meth:`leaf_bounds` stands for; inf where a box is proved empty."""
         k = self.dimension
@@ -114,7 +111,7 @@ class Cost:
         above, below = Balls.exact(multipliers[:, :k]), Balls.exact(multipliers[:, k:])
         tilt = Balls.exact(slopes) * self.concave + above - below
         across = tilt if self.coordinates is None else tilt @ rounded(self.coordinates)
-        linear = across + (log_laws(laws) @ rounded(self.tangents)) * self.convex - prices
+        linear = across + (log_distributions(tangents) @ rounded(self.tangents)) * self.convex - prices
         fixed = (
             (constants * self.concave).sum(axis=1) - (above * high).sum(axis=1) + (below * low).sum(axis=1)
         )
@@ -133,10 +130,10 @@ def rounded(matrix: Floats) -> Balls:
     return Balls(matrix, U * matrix + ETA)
 
 
-def log_laws(laws: Floats) -> Balls:
-    """Logarithms of positive numbers divided by their sums, a law a row."""
-    logs = log_balls(total(laws)[0])
-    return log_balls(laws) - Balls(logs.mid, logs.rad + 4 * laws.shape[1] * U)[:, None]
+def log_distributions(weights: Floats) -> Balls:
+    """Logarithms of positive numbers divided by their sums, a distribution a row."""
+    logs = log_balls(total(weights)[0])
+    return log_balls(weights) - Balls(logs.mid, logs.rad + 4 * weights.shape[1] * U)[:, None]
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ class Box:
         return Box(self.low, high, self.positive), Box(self.low, other, positive)
 
 
-def cost_of(problem: TradeOff, multiplier: float) -> Cost:
+def cost_of(problem: TradeOffData, multiplier: float) -> Cost:
     """What a release costs by its posterior of W, at a price ``multiplier`` of the information that is weighed against.
 
     For the funnel multiplier * H(X | v) - H(S | v), for the bottleneck H(S | v) - multiplier * H(X | v).
@@ -178,13 +175,13 @@ def cost_of(problem: TradeOff, multiplier: float) -> Cost:
     secret = observed.s_given_w[:, support]
     useful = None if observed.useful is None else observed.x_given_w[:, support]
     size = len(support)
-    if problem.kind == "privacy_funnel":
+    if problem.is_funnel:
         return Cost(multiplier, useful, 1.0, secret, size, exact_rank(problem))
     return Cost(1.0, secret, multiplier, np.eye(size) if useful is None else useful, size, size)
 
 
-def exact_rank(problem: TradeOff) -> int:
-    """The rank of P(s | w), from the integer weights of the law of (S, W)."""
+def exact_rank(problem: TradeOffData) -> int:
+    """The rank of P(s | w), from the integer weights of the distribution of (S, W)."""
     from flint import fmpz_mat
 
     joint = problem.observation.leaking
@@ -261,21 +258,21 @@ def _leaves(
 
 
 def _read(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> tuple[Floats, Floats]:
-    """The tangent laws and the multipliers of some leaves."""
-    laws = np.array([_numbers(leaf["q"]) for _, leaf in batch], dtype=np.float64)
-    if laws.shape != (len(batch), len(cost.tangents)) or not (laws > 0).all():
+    """The tangents and the multipliers of some leaves."""
+    tangents = np.array([_numbers(leaf["q"]) for _, leaf in batch], dtype=np.float64)
+    if tangents.shape != (len(batch), len(cost.tangents)) or not (tangents > 0).all():
         raise _NotAProof
     full = np.zeros((len(batch), 2 * cost.dimension))
     for i, (_, leaf) in enumerate(batch):
         if "rows" not in leaf:
             continue
-        given, values = leaf["rows"], _numbers(leaf["values"])
-        rows = [_whole(row) for row in given] if isinstance(given, list) else []
+        listed, values = leaf["rows"], _numbers(leaf["values"])
+        rows = [_whole(row) for row in listed] if isinstance(listed, list) else []
         good = len(rows) == len(values) == len(set(rows)) and min(values, default=0.0) >= 0
         if not good or min(rows, default=0) < 0 or max(rows, default=0) >= full.shape[1]:
             raise _NotAProof
         full[i, rows] = values
-    return laws, full
+    return tangents, full
 
 
 def _whole(value: object) -> int:
@@ -289,7 +286,7 @@ def _numbers(values: object) -> list[float]:
     """Finite numbers, no text and no truth values."""
     if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
         raise _NotAProof
-    found = [float(value) for value in values]
-    if not all(map(math.isfinite, found)):
+    numbers = [float(value) for value in values]
+    if not all(map(math.isfinite, numbers)):
         raise _NotAProof
-    return found
+    return numbers

@@ -15,7 +15,7 @@ from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.bound import analytic_bound
-from privopt.problems.trade_off.problem import WITHHELD
+from privopt.problems.trade_off.data import WITHHELD
 from privopt.problems.trade_off.tree import exact_rank
 
 SECONDS = 5.0

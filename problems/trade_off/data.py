@@ -1,0 +1,159 @@
+"""A trade-off between two informations as data: the declared fields, what follows from them, and the releases made of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privopt.core.problem import Enclosure
+from privopt.errors import InvalidProblem
+from privopt.mechanisms import Channel, Merging
+from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.problems import validation as checks
+from privopt.problems.trade_off.information import entropies, informations, most_information
+
+FORMS = ("stochastic", "merging")
+FLOOR_SLACK = 1e-12
+"""A floor on utility counts as met when it is missed by at most this many nats."""
+
+WITHHELD = "withheld"
+"""The only symbol of a release that says nothing."""
+
+LEAST = 1e-300
+"""Symbols that are rarer than this, but not impossible, are refused: floats cannot tell them apart from impossible ones."""
+
+
+@dataclass(frozen=True, init=False)
+class TradeOffData(ABC):
+    """The fields of a trade-off between I(S;Y) and I(X;Y): what bounds, certificates and repairs are made from.
+
+    ``mode`` is the name of the budget's parameter, and ``level`` its value.
+    """
+
+    kind: ClassVar[str]
+    modes: ClassVar[tuple[str, ...]]
+
+    joint: Joint
+    mode: str
+    level: float
+    form: str
+
+    def _fill(self, joint: Joint, budgets: Mapping[str, float | None], form: str) -> None:
+        observation(joint)
+        named = [name for name, value in budgets.items() if value is not None]
+        if len(named) != 1:
+            raise InvalidProblem(
+                f"give exactly one of {', '.join(self.modes)}, got {', '.join(named) or 'none'}"
+            )
+        if form not in FORMS:
+            raise InvalidProblem(f'form must be "stochastic" or "merging", got {form!r}')
+        mode, level = named[0], checks.level(budgets[named[0]], named[0])
+        for name, value in {"joint": joint, "mode": mode, "level": level, "form": form}.items():
+            object.__setattr__(self, name, value)
+        refuse_rare(self.observation)
+        if level == math.inf and mode not in ("max_leakage", "max_rate"):
+            raise InvalidProblem(f"{mode} must be finite")
+
+    @property
+    def budget(self) -> float:
+        """The level: a bound in nats, or a weight."""
+        return self.level
+
+    @cached_property
+    def observation(self) -> Observation:
+        """The distributions of (S, W) and of (X, W)."""
+        return observation(self.joint)
+
+    @cached_property
+    def most(self) -> float:
+        """I(X;W), the most that a release can say of X, in nats; H(X) where W is X."""
+        return most_information(self.observation)[1]
+
+    @cached_property
+    def entropies(self) -> tuple[Enclosure, Enclosure]:
+        """Floats around H(S) and H(X)."""
+        return entropies(self.observation)
+
+    @property
+    def floor(self) -> float:
+        """The least utility that is accepted: a floor may be missed by 1e-12 nats, and claims say so."""
+        return self.budget - FLOOR_SLACK
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether the budget is a floor on utility."""
+        return self.mode == "min_utility"
+
+    @property
+    def is_cap(self) -> bool:
+        """Whether the budget bounds the leakage."""
+        return self.mode in ("max_leakage", "max_rate")
+
+    @property
+    def is_funnel(self) -> bool:
+        """Whether I(S;Y) is what is to be small."""
+        return self.kind == "privacy_funnel"
+
+    @abstractmethod
+    def split(self, secret: float, useful: float) -> tuple[float, float]:
+        """(utility, leakage) from I(S;Y) and I(X;Y)."""
+
+    @abstractmethod
+    def objective_of(self, utility: float, leakage: float) -> float:
+        """The objective that utility and leakage give."""
+
+    def readings(self, release: Release) -> tuple[float, float]:
+        """Utility and leakage of a release in float64."""
+        return self.split(*informations(self.observation, release))
+
+    def magnitude(self, utility: float, leakage: float) -> float:
+        """What gaps are relative to, at a utility and a leakage."""
+        if self.mode == "trade_off":
+            return abs(self.objective_of(utility, 0.0)) + abs(self.objective_of(0.0, leakage))
+        return leakage if self.is_floor else min(1.0, utility)
+
+    def everything(self) -> Release:
+        """The observation itself; symbols of probability 0 are released as the average, or the likeliest, symbol is."""
+        labels, support = self.observation.observed, self.observation.support
+        if self.form == "merging":
+            alone = np.full(len(labels), int(self.observation.p_w.argmax()))
+            alone[support] = support
+            return self.merging(alone)
+        matrix = np.tile(self.observation.p_w, (len(labels), 1))
+        matrix[support] = np.eye(len(labels))[support]
+        return Channel(matrix[:, support], labels, [labels[i] for i in support.tolist()])
+
+    def nothing(self) -> Release:
+        """One release for all."""
+        labels = self.observation.observed
+        if self.form == "merging":
+            return Merging([list(labels)], labels)
+        return Channel(np.ones((len(labels), 1)), labels, [WITHHELD])
+
+    def answer(self, matrix: object) -> Channel:
+        """The channel of this problem's symbols with a matrix of shape (n_w, n_y)."""
+        return Channel(matrix, self.observation.observed)
+
+    def merging(self, assignment: object) -> Merging:
+        """The merging that puts symbol i into block ``assignment[i]``; blocks in order of their first symbols."""
+        blocks: dict[int, list[Any]] = {}
+        for label, block in zip(self.observation.observed, np.asarray(assignment).tolist(), strict=True):
+            blocks.setdefault(block, []).append(label)
+        return Merging(list(blocks.values()), self.observation.observed)
+
+
+def refuse_rare(observed: Observation) -> None:
+    """Refuse symbols whose probability is positive and no normal float."""
+    total = sum(observed.weights)
+    for label, weight in zip(observed.observed, observed.weights, strict=True):
+        if weight and weight / total < LEAST:
+            raise InvalidProblem(
+                f"the symbol {label!r} has probability {weight / total:.3g}, below {LEAST:g} but not 0: drop it, or give it "
+                "probability 0"
+            )
