@@ -15,6 +15,7 @@ from privopt.core.ledger import BudgetLedger as BudgetLedger
 from privopt.core.problem import Evaluation as Evaluation
 from privopt.core.problem import Example as Example
 from privopt.core.problem import Problem as Problem
+from privopt.core.reformulation import Reformulation as Reformulation
 from privopt.core.registry import register as register
 from privopt.core.registry import scan as scan
 from privopt.core.solution import Solution as Solution
@@ -54,6 +55,9 @@ from privopt.problems.distortion_privacy.problem import DistortionPrivacy as Dis
 from privopt.problems.information_bottleneck.problem import InformationBottleneck as InformationBottleneck
 from privopt.problems.local_information_privacy.problem import (
     LocalInformationPrivacy as LocalInformationPrivacy,
+)
+from privopt.problems.pointwise_maximal_leakage.problem import (
+    PointwiseMaximalLeakage as PointwiseMaximalLeakage,
 )
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel as PrivacyFunnel
 from privopt.problems.redaction.problem import Redaction as Redaction

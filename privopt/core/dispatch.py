@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from privopt.core.alarm import raise_alarm
-from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe, run_guarded
+from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
 from privopt.core.judge import contradicts, judge, with_bound
 from privopt.core.problem import M, Problem
+from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import find_solver, solvers_of
 from privopt.core.solution import Solution, Status
 from privopt.core.solver import Budget, Candidate, Guarantee, Proposal, Solver, missing_requirement
@@ -39,10 +40,11 @@ def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
 def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
     """One solver's fitness for one problem."""
     try:
-        refusal = missing_requirement(solver) or solver.refuse(problem)
+        posed = seen_by(solver, problem)
+        refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))
-        return Candidate(solver, None, solver.guarantee(problem), float(solver.cost(problem)))
+        return Candidate(solver, None, solver.guarantee(posed), float(solver.cost(posed)))
     except Exception as cause:  # noqa: BLE001 - foreign code may raise anything; it becomes the refusal
         return Candidate(solver, f"its own check failed: {describe(cause)}")
 
@@ -165,7 +167,7 @@ class _Call(Generic[M]):
             return Solution(Status.REFUSED, reason=candidate.refusal, solver=name)
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
         try:
-            proposal = run_guarded(candidate.solver, self.problem, Budget(deadline, self.seed, self.progress))
+            proposal = propose(candidate.solver, self.problem, Budget(deadline, self.seed, self.progress))
             patience = max(0.0, deadline - time.monotonic()) + PATIENCE
             judged = judge(
                 self.problem,

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from privopt.core.problem import Problem
+from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
 from privopt.errors import UnsuitableSolver
 from privopt.mechanisms.policy.rules import on_missing_rule
@@ -50,11 +51,18 @@ def register(solver: S) -> S:
 
 
 def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
-    """Every registered solver of a kind of problem, by name, in the order of names."""
+    """Every registered solver of a kind of problem, by name, in the order of names.
+
+    Those of a reformulation's target serve it too, but for names that it has itself.
+    """
     _scan_everything()
-    return {
-        name: cls for (owner, name), cls in sorted(_solvers.items(), key=lambda e: e[0][1]) if owner is kind
+    serving = {
+        name: cls
+        for one in reversed(kinds_of(kind))
+        for (owner, name), cls in _solvers.items()
+        if owner is one
     }
+    return dict(sorted(serving.items()))
 
 
 def _scan_everything() -> None:
@@ -78,7 +86,7 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
     """
     kind = type(problem)
     if isinstance(solver, Solver):
-        if not issubclass(kind, solver.solves):
+        if not any(issubclass(one, solver.solves) for one in kinds_of(kind)):
             raise UnsuitableSolver(
                 f"{solver.name} solves {solver.solves.__name__}, not {kind.__name__}; see privopt.candidates(problem)"
             )
