@@ -184,15 +184,29 @@ def schema(name: str) -> dict[str, Any]:
 
 @cache
 def _validator(name: str) -> Draft202012Validator:
-    """A schema may refer to another one by its file name."""
     from jsonschema import Draft202012Validator
-    from referencing import Registry, Resource
-    from referencing.jsonschema import DRAFT202012
 
-    def retrieve(uri: str) -> Resource[Any]:
-        return Resource.from_contents(schema(uri.removesuffix(".json")), default_specification=DRAFT202012)
+    return Draft202012Validator(_resolved(schema(name), name))
 
-    return Draft202012Validator(schema(name), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+def _resolved(part: Any, home: str) -> Any:
+    """A schema with what it refers to, in its own file or in another one, written in its place.
+
+    That halves the time of a table of numbers: a reference would be looked up again for each of them.
+    """
+    if isinstance(part, list):
+        return [_resolved(item, home) for item in part]
+    if not isinstance(part, dict):
+        return part
+    own = {key: _resolved(value, home) for key, value in part.items() if key != "$ref"}
+    if "$ref" not in part:
+        return own
+    file, _, pointer = part["$ref"].partition("#")
+    there = file.removesuffix(".json") or home
+    target: Any = schema(there)
+    for key in pointer.split("/")[1:]:
+        target = target[key]
+    return _resolved(target, there) | own
 
 
 def check_schema(value: Mapping[str, Any], name: str) -> None:

@@ -50,7 +50,7 @@ def test_schemas_are_valid(name: str) -> None:
     assert document["title"]
 
 
-def test_every_question_and_mechanism_has_a_schema() -> None:
+def test_every_problem_and_mechanism_has_a_schema() -> None:
     assert {"certificate.json", "model.json", "solution.json", "mechanism-redaction.json"} <= set(SCHEMAS)
     assert {f"problem-{problem.to_dict()['type']}.json" for problem in PROBLEMS.values()} <= set(SCHEMAS)
 
