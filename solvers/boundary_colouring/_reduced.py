@@ -12,7 +12,6 @@ from privopt.measures.colouring.envelope import extend
 from privopt.measures.colouring.steps import Pair
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
-from privopt.models.graph.quotient import Quotient, refined
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROUNDS = 2000
@@ -54,10 +53,10 @@ def reduced(problem: BoundaryColouring) -> Reduced:
         return whole
     if problem.weights is not None and len(np.unique(problem.weights)) > WORTH * graph.size:
         return whole
-    found: Quotient = refined(graph, problem.weights, ROUNDS)
-    if found.graph.size > WORTH * graph.size:
+    small = graph.refined(problem.weights, ROUNDS)
+    if small.graph.size > WORTH * graph.size:
         return whole
-    return Reduced(found.graph, found.weights / found.weights.sum(), found.classes)
+    return Reduced(small.graph, small.weights / small.weights.sum(), small.classes)
 
 
 def is_forest(graph: DatasetGraph) -> bool:

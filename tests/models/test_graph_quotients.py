@@ -9,7 +9,7 @@ import pytest
 from instances.small_graphs import choice, graph
 
 import privopt as po
-from privopt.models.graph.quotient import Quotient
+from privopt.models.graph.graph import Quotient
 
 
 def signatures(given: po.DatasetGraph, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:

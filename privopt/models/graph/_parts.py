@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from privopt.arrays import Ints
+from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_label
 from privopt.models.validation import distinct_labels, is_missing, sorted_labels
@@ -57,10 +57,10 @@ def colour_list(colours: object, names: Labels | None) -> NDArray[Any] | list[La
         return colours
     if isinstance(colours, (str, bytes)) or not isinstance(colours, Iterable):
         raise InvalidModel(f"colours must be a list with one a vertex, got {colours!r}")
-    found = [plain_label(c) for c in colours]
-    if names is not None and len(found) != len(names):
-        raise InvalidModel(f"there are {len(found)} colours for {len(names)} vertices: give one for each")
-    return found
+    labels = [plain_label(c) for c in colours]
+    if names is not None and len(labels) != len(names):
+        raise InvalidModel(f"there are {len(labels)} colours for {len(names)} vertices: give one for each")
+    return labels
 
 
 def coded(
@@ -69,22 +69,22 @@ def coded(
     """Positions in the palette, and the palette."""
     if isinstance(colours, np.ndarray):
         values, codes = np.unique(colours, return_inverse=True)
-        found: Labels = tuple(values.tolist())
+        present: Labels = tuple(values.tolist())
     else:
         bad = next((i for i, c in enumerate(colours) if is_missing(c)), None)
         if bad is not None:
             raise InvalidModel(f"the colour of vertex {bad} is {colours[bad]!r}: colour every vertex")
-        found = tuple(sorted_labels(dict.fromkeys(colours)))
-        place = {c: i for i, c in enumerate(found)}
+        present = tuple(sorted_labels(dict.fromkeys(colours)))
+        place = {c: i for i, c in enumerate(present)}
         codes = np.array([place[c] for c in colours], dtype=np.int64)
     if palette is None:
-        chosen = found
+        chosen = present
     else:
         chosen = distinct_labels(palette, "palette")
-        outside = [c for c in found if c not in chosen]
+        outside = [c for c in present if c not in chosen]
         if outside:
             raise InvalidModel(f"the colour {outside[0]!r} is not in the palette {chosen!r}")
-        codes = np.array([chosen.index(c) for c in found], dtype=np.int64)[codes]
+        codes = np.array([chosen.index(c) for c in present], dtype=np.int64)[codes]
     if len(chosen) > 2**15 - 1:
         raise InvalidModel(f"there are {len(chosen)} colours, more than {2**15 - 1}")
     return codes.astype(np.int16), chosen
@@ -206,9 +206,26 @@ def cube_without_origin(n: int) -> Rows:
     return np.concatenate([[0], np.cumsum(degrees)]), indices[kept] - 1
 
 
+def weights(values: object, n: int) -> Floats:
+    """A finite number >= 0 for each of n vertices; ones where none are given."""
+    if values is None:
+        return np.ones(n)
+    table = np.array(values, dtype=np.float64)
+    if table.shape != (n,) or not np.isfinite(table).all() or (table < 0).any():
+        raise InvalidModel(f"weights must be {n} finite numbers >= 0, one a vertex")
+    return table
+
+
+def constant(values: NDArray[Any], classes: Ints) -> NDArray[np.bool_]:
+    """Whether each value is that of the last member of its class."""
+    last = np.zeros(int(classes.max(initial=-1)) + 1, dtype=values.dtype)
+    last[classes] = values
+    return np.asarray(last[classes] == values)
+
+
 def bit_counts(n: int) -> Ints:
     """How many bits each mask below 2^n has."""
-    found = np.zeros(1, dtype=np.int64)
+    counts = np.zeros(1, dtype=np.int64)
     for _ in range(n):
-        found = np.concatenate([found, found + 1])
-    return found
+        counts = np.concatenate([counts, counts + 1])
+    return counts

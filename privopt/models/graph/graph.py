@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,18 +12,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
 from privopt.files.numbers import decode_table
 from privopt.models.codec import VERSION, document
 from privopt.models.graph import _parts as parts
-from privopt.models.graph._morphism import check_morphism
-from privopt.models.graph.quotient import Quotient, quotient, refined
+from privopt.models.graph.refine import equitable, joined, refine
 from privopt.models.html import html_table
 from privopt.models.validation import distinct_labels, label_tuple
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from privopt.mechanisms.colouring import Colouring
 
 _FIELDS: dict[str, object] = {"edges": ..., "colours": ..., "vertices": None, "palette": None}
 MAX_WRITTEN = 1 << 20
@@ -84,13 +87,11 @@ class DatasetGraph:
         palette: Iterable[Label] | None = None,
     ) -> None:
         names = None if vertices is None else distinct_labels(vertices, "vertices")
-        given = parts.colour_list(colours, names)
-        labels: Sequence[Label] = (
-            range(len(given)) if names is None else label_tuple(names, len(given), "vertices")
-        )
-        pairs = parts.edge_array(edges, names, len(given))
-        indptr, indices = parts.compressed(pairs, len(given))
-        self._fill(indptr, indices, *parts.coded(given, palette), labels)
+        answers = parts.colour_list(colours, names)
+        n = len(answers)
+        labels: Sequence[Label] = range(n) if names is None else label_tuple(names, n, "vertices")
+        indptr, indices = parts.compressed(parts.edge_array(edges, names, n), n)
+        self._fill(indptr, indices, *parts.coded(answers, palette), labels)
 
     def _fill(
         self,
@@ -140,13 +141,13 @@ class DatasetGraph:
         >>> DatasetGraph.from_networkx(path).codes.tolist()
         [0, 0, 1]
         """
-        found = dict(graph.nodes(data=colour))
-        bare = [node for node, value in found.items() if value is None]
+        colours = dict(graph.nodes(data=colour))
+        bare = [node for node, value in colours.items() if value is None]
         if bare:
             raise InvalidModel(
                 f"{len(bare)} nodes such as {bare[0]!r} have no attribute {colour!r}; colour them"
             )
-        return cls(list(graph.edges()), found, list(found))
+        return cls(list(graph.edges()), colours, list(colours))
 
     @classmethod
     def from_igraph(cls, graph: Any, colour: str = "colour") -> Self:
@@ -166,9 +167,9 @@ class DatasetGraph:
         InvalidModel
             If the arrays do not describe a graph of as many vertices as there are colours.
         """
-        given = parts.colour_list(colours, None)
-        ends = parts.checked_csr(indptr, indices, len(given))
-        return cls._made(*parts.compressed_symmetric(*ends), *parts.coded(given, palette))
+        answers = parts.colour_list(colours, None)
+        ends = parts.checked_csr(indptr, indices, len(answers))
+        return cls._made(*parts.compressed_symmetric(*ends), *parts.coded(answers, palette))
 
     @classmethod
     def line(cls, n_blue: int, n_red: int) -> Self:
@@ -254,9 +255,9 @@ class DatasetGraph:
 
     def boundary(self) -> NDArray[np.bool_]:
         """Whether each vertex has a neighbour of another colour, shape (n,)."""
-        found = np.zeros(self.size, dtype=np.bool_)
-        found[self._starts(self._two_coloured_arcs())] = True
-        return found
+        inside = np.zeros(self.size, dtype=np.bool_)
+        inside[self._starts(self._two_coloured_arcs())] = True
+        return inside
 
     def _two_coloured_arcs(self) -> NDArray[np.intp]:
         """Positions in ``indices`` of the arcs between different colours."""
@@ -266,7 +267,7 @@ class DatasetGraph:
         """The vertices that arcs start from."""
         return np.searchsorted(self.indptr, arcs, side="right").astype(np.int64) - 1
 
-    def refined(self, weights: ArrayLike | None = None) -> Quotient:
+    def refined(self, weights: ArrayLike | None = None, rounds: float = math.inf) -> Quotient:
         """The quotient by colour refinement: the coarsest equitable partition that respects colours and weights.
 
         The best weighted accuracy on the quotient, with its summed weights, is that of this graph.
@@ -275,6 +276,8 @@ class DatasetGraph:
         ----------
         weights : array-like, shape (n,), optional
             Non-negative; vertices of different weight stay apart.
+        rounds : float
+            Where refinement takes more, every vertex is a class of its own.
 
         Raises
         ------
@@ -287,7 +290,10 @@ class DatasetGraph:
         >>> cube.refined().graph.size
         11
         """
-        return refined(self, weights)
+        values = parts.weights(weights, self.size)
+        kind = np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        classes = refine(self.indptr, self.indices, kind * max(len(self.palette), 1) + self.codes, rounds)
+        return self._by_class(np.arange(self.size) if classes is None else classes, values, same=True)
 
     def quotient(self, classes: object, weights: ArrayLike | None = None) -> Quotient:
         """The quotient by given classes, a whole number a vertex; ``equitable`` says whether it loses nothing.
@@ -302,9 +308,29 @@ class DatasetGraph:
         >>> DatasetGraph.line(3, 2).quotient([0, 0, 1, 2, 2]).graph.size
         3
         """
-        return quotient(self, classes, weights)
+        values, labels = parts.weights(weights, self.size), np.asarray(classes)
+        if labels.shape != (self.size,) or labels.dtype.kind not in "iub":
+            raise InvalidModel(f"classes must be a whole number for each of {self.size} vertices")
+        places = np.unique(labels, return_inverse=True)[1].reshape(-1)
+        odd = np.flatnonzero(~parts.constant(self.codes, places))
+        if odd.size:
+            name = self.vertices[int(odd[0])]
+            raise InvalidModel(
+                f"the class of vertex {name!r} has members of two colours; classes need one each"
+            )
+        same = equitable(self.indptr, self.indices, places) and bool(parts.constant(values, places).all())
+        return self._by_class(places, values, same=same)
 
-    def check_morphism(self, images: object, target: DatasetGraph) -> NDArray[np.int64]:
+    def _by_class(self, classes: Ints, weights: Floats, *, same: bool) -> Quotient:
+        k = int(classes.max(initial=-1)) + 1
+        codes = np.zeros(k, dtype=np.int16)
+        codes[classes] = self.codes
+        small = self._made(*joined(self.indptr, self.indices, classes, k), codes, self.palette)
+        sums: Floats = np.bincount(classes, weights=weights, minlength=k).astype(np.float64)
+        classes.setflags(write=False)
+        return Quotient(small, classes, sums, same)
+
+    def check_morphism(self, images: object, target: DatasetGraph) -> Ints:
         """The positions in another graph that the vertices go to, checked.
 
         A mechanism on ``target``, pulled back along a morphism, is private here and as accurate.
@@ -321,7 +347,34 @@ class DatasetGraph:
         >>> cube.check_morphism([0, 1, 1, 2], DatasetGraph.counts(2)).tolist()
         [0, 1, 1, 2]
         """
-        return check_morphism(self, images, target)
+        places = np.asarray(images)
+        if places.shape != (self.size,) or places.dtype.kind not in "iu":
+            raise InvalidModel(f"images must be a position in the target for each of {self.size} vertices")
+        outside = np.flatnonzero((places < 0) | (places >= target.size))
+        if outside.size:
+            v = int(outside[0])
+            raise InvalidModel(
+                f"vertex {self.vertices[v]!r} goes to {int(places[v])}, the target has 0 .. {target.size - 1}"
+            )
+        place = {colour: i for i, colour in enumerate(target.palette)}
+        own = np.array([place.get(colour, -1) for colour in self.palette], dtype=np.int64)[self.codes]
+        odd = np.flatnonzero(own != target.codes[places])
+        if odd.size:
+            v = int(odd[0])
+            raise InvalidModel(
+                f"vertex {self.vertices[v]!r} is {self.palette[self.codes[v]]!r} and goes to a vertex of "
+                f"colour {target.palette[target.codes[places[v]]]!r}; a map must keep colours"
+            )
+        pairs, row = self.edges(), np.array([target.size, 1])
+        ends = np.sort(places.astype(np.int64)[pairs], axis=1)
+        lost = np.flatnonzero((ends[:, 0] != ends[:, 1]) & ~np.isin(ends @ row, target.edges() @ row))
+        if lost.size:
+            names = " - ".join(repr(self.vertices[int(i)]) for i in pairs[lost[0]])
+            raise InvalidModel(
+                f"{lost.size} edges leave the target graph, such as {names}; neighbours must go to "
+                "neighbours or to one vertex"
+            )
+        return places.astype(np.int64)
 
     def position(self, vertex: Label) -> int:
         """The position of a vertex.
@@ -331,10 +384,10 @@ class DatasetGraph:
         InvalidModel
             If there is none of that label.
         """
-        found = self._positions.get(plain_label(vertex))
-        if found is None:
+        position = self._positions.get(plain_label(vertex))
+        if position is None:
             raise InvalidModel(f"there is no vertex {vertex!r} among the {self.size} of the graph")
-        return found
+        return position
 
     @cached_property
     def _positions(self) -> dict[Label, int]:
@@ -408,3 +461,61 @@ class DatasetGraph:
     def _repr_html_(self) -> str:
         tally = np.bincount(self.codes, minlength=len(self.palette)).astype(np.float64)
         return html_table(repr(self), ("vertices",), self.palette, tally[None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """A smaller graph, and the map onto it.
+
+    A mechanism that is private on ``graph`` is private when pulled back along the map, because neighbours go to
+    neighbours or to one vertex. Where ``equitable``, nothing is lost: averaging a mechanism over the classes keeps
+    every constraint (the edges between two classes are biregular), so that the best weighted accuracy is that of the
+    quotient with the summed weights.
+
+    Parameters
+    ----------
+    graph : DatasetGraph
+        A vertex a class, joined where members are.
+    classes : int array, shape (n,)
+        The vertex of ``graph`` that each vertex goes to; read-only.
+    weights : array, shape (graph.size,)
+        Sum of the members' weights; of ones where none were given.
+    equitable : bool
+        Whether any two members of a class have equally many neighbours in every class, and equal weights.
+
+    Examples
+    --------
+    >>> from privopt.models import DatasetGraph
+    >>> small = DatasetGraph.votes(5).refined()
+    >>> small.graph.size, small.weights.tolist(), small.equitable
+    (6, [1.0, 5.0, 10.0, 10.0, 5.0, 1.0], True)
+    """
+
+    graph: DatasetGraph
+    classes: Ints
+    weights: Floats
+    equitable: bool
+
+    def pull_back(self, colouring: Colouring, graph: DatasetGraph) -> Colouring:
+        """The mechanism on ``graph`` that answers for each vertex what ``colouring`` answers for its class.
+
+        Raises
+        ------
+        InvalidModel
+            If the sizes do not fit.
+        """
+        from privopt.mechanisms.colouring import Colouring
+
+        if len(colouring.level) != self.graph.size or graph.size != len(self.classes):
+            raise InvalidModel(
+                f"the quotient takes {len(self.classes)} vertices to {self.graph.size}; the colouring has "
+                f"{len(colouring.level)} and the graph {graph.size}"
+            )
+        return Colouring.of_levels(
+            colouring.levels,
+            colouring.level[self.classes],
+            colouring.colours,
+            answers=graph.codes,
+            vertices=graph.vertices,
+            simulation_only=colouring.simulation_only,
+        )

@@ -1,4 +1,4 @@
-"""Colour refinement: the coarsest equitable partition below a given one, found with hashes and proved without."""
+"""Partitions of graphs: the coarsest equitable one below another, by hashes and proved without; and their quotients."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def refine(
     classes = np.unique(start, return_inverse=True)[1].reshape(-1).astype(np.int64)
     salt = 0
     while True:
-        found = _stable(indptr, indices, classes, salt, rounds)
-        if found is None:
+        stable = _stable(indptr, indices, classes, salt, rounds)
+        if stable is None:
             return None
-        if equitable(indptr, indices, found):
-            return _numbered(found)
-        classes, salt = found, salt + 1
+        if equitable(indptr, indices, stable):
+            return _numbered(stable)
+        classes, salt = stable, salt + 1
 
 
 def equitable(indptr: NDArray[Any], indices: NDArray[Any], classes: Ints) -> bool:
@@ -49,12 +49,22 @@ def equitable(indptr: NDArray[Any], indices: NDArray[Any], classes: Ints) -> boo
     return bool((least == most).all() and (members == sizes[pairs // k]).all())
 
 
+def joined(
+    indptr: NDArray[Any], indices: NDArray[Any], classes: Ints, k: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Compressed rows of k classes, joined where members are; loops go."""
+    keys = np.unique(np.repeat(classes, np.diff(indptr)) * max(k, 1) + classes[indices])
+    rows, columns = keys // max(k, 1), keys % max(k, 1)
+    kept = rows != columns
+    return np.concatenate([[0], np.cumsum(np.bincount(rows[kept], minlength=k))]), columns[kept]
+
+
 def _stable(
     indptr: NDArray[Any], indices: NDArray[Any], classes: Ints, salt: int, rounds: float
 ) -> Ints | None:
-    found = classes.copy()
-    sizes = np.bincount(found)
-    fresh, passed = np.arange(len(found)), 0
+    classes = classes.copy()
+    sizes = np.bincount(classes)
+    fresh, passed = np.arange(len(classes)), 0
     while fresh.size:
         passed += 1
         if passed > rounds:
@@ -62,11 +72,11 @@ def _stable(
         ends = _neighbours(indptr, indices, fresh)
         if not ends.size:
             break
-        words = np.repeat(_words(found[fresh], salt), np.diff(indptr)[fresh])
+        words = np.repeat(_words(classes[fresh], salt), np.diff(indptr)[fresh])
         order = np.argsort(ends, kind="stable")
         touched, first = np.unique(ends[order], return_index=True)
-        fresh, sizes = _split(found, sizes, touched, np.add.reduceat(words[order], first))
-    return found
+        fresh, sizes = _split(classes, sizes, touched, np.add.reduceat(words[order], first))
+    return classes
 
 
 def _neighbours(indptr: NDArray[Any], indices: NDArray[Any], vertices: NDArray[Any]) -> NDArray[Any]:
@@ -76,7 +86,9 @@ def _neighbours(indptr: NDArray[Any], indices: NDArray[Any], vertices: NDArray[A
     return np.asarray(indices[offsets + np.arange(degrees.sum())])
 
 
-def _split(found: Ints, sizes: Ints, touched: NDArray[Any], sums: Words) -> tuple[NDArray[Any], NDArray[Any]]:
+def _split(
+    classes: Ints, sizes: Ints, touched: NDArray[Any], sums: Words
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Split the classes of touched vertices by their sums, in place.
 
     Members that were not touched keep the number of their class; where there are none, those of the largest part do.
@@ -85,9 +97,9 @@ def _split(found: Ints, sizes: Ints, touched: NDArray[Any], sums: Words) -> tupl
     -------
     The vertices whose number is new, and the sizes of all classes.
     """
-    order = np.lexsort((sums, found[touched]))
+    order = np.lexsort((sums, classes[touched]))
     touched, sums = touched[order], sums[order]
-    own = found[touched]
+    own = classes[touched]
     begins = np.flatnonzero(np.r_[True, (own[1:] != own[:-1]) | (sums[1:] != sums[:-1])])
     counts = np.diff(np.r_[begins, len(own)])
     old = own[begins]
@@ -97,7 +109,7 @@ def _split(found: Ints, sizes: Ints, touched: NDArray[Any], sums: Words) -> tupl
     largest[ranked[np.r_[old[ranked][1:] != old[ranked][:-1], True]]] = True
     new = ~(whole & largest)
     number = np.where(new, len(sizes) + np.cumsum(new) - 1, old)
-    found[touched] = np.repeat(number, counts)
+    classes[touched] = np.repeat(number, counts)
     sizes = np.concatenate([sizes, counts[new]])
     np.subtract.at(sizes, old[new], counts[new])
     return touched[np.repeat(new, counts)], sizes
