@@ -16,7 +16,7 @@ from privopt.files.json import check_schema, read_json, write_json
 from privopt.files.numbers import decode_float
 from privopt.files.text import html_table, number
 from privopt.measures.bayesian.leakage import bayesian_leakage
-from privopt.measures.bayesian_proof import Setting, prove_leakage
+from privopt.measures.bayesian.proof import Setting, prove_leakage
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import Clip, read_clip, spacing, up
@@ -113,7 +113,7 @@ class BudgetLedger:
     @property
     def remaining(self) -> float:
         """The level of differential privacy that can still be spent on queries other than functions, rounded down."""
-        from privopt.measures.bayesian.calibration import calibrate
+        from privopt.measures.bayesian.leakage import calibrate
 
         model, limit = self._model, self.epsilon * (1 - ROOM)
         if isinstance(model, MarkovChain):

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from privopt.core.exact import ball_floor
 from privopt.core.problem import Enclosure
-from privopt.measures.bayesian_proof import prove_leak
+from privopt.measures.bayesian.proof import prove_leak
 from privopt.mechanisms.noise.accuracy import enclosed_error
 from privopt.problems.bayesian_privacy import levels
 

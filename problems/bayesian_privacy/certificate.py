@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.files.labels import Labels
-from privopt.measures.bayesian_proof import prove_leakage
+from privopt.measures.bayesian.proof import prove_leakage
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms.noise.accuracy import EXACT_REPORTS, enclosed_error
 from privopt.models import GaussianModel, GroupModel, MarkovChain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label
-from privopt.measures.bayesian_proof import Setting, dependent
+from privopt.measures.bayesian.proof import Setting, dependent
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise.statistics import counted, spacing

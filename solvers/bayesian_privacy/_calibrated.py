@@ -37,7 +37,7 @@ def largest_level(
     leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
 ) -> float:
     """The largest level found in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
-    from privopt.measures.bayesian.calibration import calibrate
+    from privopt.measures.bayesian.leakage import calibrate
 
     allowed = 0.0
 

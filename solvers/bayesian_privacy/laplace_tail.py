@@ -47,7 +47,7 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level whose tails keep epsilon."""
-        from privopt.measures.bayesian.tail import laplace_tail
+        from privopt.measures.bayesian.markov import laplace_tail
 
         chain = problem.model
         assert isinstance(chain, MarkovChain)

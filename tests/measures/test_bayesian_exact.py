@@ -12,11 +12,9 @@ from oracles.bayesian_programmes import laplace, random_chain, response, table, 
 
 import privopt as po
 from privopt.errors import InvalidModel, InvalidProblem
-from privopt.measures.bayesian.exact import exact_small
-from privopt.measures.bayesian.markov import markov_recursion
+from privopt.measures.bayesian.markov import laplace_tail, markov_recursion
 from privopt.measures.bayesian.markov_proof import prove_markov_recursion
-from privopt.measures.bayesian.tables import laplace_leakage, response_leakage
-from privopt.measures.bayesian.tail import laplace_tail
+from privopt.measures.bayesian.tables import exact_small, laplace_leakage, response_leakage
 
 PAIR = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 FLIP = po.MarkovChain([[0.2, 0.8], [0.8, 0.2]])

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt.errors import InvalidProblem
 from privopt.measures.bayesian._recursion import CoarseStep, Recursion, ray_step
-from privopt.measures.bayesian._steps import both_sides
-from privopt.measures.bayesian.calibration import calibrate
+from privopt.measures.bayesian._sides import both_sides
+from privopt.measures.bayesian.leakage import calibrate
 from privopt.measures.bayesian.markov import markov_published, markov_recursion
 from privopt.measures.bayesian.tables import response_leakage
 

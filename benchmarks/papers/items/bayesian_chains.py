@@ -18,8 +18,8 @@ from privopt.benchmarks.papers.items import _bayesian_data as data
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted, substitute
 from privopt.core.dispatch import solve
-from privopt.measures.bayesian.joint import joint_table
 from privopt.measures.bayesian.markov import markov_published, markov_recursion
+from privopt.measures.bayesian.tables import joint_table
 from privopt.models import MarkovChain
 
 _LOST = "The plotted values are lost with the figure"

@@ -12,8 +12,7 @@ from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items import _bayesian as tools
 from privopt.benchmarks.papers.items import _bayesian_data as noise
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
-from privopt.measures.bayesian.exact import exact_small
-from privopt.measures.bayesian.tables import laplace_leakage, response_leakage
+from privopt.measures.bayesian.tables import exact_small, laplace_leakage, response_leakage
 from privopt.mechanisms import NoisyQuery
 from privopt.mechanisms.noise import statistics
 from privopt.models import GaussianModel, GroupModel

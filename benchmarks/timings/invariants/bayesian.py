@@ -10,11 +10,10 @@ import numpy as np
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.errors import InvalidProblem
-from privopt.measures.bayesian.calibration import calibrate
-from privopt.measures.bayesian.exact import exact_small
 from privopt.measures.bayesian.gaussian import gaussian_factor
+from privopt.measures.bayesian.leakage import calibrate
 from privopt.measures.bayesian.markov import markov_published, markov_recursion
-from privopt.measures.bayesian.tables import laplace_leakage, response_leakage
+from privopt.measures.bayesian.tables import exact_small, laplace_leakage, response_leakage
 from privopt.models import GaussianModel
 
 LP = 1e-6

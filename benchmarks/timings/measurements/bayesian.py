@@ -11,9 +11,9 @@ from functools import partial
 import numpy as np
 
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
-from privopt.measures.bayesian.calibration import calibrate
 from privopt.measures.bayesian.gaussian import column_factor, h_matrix_factor
 from privopt.measures.bayesian.gaussian_enumeration import brute_force_factor
+from privopt.measures.bayesian.leakage import calibrate
 from privopt.measures.bayesian.markov import markov_recursion
 from privopt.measures.bayesian.tables import laplace_leakage
 from privopt.models import MarkovChain

@@ -37,7 +37,7 @@ def ray_step(kernel: Floats, change: Floats) -> Floats:
     Parameters
     ----------
     kernel : array (m, s, s)
-        B: row x is the law of the next record given x.
+        B: row x is the distribution of the next record given x.
     change : array (m, s, s)
         C, 1 on the diagonal, with C_uv < C_uw C_wv where u, v and w differ.
 
@@ -95,13 +95,13 @@ def _rays(change: Floats) -> Floats:
 @cache
 def _trees(s: int) -> Edges:
     """Edges (known state, new state, whether the new one is a source) of each tree in order, (trees, s - 1, 3)."""
-    found = []
+    trees = []
     for size in range(1, s):
         for sources in combinations(range(s), size):
             sinks = [v for v in range(s) if v not in sources]
             pairs = list(product(sources, sinks))
-            found += [walk for edges in combinations(pairs, s - 1) if (walk := _walk(edges, s, set(sources)))]
-    return np.array(found, dtype=np.int64).reshape(-1, s - 1, 3)
+            trees += [walk for edges in combinations(pairs, s - 1) if (walk := _walk(edges, s, set(sources)))]
+    return np.array(trees, dtype=np.int64).reshape(-1, s - 1, 3)
 
 
 def _walk(edges: tuple[tuple[int, int], ...], s: int, sources: set[int]) -> list[tuple[int, int, bool]]:
@@ -124,7 +124,7 @@ MOST_KEPT = 2**22
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """Sums of the laws of two states over the first few next states, and over the last few, in the best order.
+    """Sums of the distributions of two states over the first few next states, and over the last few, in the best order.
 
     The order is that of B[x'](u) / B[x](u) for a pair x < x', as in the Neyman-Pearson lemma.
 
@@ -169,10 +169,10 @@ class PairSums:
 
 
 def _sums(values: Floats) -> Floats:
-    found = values.copy()
-    for i in range(1, found.shape[1]):
-        found[:, i] += found[:, i - 1]
-    return found
+    sums = values.copy()
+    for i in range(1, sums.shape[1]):
+        sums[:, i] += sums[:, i - 1]
+    return sums
 
 
 def _best(excess: Floats, more: Floats, less: Floats) -> Floats:
@@ -181,8 +181,8 @@ def _best(excess: Floats, more: Floats, less: Floats) -> Floats:
     above += 1.0
     below += 1.0
     above /= below
-    found: Floats = np.maximum(above.max(axis=1), 1.0)
-    return found
+    largest: Floats = np.maximum(above.max(axis=1), 1.0)
+    return largest
 
 
 @dataclass
@@ -201,7 +201,7 @@ class CoarseStep:
         Parameters
         ----------
         kernel : array (m, s, s)
-            B: row x is the law of the next record given x.
+            B: row x is the distribution of the next record given x.
         change : array (m, s, s)
             C; only the largest entry of each table is used.
 
@@ -297,7 +297,7 @@ def chosen_step(name: StepName, s: int) -> Callable[[Floats, Floats], Floats]:
     Raises
     ------
     InvalidProblem
-        If the exact step is asked for with too many states, or there is no such step.
+        If the exact step is named for too many states, or there is no such step.
     """
     if name not in ("best", "lp", "coarse"):
         raise InvalidProblem(f"step must be 'best', 'lp' or 'coarse', got {name!r}")

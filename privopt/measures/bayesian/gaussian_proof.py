@@ -29,6 +29,9 @@ MOST_IN_FLOATS = 4096
 MOST_IN_BALLS = 100
 """Records of the largest block whose precision matrix is enclosed in balls; larger ones are in floats."""
 
+DOMINATED = FAMILY + "h-matrix"
+"""The bound that is proved in balls or bounded floats; others are proved in rationals."""
+
 _PRECISIONS = (128, 256, 512)
 _ROUNDING = Fraction(1, 10**12)
 _SURELY_ABOVE = 2.000001  # a column sum in floats errs by far less
@@ -297,7 +300,7 @@ def _prove_block(covariance: Floats) -> tuple[Fraction, str]:
     proved: list[tuple[Fraction, str]] = [general]
     dominated = prove_h_matrix(covariance)
     if dominated is not None:
-        proved.append((dominated, FAMILY + "h-matrix"))
+        proved.append((dominated, DOMINATED))
     # 1 + r is a lower bound: a proof that meets it needs no enumeration
     if dominated is None or dominated > Fraction(nothing_known(covariance)) * (1 + _ROUNDING):
         enumerated = prove_enumeration(covariance)

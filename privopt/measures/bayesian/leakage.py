@@ -1,14 +1,19 @@
-"""Bayesian differential privacy of a mechanism whose differential privacy is known."""
+"""Bayesian differential privacy of a mechanism whose differential privacy is known, and the level that one needs for it."""
 
 from __future__ import annotations
 
 import math
-import operator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import TypeAlias
 
 from privopt.errors import InvalidProblem
+from privopt.measures.bayesian._sides import checked_count, checked_length, checked_level
 from privopt.measures.bayesian.gaussian import METHODS as _GAUSSIAN
 from privopt.measures.bayesian.gaussian import gaussian_factor
+from privopt.measures.bayesian.markov import FAMILY, markov_published, markov_recursion
+from privopt.measures.bayesian.tables import EXACT_SMALL, exact_small
 from privopt.measures.bound import Bound
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 
@@ -17,7 +22,9 @@ BayesianModel: TypeAlias = GaussianModel | GroupModel | MarkovChain
 SCOPES = ("targets_in_interval", "all_reals")
 """Which values of a target are compared: inside the clipping interval, or any real numbers."""
 
-_CHAIN = ("general", "markov-published", "markov-recursion", "exact-small")
+_PUBLISHED, _RECURSION = FAMILY + "published", FAMILY + "recursion"
+_CHAIN = ("general", _PUBLISHED, _RECURSION, EXACT_SMALL)
+_MOST_ROUNDS = 200
 
 
 def bayesian_leakage(
@@ -30,7 +37,7 @@ def bayesian_leakage(
 ) -> Bound:
     """Upper bound on the Bayesian differential privacy leakage of every mechanism of a given level.
 
-    An adversary knows some records x_K and asks about another one: the leakage is the supremum, over K, x_K, the
+    An adversary knows some records x_K and attacks another one: the leakage is the supremum, over K, x_K, the
     target i and two of its values that are both possible, of ln Pr[Y in S | x_K, x_i] / Pr[Y in S | x_K, x_i']. The
     records are drawn from the model, and the adversary knows it. Every method is combined with the general
     bound, m tau where at most m records depend on each other.
@@ -55,7 +62,7 @@ def bayesian_leakage(
         - Gaussian: ``"gaussian-column"``, ``"gaussian-h-matrix"``, ``"gaussian-brute-force"``, ``"gaussian-class"``
           (which uses only the sizes and correlations), ``"gaussian-published"`` (Theorem 5.5);
         - Markov chain: ``"markov-recursion"``, ``"markov-published"`` (Theorem 6.2), ``"exact-small"``
-          (linear programmes over all adversaries, a few records).
+          (linear programs over all adversaries, a few records).
     scope : str
         ``"targets_in_interval"`` or ``"all_reals"``. Theorem 5.8 holds for values of the target inside the clipping
         interval; over all reals Gaussian records leak m tau, whatever their correlations are, unless zero.
@@ -82,8 +89,7 @@ def bayesian_leakage(
     >>> bayesian_leakage(siblings, 2.0, scope="all_reals").value
     4.0
     """
-    level = _level(tau)
-    records = None if length is None else _length(length)
+    level, records = checked_level(tau), checked_count(length)
     if scope not in SCOPES:
         raise InvalidProblem(f"scope is {scope!r}: give one of {', '.join(map(repr, SCOPES))}")
     if isinstance(model, GaussianModel):
@@ -102,26 +108,6 @@ def bayesian_leakage(
     )
 
 
-def _level(tau: float) -> float:
-    """A level of differential privacy, checked."""
-    if isinstance(tau, bool) or not isinstance(tau, int | float) or not 0 <= tau < math.inf:
-        raise InvalidProblem(f"tau is {tau!r}: give a finite number of nats, at least 0")
-    return float(tau)
-
-
-def _length(length: int) -> int:
-    """A number of records, checked."""
-    if isinstance(length, bool):
-        raise InvalidProblem(f"length is {length!r}: give a whole number of records")
-    try:
-        records = operator.index(length)
-    except TypeError as error:
-        raise InvalidProblem(f"length is {length!r}: give a whole number of records") from error
-    if records < 1:
-        raise InvalidProblem(f"length is {records}: give at least one record")
-    return records
-
-
 def _check_method(method: str, known: tuple[str, ...], what: str) -> None:
     """Refuse a method that does not serve the model."""
     if method not in ("best", *known):
@@ -131,24 +117,104 @@ def _check_method(method: str, known: tuple[str, ...], what: str) -> None:
 
 def _chain(chain: MarkovChain, tau: float, length: int | None, method: str, scope: str) -> Bound:
     """The least of the method's bound and tau times the number of records."""
-    if length is not None and chain.max_length is not None and length > chain.max_length:
-        raise InvalidProblem(f"length is {length}: the chain describes at most {chain.max_length} records")
-    records = chain.max_length if length is None else length
+    records = checked_length(chain, length)
     most = 0.0 if tau == 0 else math.inf if records is None else records * tau
     general = Bound(most, tau == 0 or records == 1, "general", scope)
     if method == "general":
         return general
-    found = _chain_bound(chain, tau, records, method)
-    return general if general.value < found.value else Bound(found.value, found.exact, found.method, scope)
+    bound = _chain_bound(chain, tau, records, method)
+    return general if general.value < bound.value else replace(bound, scope=scope)
 
 
 def _chain_bound(chain: MarkovChain, tau: float, length: int | None, method: str) -> Bound:
     """What one method gives for a chain; the recursion is the best that serves every chain."""
-    from privopt.measures.bayesian.exact import exact_small
-    from privopt.measures.bayesian.markov import markov_published, markov_recursion
-
-    if method == "markov-published":
+    if method == _PUBLISHED:
         return markov_published(chain, tau)
-    if method == "exact-small":
+    if method == EXACT_SMALL:
         return exact_small(chain, tau, length)
     return markov_recursion(chain, tau, length)
+
+
+def calibrate(
+    bound: Callable[[float], float], epsilon: float, *, tol: float = 1e-12, most: float | None = None
+) -> float:
+    """The largest tau with bound(tau) <= epsilon, rounded down.
+
+    Parameters
+    ----------
+    bound : callable
+        Bayesian leakage in nats as a function of the level tau: never falling, 0 at 0.
+    epsilon : float
+        Level of Bayesian privacy in nats, > 0.
+    tol : float
+        Relative precision of tau.
+    most : float, optional
+        The largest level that is considered; epsilon by default, as most bounds are at least tau.
+
+    Returns
+    -------
+    float
+        A level in (0, most] at which ``bound`` was evaluated and is at most epsilon.
+
+    Raises
+    ------
+    InvalidProblem
+        If epsilon is not positive and finite, or even a vanishing tau exceeds it.
+
+    Examples
+    --------
+    >>> tau = calibrate(lambda t: t + t**2, 2.0)
+    >>> tau <= 1, 1 - tau < 1e-11
+    (True, True)
+    """
+    if not 0 < epsilon < math.inf:
+        raise InvalidProblem(f"epsilon must be positive and finite, got {epsilon}")
+    once = cache(bound)
+    top = epsilon if most is None else most
+    low = min(epsilon, top)
+    if once(low) > epsilon:
+        low = _feasible(once, low, epsilon)
+        top = min(8 * low, top)
+    while once(high := min(8 * low, top)) <= epsilon:
+        if high == top:
+            return top
+        low = high
+    root = _root(once, low, high, epsilon, tol)
+    return _rounded_down(once, low, root, epsilon, tol)
+
+
+def _feasible(bound: Callable[[float], float], high: float, epsilon: float) -> float:
+    """Some level that meets epsilon, by division."""
+    low = high
+    while low > 1e-12 * high:
+        low /= 8
+        if bound(low) <= epsilon:
+            return low
+    raise InvalidProblem(
+        f"no level of differential privacy gives a Bayesian leakage of {epsilon:g} nats by this bound: "
+        "raise epsilon, or use another bound"
+    )
+
+
+def _root(bound: Callable[[float], float], low: float, high: float, epsilon: float, tol: float) -> float:
+    """A level near the largest one; an infinite bound stands for a very large one."""
+    from scipy.optimize import brentq
+
+    def excess(tau: float) -> float:
+        return min(bound(tau), 1e6 * epsilon) - epsilon
+
+    if excess(low) == 0:
+        return low
+    return float(brentq(excess, low, high, xtol=tol * low, rtol=max(tol, 1e-15), maxiter=_MOST_ROUNDS))
+
+
+def _rounded_down(
+    bound: Callable[[float], float], low: float, root: float, epsilon: float, tol: float
+) -> float:
+    shrink = tol
+    while root > low:
+        if bound(root) <= epsilon:
+            return root
+        root *= 1 - shrink
+        shrink *= 4
+    return low

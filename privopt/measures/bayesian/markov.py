@@ -1,15 +1,22 @@
-"""Bayesian leakage of every differentially private mechanism on a Markov chain."""
+"""Bayesian leakage on a Markov chain: of every differentially private mechanism, and of Laplace noise on a sum far out."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidProblem
 from privopt.measures.bayesian._recursion import Recursion, StepName, chosen_step
-from privopt.measures.bayesian._steps import both_sides, checked_length, checked_level, largest_product
+from privopt.measures.bayesian._sides import both_sides, checked_length, checked_level, largest_product
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 
-_SCOPE = "targets_in_interval"
+FAMILY = "markov-"
+"""What the names of these bounds begin with."""
 
 
 def markov_recursion(
@@ -19,10 +26,10 @@ def markov_recursion(
 
     For one side of a target let G(x, x') be the largest E[f | x] / E[f | x'] over what an adversary may know there
     and functions f of the unknown records whose logarithm changes by at most tau with each. One more record gives the
-    largest B[x].F / B[x'].F over F > 0 with F_u <= e^tau G(u, v) F_v, where B[x] is the law of the neighbour. The
+    largest B[x].F / B[x'].F over F > 0 with F_u <= e^tau G(u, v) F_v, where B[x] is the distribution of the neighbour. The
     leakage is at most tau + max (ln G_left + ln G_right). It refines the bound of Lange, Guerra-Balboa, Parra-Arnau
     and Strufe, "Balancing Privacy and Utility in Correlated Data", Theorem 6.2; zeros in the transition matrix and
-    any first law are allowed.
+    any first distribution are allowed.
 
     Parameters
     ----------
@@ -40,7 +47,7 @@ def markov_recursion(
     -------
     Bound
         Exact for two states (both sides attain their worst case with randomised response), an upper bound for more;
-        inf where no bound for every length was found (a chain that does not settle).
+        inf where there is no bound for every length (a chain that does not settle).
 
     Raises
     ------
@@ -57,15 +64,15 @@ def markov_recursion(
     used = chosen_step(step, chain.k)
     exact = chain.k <= 2 or count == 1
     if tau == 0 or chain.k == 1:
-        return Bound(0.0, True, "markov-recursion", _SCOPE)
+        return _bound(0.0, True, "recursion")
     left, right = both_sides(chain, count, Recursion(_exponential(tau), used))
     product = largest_product(left, right, count)
     if product == 0:
-        return Bound(0.0, True, "markov-recursion", _SCOPE)
+        return _bound(0.0, True, "recursion")
     value = tau + math.log(product)
     if count is not None:
         value = min(value, count * tau)
-    return Bound(value, exact and value < math.inf, "markov-recursion", _SCOPE)
+    return _bound(value, exact and value < math.inf, "recursion")
 
 
 def markov_published(chain: MarkovChain, tau: float) -> Bound:
@@ -92,10 +99,106 @@ def markov_published(chain: MarkovChain, tau: float) -> Bound:
     tau = checked_level(tau)
     steps = chain.transition
     if not (chain.homogeneous and chain.stationary and steps.min() > 0):
-        return Bound(math.inf, False, "markov-published", _SCOPE)
+        return _bound(math.inf, False, "published")
     gamma = float(steps.max() / steps.min())
-    return Bound(tau + 4 * math.log(gamma), gamma == 1, "markov-published", _SCOPE)
+    return _bound(tau + 4 * math.log(gamma), gamma == 1, "published")
 
 
 def _exponential(tau: float) -> float:
     return math.exp(tau) if tau < 700 else math.inf
+
+
+def _bound(value: float, exact: bool, name: str) -> Bound:
+    return Bound(value, exact, FAMILY + name, "targets_in_interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Tilted:
+    """E[prod exp(theta g(X_j)) | x] over the unknown records of a side, up to a factor for each adversary."""
+
+    factors: Floats  # exp(theta g(u)) of each state
+    floor: float  # least ratio of two expectations that is distinguished from 0
+
+    def start(self, count: int, states: int) -> Floats:
+        """The product over no records."""
+        return np.ones((count, states))
+
+    def advance(self, kernel: Floats, values: Floats, supported: NDArray[np.bool_], depth: int) -> Floats:
+        """One more transfer matrix."""
+        means = (kernel * self.factors) @ values[:, :, None]
+        possible = kernel.max(axis=2) > 0
+        sums = np.where(possible, means[:, :, 0], 0.0)
+        scaled = sums / sums.max(axis=1, keepdims=True)
+        if (scaled[possible] < self.floor).any():
+            return np.full_like(values, np.nan)
+        return np.where(possible, scaled, 1.0)
+
+    def ratios(self, values: Floats) -> Floats:
+        """Ratios of the expectations for two values of the target."""
+        table: Floats = values[:, :, None] / values[:, None, :]
+        return table
+
+
+def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int | None = None) -> float:
+    """Bayesian leakage in the tails of the sum of g(X_j) plus Laplace noise of rate tau / (max g - min g).
+
+    Far out, the ratio of two densities is that of E[exp(+-theta S)], a product of transfer matrices. It is the whole
+    leakage where the conditional distributions of the sum are ordered by likelihood ratio (two states, positively correlated),
+    and a lower bound on it otherwise; :func:`markov_recursion` is the upper bound for any mechanism. The setting is
+    that of Lange, Guerra-Balboa, Parra-Arnau and Strufe, "Balancing Privacy and Utility in Correlated Data".
+
+    Parameters
+    ----------
+    chain : MarkovChain
+    weights : array of k floats
+        g of each state.
+    tau : float
+        Level of differential privacy of the noise, in nats, >= 0.
+    length : int, optional
+        Number of records, as in :func:`markov_recursion`.
+
+    Returns
+    -------
+    float
+        In nats; inf where it grows without end with the length.
+
+    Raises
+    ------
+    InvalidProblem
+        If the weights do not fit or are all equal, or tau or the length is out of range.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
+    >>> round(laplace_tail(chain, [0, 1], 0.5, 5), 10)
+    1.2544221173
+    """
+    tau, count = checked_level(tau), checked_length(chain, length)
+    values = checked_weights(weights, chain.k)
+    if tau == 0:
+        return 0.0
+    return max(_one_tail(chain, theta * values, count) for theta in (tau, -tau))
+
+
+def checked_weights(weights: ArrayLike, k: int) -> Floats:
+    """The summand of each state, scaled so that one record changes the sum by at most 1.
+
+    Raises
+    ------
+    InvalidProblem
+        If there is not one finite number a state, or they are all equal.
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (k,) or not np.isfinite(values).all() or values.max() == values.min():
+        raise InvalidProblem(
+            f"weights must be {k} finite numbers, one a state and not all equal, got {weights!r}"
+        )
+    scaled: Floats = (values - values.min()) / (values.max() - values.min())
+    return scaled
+
+
+def _one_tail(chain: MarkovChain, exponents: Floats, length: int | None) -> float:
+    left, right = both_sides(chain, length, Tilted(np.exp(exponents - exponents.max()), 1e-290))
+    own = np.exp(exponents[:, None] - exponents[None, :])
+    product = largest_product(left, right, length, own)
+    return math.log(product) if product > 0 else 0.0

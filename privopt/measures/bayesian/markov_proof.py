@@ -13,31 +13,35 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import repeat
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privopt.core.exact import IntegerRow, ball_ceiling, ball_floor
 from privopt.errors import InvalidModel, InvalidProblem
-from privopt.measures.bayesian._kernels import Weights
 from privopt.measures.bayesian._recursion import MOST, Recursion, StepName, changes, chosen_step, rounding
-from privopt.measures.bayesian._side import Front, walk
-from privopt.measures.bayesian._steps import MOST_STEPS, checked_length, checked_level, largest_product
+from privopt.measures.bayesian._sides import (
+    Front,
+    Side,
+    Weights,
+    checked_length,
+    checked_level,
+    largest_product,
+)
 from privopt.models import MarkovChain
 from privopt.models.markov.distributions import stationary_law
 
 if TYPE_CHECKING:
     from flint import arb
 
+
 _SETTLED = 1e-13
 _SLACKS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 _BITS = 128
 _LEAST = 1e-8
-"""Below this level the rays of more than two states may be told apart wrongly by rounding: the coarse step serves."""
+"""Below this level the rays of more than two states may be ordered wrongly by rounding: the coarse step serves."""
 
 
 @lru_cache(maxsize=256)
@@ -46,7 +50,7 @@ def prove_markov_recursion(
 ) -> float:
     """A float that is proved to be at least the Bayesian leakage of every tau-private mechanism.
 
-    It encloses :func:`markov_recursion`, rounding included, for the law that the chain's exact numbers give.
+    It encloses :func:`markov_recursion`, rounding included, for the distribution that the chain's exact numbers give.
 
     Parameters
     ----------
@@ -122,7 +126,7 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
         return 0.0
     growth = _growth(tau, ball_floor) if tau < 576 else MOST
     rule = Recursion(growth, chosen_step("best", 2), outward=-1)
-    left, right = _walked(_left(chain), count, rule), _walked(_right(chain, count), count, rule)
+    left, right = (side.walk(count, rule, _SETTLED) for side in (_left(chain, count), _right(chain, count)))
     if count is not None and not (chain.homogeneous and chain.stationary):
         # later tables of the left side are not known to be as large
         targets = range(min(len(left.tables), count))
@@ -140,84 +144,66 @@ def _one(front: Front, depth: int) -> Front:
     return Front(front.weights, front.values, front.lasting, [front.after(depth)], front.best, True)
 
 
-@dataclass(frozen=True)
-class _Side:
-    """The steps of a side, one for all records or one each, and the weights of its first record."""
-
-    steps: tuple[Weights, ...]
-    first: Weights
-    same: bool
-
-    def walk(self, length: int | None, rule: Recursion, tolerance: float) -> Front:
-        """The adversaries of the side, followed until nothing changes or the records end."""
-        count = MOST_STEPS if length is None else length - 1
-        steps = repeat(self.steps[0], min(count, MOST_STEPS)) if self.same else iter(self.steps[:count])
-        return walk(steps, self.first, rule, self.same, tolerance)
+def _step(chain: MarkovChain, t: int) -> Weights:
+    """The exact transition probabilities, each rounded once."""
+    return Weights.nearest(_rows(chain, t))
 
 
-def _right(chain: MarkovChain, length: int | None) -> _Side:
-    ones = Weights.of(np.ones((1, chain.k)))
-    if chain.homogeneous:
-        return _Side((Weights.nearest(_rows(chain, 0)),), ones, True)
-    last = (chain.max_length if length is None else length) or 1
-    return _Side(tuple(Weights.nearest(_rows(chain, t)) for t in range(last - 2, -1, -1)), ones, False)
+def _right(chain: MarkovChain, length: int | None) -> Side:
+    return Side.right(chain, length, partial(_step, chain))
 
 
-def _left(chain: MarkovChain) -> _Side:
-    """Towards the first record, by the steps themselves."""
+def _left(chain: MarkovChain, length: int | None) -> Side:
+    """Towards the first record: a stationary chain is reversed, others go by the steps themselves."""
     initial = chain.exact_initial
     first = Weights.nearest([[initial.fraction(i) for i in range(chain.k)]])
     if chain.homogeneous and chain.stationary and first.supported.all():
-        return _Side((Weights.nearest(_reversed(chain, initial)),), Weights.of(np.ones((1, chain.k))), True)
-    if chain.homogeneous:
-        return _Side((Weights.nearest(_rows(chain, 0)).T,), first, True)
-    count = (chain.max_length or 1) - 1
-    return _Side(tuple(Weights.nearest(_rows(chain, t)).T for t in range(count)), first, False)
+        return Side((Weights.nearest(_reversed(chain, initial)),), Weights.of(np.ones((1, chain.k))), True)
+    return Side.left(chain, length, partial(_step, chain), first)
 
 
 def _rows(chain: MarkovChain, t: int) -> list[list[Fraction]]:
     return [[row.fraction(i) for i in range(chain.k)] for row in chain.exact_step(t)]
 
 
-def _reversed(chain: MarkovChain, law: IntegerRow) -> list[list[Fraction]]:
-    """The time-reversed chain of a stationary law that is positive everywhere, exactly."""
+def _reversed(chain: MarkovChain, stationary: IntegerRow) -> list[list[Fraction]]:
+    """The time-reversed chain of a stationary distribution that is positive everywhere, exactly."""
     rows = _rows(chain, 0)
-    return [[law.fraction(u) * rows[u][x] / law.fraction(x) for u in range(chain.k)] for x in range(chain.k)]
-
-
-def _walked(side: _Side, length: int | None, rule: Recursion) -> Front:
-    return side.walk(length, rule, _SETTLED)
+    weights = [stationary.fraction(i) for i in range(chain.k)]
+    return [[weights[u] * rows[u][x] / weights[x] for u in range(chain.k)] for x in range(chain.k)]
 
 
 def _sides(chain: MarkovChain, length: int | None, rule: Recursion) -> tuple[Front, Front]:
     right = _right(chain, length)
     if not chain.homogeneous:
-        return _whole(_left(chain), length, rule), _whole(right, length, rule)
+        return _whole(_left(chain, length), length, rule), _whole(right, length, rule)
     front = _proved_side(right, length, rule)
     try:
         back = _backward(chain)
-    except InvalidModel:  # no stationary law that is positive everywhere: nothing bounds all later depths
-        return _whole(_left(chain), length, rule), front
+    except (
+        InvalidModel
+    ):  # no stationary distribution that is positive everywhere: nothing bounds all later depths
+        return _whole(_left(chain, length), length, rule), front
     return _proved_side(back, length, rule), front
 
 
-def _backward(chain: MarkovChain) -> _Side:
-    """The time-reversed stationary chain, and the first law divided by the stationary one."""
-    law, initial = stationary_law(chain.exact_step(0), chain.states), chain.exact_initial
-    shares = [initial.fraction(i) / law.fraction(i) for i in range(chain.k)]
-    return _Side((Weights.nearest(_reversed(chain, law)),), Weights.nearest([shares]), True)
+def _backward(chain: MarkovChain) -> Side:
+    """The time-reversed stationary chain, and the first distribution divided by the stationary one."""
+    stationary = stationary_law(chain.exact_step(0), chain.states)
+    shares = [chain.exact_initial.fraction(i) / stationary.fraction(i) for i in range(chain.k)]
+    return Side((Weights.nearest(_reversed(chain, stationary)),), Weights.nearest([shares]), True)
 
 
-def _proved_side(side: _Side, length: int | None, rule: Recursion) -> Front:
+def _proved_side(side: Side, length: int | None, rule: Recursion) -> Front:
     """A side whose last table bounds every later depth too, where that can be proved."""
-    front = _walked(side, length, rule)
+    front = side.walk(length, rule, _SETTLED)
     if not front.settled or _bound_later(front, side.steps[0], rule):
         return front
     front.settled = False
     return front if length is None else _whole(side, length, rule)
 
 
-def _whole(side: _Side, length: int | None, rule: Recursion) -> Front:
+def _whole(side: Side, length: int | None, rule: Recursion) -> Front:
     """A side followed to its end, or for as long as any."""
     front = side.walk(length, rule, -1.0)
     front.settled = False
@@ -250,22 +236,14 @@ def _growth(tau: float, end: Callable[[arb], float]) -> float:
     """e**tau rounded to one side."""
     from flint import arb, ctx
 
-    saved = ctx.prec
-    try:
-        ctx.prec = _BITS
+    with ctx.workprec(_BITS):
         return end(arb(tau).exp())
-    finally:
-        ctx.prec = saved
 
 
 def _end(ratio: Fraction | int, tau: float, count: int, end: Callable[[arb], float]) -> float:
     """An end of ln(ratio) + count tau."""
     from flint import arb, ctx, fmpq
 
-    saved = ctx.prec
-    try:
-        ctx.prec = _BITS
+    with ctx.workprec(_BITS):
         value: arb = arb(fmpq(*Fraction(ratio).as_integer_ratio())).log() + count * arb(tau)
         return end(value)
-    finally:
-        ctx.prec = saved

@@ -22,11 +22,11 @@ import privopt as po
 from privopt.core.judge import judge
 from privopt.core.solver import Proposal
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.measures.bayesian.exact import exact_small
 from privopt.measures.bayesian.gaussian_enumeration import prove_brute_force
 from privopt.measures.bayesian.gaussian_proof import prove_factor, prove_least_factor
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
-from privopt.measures.bayesian_proof import Setting, prove_leak, prove_leakage
+from privopt.measures.bayesian.proof import Setting, prove_leak, prove_leakage
+from privopt.measures.bayesian.tables import exact_small
 from privopt.mechanisms.noise.accuracy import enclosed_error, expected_error
 from privopt.mechanisms.noise.statistics import sensitivity, spacing, value
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privopt.errors import InvalidProblem
-from privopt.measures.bayesian.gaussian_proof import prove_factor, prove_least_factor
+from privopt.measures.bayesian.gaussian_proof import DOMINATED, prove_factor, prove_least_factor
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
 from privopt.mechanisms.noise.statistics import MOST, up
 from privopt.models import GaussianModel, GroupModel, MarkovChain
+
+GENERAL = "general in rationals"
+RECURSION = "markov-recursion, every step rounded up"
 
 CHEAP = 10
 """Records of a block up to which the least factor is proved even where their number is enough."""
@@ -56,7 +59,7 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
     tau : float
         Level of differential privacy, >= 0; the float's exact value is meant.
     enough : float
-        A leakage that satisfies: a large Gaussian factor is not sought below it.
+        A leakage that satisfies: no large Gaussian factor is computed to go below it.
 
     Examples
     --------
@@ -69,23 +72,20 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
         return math.inf, "nothing is proved of an infinite level"
     model, exact = setting.model, Fraction(tau)
     if isinstance(model, MarkovChain):
-        found = [
-            (prove_markov_recursion(model, tau, setting.length), "markov-recursion, every step rounded up")
-        ]
-        if setting.length is not None:
-            found.append((up(setting.length * exact), "general in rationals"))
-        return min(found)
+        recursion = prove_markov_recursion(model, tau, setting.length), RECURSION
+        if setting.length is None:
+            return recursion
+        return min(recursion, (up(setting.length * exact), GENERAL))
     size = dependent(setting)
-    general = up(size * exact), "general in rationals"
+    general = up(size * exact), GENERAL
     if isinstance(model, GroupModel) or setting.scope == "all_reals":
         return general
     if general[0] <= enough and size > CHEAP:
         return general
     factor, method = prove_factor(model)
-    how = "balls" if method == "gaussian-h-matrix" else "rationals"
-    return min(
-        (up(_moved(setting, factor, exact)), f"{method} in {how}"), general, key=lambda found: found[0]
-    )
+    how = "balls" if method == DOMINATED else "rationals"
+    sharper = up(_moved(setting, factor, exact)), f"{method} in {how}"
+    return sharper if sharper[0] <= general[0] else general
 
 
 def _moved(setting: Setting, factor: Fraction, tau: Fraction) -> Fraction:
@@ -154,5 +154,4 @@ def has_secret(chain: MarkovChain, length: int | None) -> bool:
 
 
 def _down(value: Fraction) -> float:
-    found = -up(-value)
-    return min(found, MOST)
+    return min(-up(-value), MOST)
