@@ -1,12 +1,10 @@
-"""Catalogues: things that register under a name and are found by scanning a folder."""
+"""Catalogues: things that register under a name and are found by scanning folders."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
 from typing import Generic, TypeVar
 
+from privopt.core.folders import import_below
 from privopt.errors import InvalidProblem
 
 T = TypeVar("T")
@@ -52,7 +50,7 @@ class Catalogue(Generic[T]):
     def items(self) -> dict[str, T]:
         """Every item by name, in the order of names."""
         for package in self._packages:
-            _scan(package)
+            import_below(package)
         return dict(sorted(self._items.items()))
 
     def find(self, name: str) -> T:
@@ -69,16 +67,6 @@ class Catalogue(Generic[T]):
                 f"there is no {self._what.partition(' ')[2]} {name!r}; there are {', '.join(known)}"
             )
         return known[name]
-
-
-@cache
-def _scan(package: str) -> None:
-    """Import every public module of a package, once."""
-    for entry in pkgutil.iter_modules(importlib.import_module(package).__path__, package + "."):
-        if not entry.name.rpartition(".")[2].startswith("_"):
-            importlib.import_module(entry.name)
-            if entry.ispkg:
-                _scan(entry.name)
 
 
 def scanned() -> tuple[str, ...]:

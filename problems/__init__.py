@@ -1,1 +1,5 @@
 """Questions, one a file: the data, the objective, the judgement; never a search."""
+
+from privopt.core.folders import own_folders
+
+__path__ += own_folders("problems")

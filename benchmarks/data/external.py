@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.benchmarks.catalogue import Catalogue
+from privopt.core.folders import import_below, own_folders
 from privopt.errors import FileRefused
 
 if TYPE_CHECKING:
@@ -157,6 +159,22 @@ ENTRIES = (
 FOLDER = "PRIVOPT_DATA"
 """Environment variable: the folder that holds the external data sets."""
 
+_SETS = Catalogue[External]("an external data set")
+for _entry in ENTRIES:
+    _SETS.add(_entry.name, _entry)
+
+
+def register_data_set(entry: External) -> External:
+    """Enter a data set of one's own; its file lies beside the module that registers it, or where ``PRIVOPT_DATA`` says.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken.
+    """
+    _SETS.add(entry.name, entry)
+    return entry
+
 
 def external_sets() -> dict[str, External]:
     """Every known external data set by name, whether or not its file is present.
@@ -166,7 +184,8 @@ def external_sets() -> dict[str, External]:
     >>> external_sets()["galton"].file
     'galton/galton.csv'
     """
-    return {entry.name: entry for entry in sorted(ENTRIES, key=lambda entry: entry.name)}
+    import_below("privopt.benchmarks.data")
+    return _SETS.items()
 
 
 def load_external(name: str) -> Path:
@@ -181,12 +200,14 @@ def load_external(name: str) -> Path:
     known = external_sets()
     if name not in known:
         raise FileRefused(f"there is no external data set {name!r}; there are {', '.join(known)}")
-    entry, folder = known[name], os.environ.get(FOLDER)
-    if not folder:
+    entry = known[name]
+    folders = [folder for folder in (os.environ.get(FOLDER), *own_folders("data")) if folder]
+    if not folders:
         raise FileRefused(
             f"{name} does not ship with privopt; set {FOLDER} to the folder that holds {entry.file}"
         )
-    path = Path(folder) / entry.file
+    paths = [Path(folder) / entry.file for folder in folders]
+    path = next((path for path in paths if path.is_file()), paths[0])
     try:
         content = path.read_bytes()
     except OSError as cause:

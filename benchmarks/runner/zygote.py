@@ -51,12 +51,12 @@ def main() -> None:
 
 def preload(more: Sequence[str] = ()) -> None:
     """Import what every task needs, and more where it is installed; nothing is run, and no thread is started."""
-    from privopt.core.registry import _scan_package
+    from privopt.core.folders import import_below
 
     for name in ("privopt.benchmarks.runner.work", "privopt.benchmarks.peers.peer", *PRELOADED):
         importlib.import_module(name)
     for package in ("privopt.problems", "privopt.solvers"):
-        _scan_package(package)
+        import_below(package)
     for name in more:
         if find_spec(name) is not None:
             importlib.import_module(name)

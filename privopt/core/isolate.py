@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from privopt.core.folders import is_own
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal, Solver
 
@@ -69,7 +70,8 @@ def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> P
 
 
 def _believed(solver: Solver[Any]) -> bool:
-    inside = type(solver).__module__.startswith("privopt.solvers.")
+    module = type(solver).__module__
+    inside = module.startswith("privopt.solvers.") and not is_own(module)
     return inside and (solver.interruptible or _isolated.get())
 
 

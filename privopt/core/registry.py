@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 import inspect
 import os
-import pkgutil
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar
 
+from privopt.core.folders import import_below, is_own
 from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
@@ -65,9 +62,22 @@ def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
     return dict(sorted(serving.items()))
 
 
+@cache
+def _scan_solvers() -> None:
+    modules = import_below("privopt.solvers")
+    registering = {solver.__module__ for solver in _solvers.values()}
+    for module in modules:
+        folder = module.__name__ == module.__package__
+        if is_own(module.__name__) and not folder and module.__name__ not in registering:
+            raise UnsuitableSolver(
+                f"{module.__file__} registers no solver; decorate the class with privopt.register, "
+                "or let the name of a helper begin with an underscore"
+            )
+
+
 def _scan_everything() -> None:
     """Import every solver file there is; those that bring a rule of a policy register it."""
-    _scan_package("privopt.solvers")
+    _scan_solvers()
     for folder in os.environ.get(FOLDERS, "").split(os.pathsep):
         if folder:
             scan(folder)
@@ -101,8 +111,8 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
 
 
 def problem_types() -> dict[str, type[Problem[Any]]]:
-    """Every problem class of the package by its type name."""
-    _scan_package("privopt.problems")
+    """Every problem class by its type name, those in folders of one's own included."""
+    import_below("privopt.problems")
     found: dict[str, type[Problem[Any]]] = {}
     pending = list(Problem.__subclasses__())
     while pending:
@@ -111,19 +121,6 @@ def problem_types() -> dict[str, type[Problem[Any]]]:
         if not inspect.isabstract(cls):
             found[cls.kind] = cls
     return dict(sorted(found.items()))
-
-
-@cache
-def _scan_package(name: str) -> tuple[ModuleType, ...]:
-    """Import every public module below a package, once."""
-    package = importlib.import_module(name)
-    return tuple(importlib.import_module(module) for module in _public(package))
-
-
-def _public(package: ModuleType) -> Iterator[str]:
-    for entry in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not any(part.startswith("_") for part in entry.name.split(".")) and not entry.ispkg:
-            yield entry.name
 
 
 def scan(folder: str | os.PathLike[str]) -> None:
