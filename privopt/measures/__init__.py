@@ -12,15 +12,17 @@ from privopt.measures.capacity import capacity as capacity
 from privopt.measures.colouring.boundary_values import MinimaxChange as MinimaxChange
 from privopt.measures.colouring.boundary_values import above as above
 from privopt.measures.colouring.boundary_values import below as below
+from privopt.measures.colouring.boundary_values import (
+    colouring_with_edge_budgets as colouring_with_edge_budgets,
+)
 from privopt.measures.colouring.boundary_values import minimax_change as minimax_change
-from privopt.measures.colouring.distance import error_by_distance as error_by_distance
-from privopt.measures.colouring.edge_budgets import colouring_with_edge_budgets as colouring_with_edge_budgets
-from privopt.measures.colouring.order import dominates as dominates
-from privopt.measures.colouring.order import is_optimal_colouring as is_optimal_colouring
+from privopt.measures.colouring.hops import error_by_distance as error_by_distance
 from privopt.measures.colouring.privacy import ColouringPrivacy as ColouringPrivacy
 from privopt.measures.colouring.privacy import colouring_delta as colouring_delta
 from privopt.measures.colouring.privacy import colouring_epsilon as colouring_epsilon
 from privopt.measures.colouring.privacy import colouring_privacy as colouring_privacy
+from privopt.measures.colouring.privacy import dominates as dominates
+from privopt.measures.colouring.privacy import is_optimal_colouring as is_optimal_colouring
 from privopt.measures.colouring.privacy import is_private_colouring as is_private_colouring
 from privopt.measures.differential import delta_at as delta_at
 from privopt.measures.differential import differential_privacy as differential_privacy

@@ -158,10 +158,7 @@ class Colouring(Mechanism):
 
     @cached_property
     def _errors(self) -> NDArray[np.float64]:
-        """For each level and each colour, the sum of the other colours."""
-        k = self.levels.shape[1]
-        others = [[c for c in range(k) if c != own] for own in range(k)]
-        return np.stack([self.levels[:, rest].sum(axis=1) for rest in others], axis=1)
+        return wrong_answers(self.levels)
 
     @cached_property
     def _rows(self) -> tuple[IntegerRow, ...]:
@@ -225,12 +222,12 @@ class Colouring(Mechanism):
 
     def _place(self, vertex: Any) -> int:
         label = plain_label(vertex)
-        found = self._places.get(label) if not isinstance(self.vertices, range) else label
-        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < len(self.level):
+        place = self._places.get(label) if not isinstance(self.vertices, range) else label
+        if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < len(self.level):
             raise InvalidMechanism(
                 f"there is no vertex {vertex!r} among the {len(self.level)} of the colouring"
             )
-        return found
+        return place
 
     @cached_property
     def _places(self) -> dict[Label, int]:
@@ -295,9 +292,9 @@ class Colouring(Mechanism):
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         for name in ("level", "answers"):
-            given = fields.get(name, [])
-            whole = isinstance(given, list) and all(type(v) is int and abs(v) < 2**31 for v in given)
-            if not whole and not (name == "answers" and given is None):
+            places = fields.get(name, [])
+            whole = isinstance(places, list) and all(type(v) is int and abs(v) < 2**31 for v in places)
+            if not whole and not (name == "answers" and places is None):
                 raise InvalidMechanism(f'"{name}" must be a list of positions, one a vertex')
         return cls.of_levels(
             levels,
@@ -318,8 +315,8 @@ class Colouring(Mechanism):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the colouring is made anew.
-        given = (self.levels, self.level, self.colours, self.answers, self.vertices, self.simulation_only)
-        return _remade, given
+        parts = (self.levels, self.level, self.colours, self.answers, self.vertices, self.simulation_only)
+        return _remade, parts
 
     def __repr__(self) -> str:
         note = ", simulation only" if self.simulation_only else ""
@@ -334,6 +331,11 @@ class Colouring(Mechanism):
         return html_table(rows, ("vertex", *(f"Pr({c!r})" for c in self.colours)))
 
 
+def wrong_answers(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each level and each colour that may be true, the sum of the other colours."""
+    return np.stack([np.delete(levels, c, axis=1).sum(axis=1) for c in range(levels.shape[1])], axis=1)
+
+
 def _remade(
     levels: Any, level: Any, colours: Any, answers: Any, vertices: Any, simulation_only: bool
 ) -> Colouring:
@@ -342,9 +344,9 @@ def _remade(
     )
 
 
-def _rows_of(given: ArrayLike) -> NDArray[np.float64]:
+def _rows_of(rows: ArrayLike) -> NDArray[np.float64]:
     """Checked rows, divided by their sum only where that is off by more than rounding: so it is done once at most."""
-    table = np.asarray(tables.checked(given), dtype=np.float64)
+    table = np.asarray(tables.checked(rows), dtype=np.float64)
     totals = table.sum(axis=1, keepdims=True)
     off = np.abs(totals - 1.0) > (table.shape[1] + 1) * 2.0**-52
     return np.where(off, table / totals, table)
@@ -355,10 +357,10 @@ def _integers(row: NDArray[np.float64]) -> IntegerRow:
 
 
 def _codes(answers: ArrayLike, n: int, k: int) -> NDArray[np.int16]:
-    found = np.asarray(answers)
-    if found.shape != (n,) or found.dtype.kind not in "iu" or (n and not 0 <= found.min() <= found.max() < k):
+    codes = np.asarray(answers)
+    if codes.shape != (n,) or codes.dtype.kind not in "iu" or (n and not 0 <= codes.min() <= codes.max() < k):
         raise InvalidMechanism(f"answers must be the true colour of each of {n} vertices, in 0 .. {k - 1}")
-    return _frozen(found, np.int16)
+    return _frozen(codes, np.int16)
 
 
 def _frozen(values: NDArray[Any], kind: Any) -> NDArray[Any]:

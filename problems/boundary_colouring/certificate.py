@@ -14,8 +14,7 @@ from privopt.core.balls import Balls
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.exact import ball_floor, exp_at_least, log_enclosure
 from privopt.files.text import number
-from privopt.measures.colouring.pairs import find_edge
-from privopt.measures.colouring.reading import UNIT, exact_row, largest_ratio
+from privopt.measures.colouring.reading import UNIT, exact_row, find_edge, largest_ratio
 from privopt.measures.colouring.steps import LARGEST, TINY
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import mean

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.arrays import Ints
-from privopt.measures.colouring.pairs import find_edge, level_pairs
-from privopt.measures.colouring.reading import PairReading, smallest_epsilons
+from privopt.measures.colouring.reading import PairReading, find_edge, level_pairs, smallest_epsilons
 from privopt.mechanisms import Colouring
 
 if TYPE_CHECKING:

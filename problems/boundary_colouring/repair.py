@@ -8,8 +8,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.measures.colouring.envelope import extend, lower, upper
-from privopt.measures.colouring.pairs import level_pairs
-from privopt.measures.colouring.reading import exact_differences
+from privopt.measures.colouring.reading import exact_differences, level_pairs
 from privopt.measures.colouring.steps import GUARD, step
 from privopt.mechanisms import Colouring
 

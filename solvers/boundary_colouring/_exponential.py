@@ -9,8 +9,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.measures.colouring.hops import colour_hops
-from privopt.measures.colouring.pairs import level_pairs
-from privopt.measures.colouring.reading import smallest_epsilons
+from privopt.measures.colouring.reading import level_pairs, smallest_epsilons
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 

@@ -11,8 +11,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.envelope import upper
-from privopt.measures.colouring.pairs import level_pairs
-from privopt.measures.colouring.reading import smallest_epsilons
+from privopt.measures.colouring.reading import level_pairs, smallest_epsilons
 from privopt.measures.colouring.steps import Pair
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import prove

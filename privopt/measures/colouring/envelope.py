@@ -1,7 +1,10 @@
 """Upper and lower envelopes of values prescribed on some vertices of a graph.
 
-The upper envelope without compiled code: a coordinate that one step raises by one, and SciPy's Dijkstra.
+By two queues, sources in the order of their values and what they push on: the lectures on privacy-utility trade-offs,
+differential privacy by randomised colourings; the queues replace Dijkstra's heap because one step keeps the order of
+values, so what is pushed never falls.
 
+Without compiled code by a coordinate that one step raises by one, and SciPy's Dijkstra:
 phi(p) is 0 .. 1 on (a, b], linear there, and phi(U(p)) = phi(p) + 1. The smallest U^dist(p_s) is the one of the smallest
 phi(p_s) + dist, one shortest path from a vertex joined to every site s by an edge of length phi(p_s) - min + 1. Hops and
 site of the shortest path are then read off and the value computed from them, so that no rounding of phi remains.
@@ -16,9 +19,69 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidProblem
-from privopt.measures.colouring._queue import two_queues
 from privopt.measures.colouring.steps import Pair, Step
-from privopt.measures.compiling import WORTH, numba_installed
+from privopt.measures.compiling import WORTH, compiled, numba_installed
+
+
+def two_queues(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], sites: Ints, values: Pair, one: Step
+) -> Pair:
+    """The least U^dist(s, v)(value of s) over sites s, and its complement; (1, 0) where no site is reached."""
+    n = len(indptr) - 1
+    p, r = np.ones(n), np.zeros(n)
+    order = np.lexsort((-values[1], values[0]))
+    ranked = sites[order], np.asarray(values[0][order]), np.asarray(values[1][order])
+    loop = compiled(_run) if numba_installed() and n + len(indices) > WORTH else _run
+    budget = (one.growth, one.decay, one.delta, one.kink, one.floor)
+    loop(indptr, indices, *ranked, budget, p, r, np.zeros(n, dtype=np.int8), np.empty(n, dtype=np.int32))
+    return p, r
+
+
+def _run(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    sites: Ints,
+    site_p: Floats,
+    site_r: Floats,
+    budget: tuple[float, float, float, float, float],
+    p: Floats,
+    r: Floats,
+    state: NDArray[np.int8],
+    queue: NDArray[np.int32],
+) -> None:
+    """States: 0 untouched, 1 pushed with its value in p and r, 2 settled."""
+    growth, decay, delta, kink, floor = budget
+    head, tail, source = 0, 0, 0
+    while head < tail or source < len(sites):
+        take_source = head == tail
+        if not take_source and source < len(sites):
+            v = queue[head]
+            low = site_p[source] <= 0.5 or p[v] <= 0.5
+            take_source = site_p[source] <= p[v] if low else site_r[source] >= r[v]
+        if take_source:
+            v = sites[source]
+            if state[v] < 2:
+                p[v], r[v] = site_p[source], site_r[source]
+            source += 1
+        else:
+            v = queue[head]
+            head += 1
+        if state[v] == 2:
+            continue
+        state[v] = 2
+        if p[v] <= kink:
+            next_p = growth * p[v] + delta
+            next_r = kink + growth * (kink - p[v])
+        else:
+            next_r = max(decay * (r[v] - delta), min(r[v], floor))
+            next_p = 1.0 - next_r
+        for e in range(indptr[v], indptr[v + 1]):
+            w = indices[e]
+            if state[w] == 0:
+                state[w] = 1
+                p[w], r[w] = next_p, next_r
+                queue[tail] = w
+                tail += 1
 
 
 def coordinate(

@@ -1,4 +1,4 @@
-"""Hops from a set of vertices: a compiled queue, or SciPy's breadth-first order."""
+"""Hops from a set of vertices, and a colouring's errors by distance from the boundary."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Ints
-from privopt.errors import InvalidProblem
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.measures.compiling import WORTH, compiled, numba_installed
+from privopt.mechanisms import Colouring
+from privopt.mechanisms.colouring import wrong_answers
+from privopt.models import DatasetGraph
 
 UNREACHED = -1
 
@@ -26,14 +29,14 @@ def hops(indptr: NDArray[np.int64], indices: NDArray[np.int32], sources: Ints, b
     if backend not in ("auto", "compiled", "scipy"):
         raise InvalidProblem(f'backend must be "auto", "compiled" or "scipy", got {backend!r}')
     n = len(indptr) - 1
-    found = np.full(n, UNREACHED, dtype=np.int64)
+    distance = np.full(n, UNREACHED, dtype=np.int64)
     if len(sources) == 0:
-        return found
+        return distance
     if backend == "scipy" or (backend == "auto" and not (numba_installed() and n + len(indices) > WORTH)):
-        return _breadth_first(indptr, indices, sources, found)
+        return _breadth_first(indptr, indices, sources, distance)
     queue = np.empty(n, dtype=np.int32)
-    compiled(_queue)(indptr, indices, sources, queue, found)
-    return found
+    compiled(_queue)(indptr, indices, sources, queue, distance)
+    return distance
 
 
 def _queue(
@@ -41,11 +44,11 @@ def _queue(
     indices: NDArray[np.int32],
     sources: Ints,
     queue: NDArray[np.int32],
-    found: Ints,
+    distance: Ints,
 ) -> None:
     end = 0
     for s in sources:
-        found[s] = 0
+        distance[s] = 0
         queue[end] = s
         end += 1
     begin = 0
@@ -54,13 +57,15 @@ def _queue(
         begin += 1
         for e in range(indptr[v], indptr[v + 1]):
             w = indices[e]
-            if found[w] < 0:
-                found[w] = found[v] + 1
+            if distance[w] < 0:
+                distance[w] = distance[v] + 1
                 queue[end] = w
                 end += 1
 
 
-def _breadth_first(indptr: NDArray[np.int64], indices: NDArray[np.int32], sources: Ints, found: Ints) -> Ints:
+def _breadth_first(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], sources: Ints, distance: Ints
+) -> Ints:
     """From one vertex more, joined to all sources; a level ends where the parents are of the next one."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
@@ -79,8 +84,8 @@ def _breadth_first(indptr: NDArray[np.int64], indices: NDArray[np.int32], source
     while borders[-1] < len(order):
         borders.append(following[borders[-1]] + 1)
     sizes = np.diff(np.array(borders))
-    found[order[1:]] = np.repeat(np.arange(-1, len(sizes) - 1), sizes)[1:]
-    return found
+    distance[order[1:]] = np.repeat(np.arange(-1, len(sizes) - 1), sizes)[1:]
+    return distance
 
 
 def colour_hops(
@@ -89,3 +94,47 @@ def colour_hops(
     """Hops from every vertex to the nearest one of each colour, shape (n, k); -1 where none is reached."""
     columns = [hops(indptr, indices, np.flatnonzero(codes == c)) for c in range(k)]
     return np.stack(columns, axis=1)
+
+
+def error_by_distance(graph: DatasetGraph, colouring: Colouring) -> NDArray[np.float64]:
+    """Mean error of the vertices of each colour at each distance from the boundary.
+
+    The boundary, at distance 0, is made of the vertices that have a neighbour of another colour. Errors are sums of
+    the probabilities of wrong colours, never one minus an accuracy, so that small ones keep their digits.
+
+    Parameters
+    ----------
+    graph : DatasetGraph
+    colouring : Colouring
+        Of its vertices and palette.
+
+    Returns
+    -------
+    array (distances, colours)
+        NaN where a colour has no vertex at that distance; vertices that reach no boundary are left out.
+
+    Raises
+    ------
+    InvalidMechanism
+        If the colouring has other vertices or colours than the graph.
+
+    Examples
+    --------
+    >>> import math
+    >>> import privopt as po
+    >>> problem = po.BoundaryColouring(po.DatasetGraph.line(3, 2), math.log(2))
+    >>> error_by_distance(problem.graph, po.solve(problem).mechanism).round(6)
+    array([[0.333333, 0.333333],
+           [0.166667, 0.166667],
+           [0.083333,      nan]])
+    """
+    if len(colouring.level) != graph.size or colouring.colours != graph.palette:
+        raise InvalidMechanism("the colouring must be of the graph's vertices, with its palette as colours")
+    far = hops(graph.indptr, graph.indices, np.flatnonzero(graph.boundary()))
+    seen, k = far >= 0, len(graph.palette)
+    cell = far[seen] * k + graph.codes[seen]
+    wrong, level = wrong_answers(colouring.levels), colouring.level[seen]
+    shape = (int(far.max(initial=-1)) + 1, k)
+    total = np.bincount(cell, wrong[level, graph.codes[seen]], minlength=shape[0] * k).reshape(shape)
+    count = np.bincount(cell, minlength=shape[0] * k).reshape(shape)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))

@@ -10,9 +10,9 @@ from instances.graphs import LN2, first, random_graph
 
 import privopt as po
 from privopt.core.judge import judge
-from privopt.measures.colouring import _queue as _colouring_queue
+from privopt.measures.colouring import envelope as _colouring_queue
 from privopt.measures.colouring import hops as _colouring_distance
-from privopt.measures.colouring._queue import heap
+from privopt.measures.colouring.boundary_values import heap
 from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import step
