@@ -20,6 +20,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.exact import MAX_BITS, ball_ceiling, ball_floor
 from privopt.files.labels import Label
+from privopt.measures.bayesian.tables import EXACT_SMALL
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 
@@ -39,11 +40,11 @@ _FAR = 600.0  # e^-600 times a probability is still a float
 def cases(chain: MarkovChain, state: Label, length: int) -> tuple[Case, ...]:
     """For all targets and all that can be known of other records: the distributions of the count, one a value of the target.
 
-    Each is given once, without the counts that are known, in lowest terms.
+    Each appears once, without the counts that are known, in lowest terms.
     """
     weights = _weights(chain, length)
     place = chain.states.index(state)
-    found: dict[tuple[object, ...], dict[int, list[int]]] = {}
+    table: dict[tuple[object, ...], dict[int, list[int]]] = {}
     for word, weight in weights.items():
         count = word.count(place)
         for i in range(length):
@@ -51,9 +52,9 @@ def cases(chain: MarkovChain, state: Label, length: int) -> tuple[Case, ...]:
             for size in range(length):
                 for known in combinations(others, size):
                     key = (i, known, tuple(word[j] for j in known))
-                    rows = found.setdefault(key, {})
+                    rows = table.setdefault(key, {})
                     rows.setdefault(word[i], [0] * (length + 1))[count] += weight
-    several = (rows.values() for rows in found.values() if len(rows) > 1)
+    several = (rows.values() for rows in table.values() if len(rows) > 1)
     return tuple(sorted({_reduced(rows) for rows in several}))
 
 
@@ -65,13 +66,13 @@ def _reduced(rows: Iterable[list[int]]) -> Case:
     return tuple(sorted({tuple(w // math.gcd(*row) for w in row) for row in cut}))
 
 
-def tells_its_level(chain: MarkovChain, state: Label, length: int) -> bool:
+def leaks_its_level(chain: MarkovChain, state: Label, length: int) -> bool:
     """Whether noise of every level leaks that level: someone knows all but a record that is counted for one of two values.
 
     Examples
     --------
     >>> swing, turn = MarkovChain([[0.2, 0.8], [0.8, 0.2]]), MarkovChain([[0, 1], [1, 0]])
-    >>> tells_its_level(swing, 1, 2), tells_its_level(turn, 1, 2)
+    >>> leaks_its_level(swing, 1, 2), leaks_its_level(turn, 1, 2)
     (True, False)
     """
     sure = (
@@ -131,7 +132,7 @@ def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bou
         value = float(np.abs(np.log(left @ noise) - np.log(right @ noise)).max(initial=0.0))
     else:
         value = float(np.abs(_logarithms(left, exponents) - _logarithms(right, exponents)).max(initial=0.0))
-    return Bound(value, True, "exact-small", "targets_in_interval")
+    return Bound(value, True, EXACT_SMALL, "targets_in_interval")
 
 
 def _logarithms(rows: Floats, exponents: Floats) -> Floats:
@@ -139,8 +140,8 @@ def _logarithms(rows: Floats, exponents: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         terms = np.log(rows)[:, :, None] + exponents
     top = terms.max(axis=1, initial=-np.inf)
-    found: Floats = top + np.log(np.exp(terms - top[:, None, :]).sum(axis=1))
-    return found
+    logarithms: Floats = top + np.log(np.exp(terms - top[:, None, :]).sum(axis=1))
+    return logarithms
 
 
 @lru_cache(maxsize=256)
@@ -156,17 +157,13 @@ def enclose_enumerated(chain: MarkovChain, state: Label, length: int, tau: float
     """
     from flint import ctx
 
-    saved = ctx.prec
-    low, high = 0.0, math.inf
-    try:
-        ctx.prec = _BITS
-        while ctx.prec <= MAX_BITS:
+    low, high, bits = 0.0, math.inf, _BITS
+    while bits <= MAX_BITS:
+        with ctx.workprec(bits):
             low, high = _enclosed(cases(chain, state, length), tau)
-            if high - low <= 2.0**-50 * low or high <= 2.0**-60 * min(tau, 1.0):
-                break
-            ctx.prec *= 2
-    finally:
-        ctx.prec = saved
+        if high - low <= 2.0**-50 * low or high <= 2.0**-60 * min(tau, 1.0):
+            break
+        bits *= 2
     return low, high
 
 

@@ -1,124 +1,189 @@
-"""What a level of differential privacy is worth under a question's model: every bound, and the best of them."""
+"""What a level of differential privacy is worth under the model of a problem: read in floats, and proved.
+
+Bounds on utility come from a level that is too high. The dual is ``{"kind": "level", "tau": t}``. The family
+is one noise of any scale. Let L(t) be the leakage of noise of level t. It never falls: for all mechanisms of
+a level, because the classes are nested; for the noisy count itself, because noise of a larger scale is noise
+of a smaller one with more added (the characteristic function of Laplace noise of scale b' is that of scale b
+times (b / b')^2 + (1 - (b / b')^2) / (1 + b'^2 s^2), a mixture of nothing and Laplace noise; for the discrete
+noise of ratios a < a' the weight of nothing is a (1 - a')^2 / (a' (1 - a)^2)). So if L(t) > epsilon, an
+allowed mechanism has a level below t, a scale above the one of t, and at least its error. The leakage of all
+mechanisms of a level even grows with slope 1 or in proportion, so that L(t) >= epsilon suffices. That of the
+noisy count may stay the same, even at 0: only if somebody can know all records but one, which is counted for
+one of two possible values and not for the other, L(t) >= t.
+
+L(t) is proved from below: in balls by enumeration, by the recursion for two states with every step rounded
+down, by a rational factor of one adversary of Gaussian records, or by a mechanism that reads one record. The
+error of a scale is enclosed in balls.
+
+``{"kind": "error"}`` proves 0: no error is expected to be negative.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from privopt.core.exact import ball_floor
+from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label
-from privopt.measures.bayesian.proof import Setting, dependent
+from privopt.measures.bayesian.leakage import bayesian_leakage
+from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
+from privopt.mechanisms.noise.accuracy import enclosed_error
 from privopt.mechanisms.noise.statistics import counted, spacing
 from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.problems.bayesian_privacy import enumeration
+from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.bayesian_privacy.validation import Records
-
-if TYPE_CHECKING:
-    from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
 ENUMERABLE = 2**8
 """Sequences up to which the leakage of the mechanism itself is read, by enumeration."""
 
+_BITS = 160
 
-def judged_model(problem: BayesianPrivacy) -> Records:
+
+def judged_model(data: BayesianPrivacyData) -> Records:
     """The model whose bounds hold for the query.
 
     Bounds for Gaussian records need a query that moves by no more than the clipped records do; of a function of the
     caller only its sensitivity is known, so only the size of the group counts.
     """
-    model = problem.model
-    if isinstance(model, GaussianModel) and isinstance(problem.query, Query):
+    model = data.model
+    if isinstance(model, GaussianModel) and isinstance(data.query, Query):
         return GroupModel(model.size)
     return model
 
 
-def setting(problem: BayesianPrivacy) -> Setting:
+def setting(data: BayesianPrivacyData) -> Setting:
     """What proofs need to know of the records and of how the query reads them."""
-    model = judged_model(problem)
+    model = judged_model(data)
     if not isinstance(model, GaussianModel):
-        return Setting(model, problem.length, problem.scope)
-    apart, grid = spacing(problem.query, problem.clip, problem.length)
-    return Setting(model, problem.length, problem.scope, apart, grid)
+        return Setting(model, data.length, data.scope)
+    apart, grid = spacing(data.query, data.clip, data.length)
+    return Setting(model, data.length, data.scope, apart, grid)
 
 
-def bound(problem: BayesianPrivacy, tau: float, method: str = "best") -> Bound:
-    """The bound of a method for any mechanism of level tau.
-
-    For Gaussian records it is a factor times the level of noise for the distance of two values, which is less than
-    the one for their distance rounded up to the grid.
-    """
-    found = _bound(judged_model(problem), tau, problem.length, method, problem.scope)
-    if not isinstance(problem.model, GaussianModel) or problem.query not in ("sum", "mean"):
-        return found
-    known = setting(problem)
-    if problem.scope == "all_reals" or found.method == "general":
-        return replace(found, value=min(found.value, dependent(known) * tau))
-    step = float(known.grid / known.sensitivity) * tau
-    value = found.value * float(known.apart / known.sensitivity) + step * step / 8
-    return replace(found, value=min(value, dependent(known) * tau))
-
-
-@lru_cache(maxsize=4096)
-def _bound(model: Records, tau: float, length: int | None, method: str, scope: str) -> Bound:
-    from privopt.measures.bayesian.leakage import bayesian_leakage
-
-    return bayesian_leakage(model, tau, length=length, method=method, scope=scope)
-
-
-def reading(problem: BayesianPrivacy, tau: float) -> Bound:
-    """The leakage of noise of level tau, in floats.
-
-    For a count of few sequences it is that of the noisy count itself, by enumeration; else that of the worst mechanism
-    of the level, or the best bound on it.
-    """
-    best = bound(problem, tau)
-    if not enumerable(problem) or tau == 0:
-        return best
-    own = enumerated(problem, tau)
-    return own if own.value <= best.value else Bound(best.value, True, best.method, best.scope)
-
-
-def enumerable(problem: BayesianPrivacy) -> bool:
+def enumerable(data: BayesianPrivacyData) -> bool:
     """Whether the leakage of the noisy query itself is read: noise on a count of a short chain."""
-    model, n = problem.model, problem.length
-    counts = problem.query == "count" or isinstance(problem.query, tuple)
+    model, n = data.model, data.length
+    counts = data.query == "count" or isinstance(data.query, tuple)
     return (
         isinstance(model, MarkovChain)
         and n is not None
         and counts
-        and problem.mechanism != "randomised_response"
+        and data.mechanism != "randomised_response"
         # the sets of known records count too, of a single state as well; and k**n of a billion records is no number
         and n < ENUMERABLE.bit_length()
         and model.k**n <= ENUMERABLE
     )
 
 
-def enumerated(problem: BayesianPrivacy, tau: float) -> Bound:
-    """The leakage of noise of level tau on the count itself, over all adversaries."""
-    from privopt.problems.bayesian_privacy.enumeration import enumerated
-
-    return enumerated(*counted_chain(problem), tau)
-
-
-def enclosed(problem: BayesianPrivacy, tau: float) -> tuple[float, float]:
-    """Floats around that leakage, proved."""
-    from privopt.problems.bayesian_privacy.enumeration import enclose_enumerated
-
-    return enclose_enumerated(*counted_chain(problem), tau)
-
-
-def tells_its_level(problem: BayesianPrivacy) -> bool:
-    """Whether the noisy count leaks at least its level, whatever the level is."""
-    from privopt.problems.bayesian_privacy.enumeration import tells_its_level
-
-    return tells_its_level(*counted_chain(problem))
-
-
-def counted_chain(problem: BayesianPrivacy) -> tuple[MarkovChain, Label, int]:
-    """The chain, the state that is counted, and the number of records of an enumerable question."""
-    chain, n = problem.model, problem.length
+def counted_chain(data: BayesianPrivacyData) -> tuple[MarkovChain, Label, int]:
+    """The chain, the state that is counted, and the number of records of an enumerable problem."""
+    chain, n = data.model, data.length
     if not isinstance(chain, MarkovChain) or n is None:
         raise InvalidProblem("only the count of a chain of given length is enumerated")
-    return chain, counted(problem.query, chain.states), n
+    return chain, counted(data.query, chain.states), n
+
+
+def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
+    """The bound of a method for any mechanism of level tau.
+
+    For Gaussian records it is a factor times the level of noise for the distance of two values, which is less than
+    the one for their distance rounded up to the grid.
+    """
+    worst = _bound(judged_model(data), tau, data.length, method, data.scope)
+    if not isinstance(data.model, GaussianModel) or data.query not in ("sum", "mean"):
+        return worst
+    records = setting(data)
+    general = dependent(records) * tau
+    if data.scope == "all_reals" or worst.method == "general":
+        return replace(worst, value=min(worst.value, general))
+    step = float(records.grid / records.sensitivity) * tau
+    value = worst.value * float(records.apart / records.sensitivity) + step * step / 8
+    return replace(worst, value=min(value, general))
+
+
+@lru_cache(maxsize=4096)
+def _bound(model: Records, tau: float, length: int | None, method: str, scope: str) -> Bound:
+    return bayesian_leakage(model, tau, length=length, method=method, scope=scope)
+
+
+def reading(data: BayesianPrivacyData, tau: float) -> Bound:
+    """The leakage of noise of level tau, in floats.
+
+    For a count of few sequences it is that of the noisy count itself, by enumeration; else that of the worst mechanism
+    of the level, or the best bound on it.
+    """
+    best = bound(data, tau)
+    if not enumerable(data) or tau == 0:
+        return best
+    own = enumeration.enumerated(*counted_chain(data), tau)
+    return own if own.value <= best.value else Bound(best.value, True, best.method, best.scope)
+
+
+def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float, str]:
+    """Floats around the leakage of noise of a level, and how they were proved; only a short count has a lower one above 0.
+
+    Examples
+    --------
+    >>> pair = BayesianPrivacyData(GaussianModel([[1, 0.5], [0.5, 1]]), "sum", 1.0, clip=(0, 1))
+    >>> proved_leakage(pair, 0.5)
+    (0.0, 0.75, 'gaussian-column in rationals')
+    """
+    if enumerable(data) and 0 < tau < math.inf:
+        return *enumeration.enclose_enumerated(*counted_chain(data), tau), "every adversary in balls"
+    proved, method = prove_leakage(setting(data), tau, data.epsilon)
+    return 0.0, proved, method
+
+
+def prove_dual(data: BayesianPrivacyData, dual: object) -> Enclosure | None:
+    """Floats around the upper bound on utility that a dual proves, or None."""
+    if not isinstance(dual, dict):
+        return None
+    if dual.get("kind") == "error":
+        return 0.0, 0.0
+    tau = dual.get("tau")
+    if dual.get("kind") != "level" or isinstance(tau, bool) or not isinstance(tau, (int, float)):
+        return None
+    return prove_level(data, float(tau)) if 0 < tau < math.inf else None
+
+
+def prove_level(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
+    """Floats around the upper bound on utility of a level, or None where it is not proved to be too high.
+
+    Examples
+    --------
+    >>> pair = BayesianPrivacyData(GaussianModel([[1, 0.5], [0.5, 1]]), "sum", 1.5, clip=(0, 1))
+    >>> prove_level(pair, 0.999), prove_level(pair, 1.0)
+    (None, (-1.0, -1.0))
+    """
+    if not _too_high(data, tau):
+        return None
+    if data.mechanism == "randomised_response":
+        return _reports(data, tau)
+    lo, hi = enclosed_error(data.mechanism, Fraction(data.sensitivity) / Fraction(tau), data.length)
+    return (-hi, -lo) if math.isfinite(hi) else None
+
+
+def _too_high(data: BayesianPrivacyData, tau: float) -> bool:
+    """Whether noise of every level above leaks more than epsilon."""
+    if enumerable(data):
+        if enumeration.enclose_enumerated(*counted_chain(data), tau)[0] > data.epsilon:
+            return True
+        return tau >= data.epsilon and enumeration.leaks_its_level(*counted_chain(data))
+    return prove_leak(setting(data), tau) >= data.epsilon
+
+
+def _reports(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
+    """The error of the largest probability of the truth, as a float, whose level is at most tau."""
+    from flint import arb, ctx
+
+    with ctx.workprec(_BITS):
+        truth = min(ball_floor(1 / (1 + (-arb(tau)).exp())), math.nextafter(1.0, 0.0))
+    lo, hi = enclosed_error(data.mechanism, 1.0 - truth, data.length)
+    return (-hi, -lo) if truth > 0.5 and math.isfinite(hi) else None

@@ -11,16 +11,16 @@ from typing import Any, ClassVar, Self
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.files.labels import Labels
 from privopt.files.numbers import decode_float
-from privopt.mechanisms import Mechanism, NoisyQuery
+from privopt.mechanisms import Mechanism, NoisyQuery, Query
 from privopt.mechanisms.noise import validation as noisy
-from privopt.mechanisms.noise.accuracy import expected_error
+from privopt.mechanisms.noise.accuracy import enclosed_error, expected_error
 from privopt.mechanisms.noise.level import level, scale_for
-from privopt.mechanisms.noise.statistics import Asked, Clip, sensitivity
-from privopt.models import MarkovChain, model_from_dict
+from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
 from privopt.problems.bayesian_privacy import levels
-from privopt.problems.bayesian_privacy import validation as checks
+from privopt.problems.bayesian_privacy.certificate import terms
+from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.problems.bayesian_privacy.validation import Records, as_problem
 
 FIELDS = ("query", "noise", "clip", "length", "states", "scope")
 SMALL = 0.01
@@ -33,8 +33,8 @@ STATED = 1e-9
 """A mechanism may state less than the leakage that is read by this much, relatively: the rounding of bounds."""
 
 
-@dataclass(frozen=True, init=False)
-class BayesianPrivacy(Problem[NoisyQuery]):
+@dataclass(frozen=True, init=False, repr=False)
+class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     """The least noise on a query, if no release changes the odds between two values of a record by more than epsilon.
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
@@ -85,75 +85,17 @@ class BayesianPrivacy(Problem[NoisyQuery]):
     kind: ClassVar[str] = "bayesian_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = NoisyQuery
 
-    model: checks.Records
-    query: Asked
-    epsilon: float
-    length: int | None
-    clip: Clip | None
-    scope: str
-    mechanism: str
-
-    def __init__(
-        self,
-        model: checks.Records,
-        query: object,
-        epsilon: float,
-        *,
-        length: int | None = None,
-        clip: object = None,
-        scope: str = "targets_in_interval",
-        mechanism: str = "laplace",
-    ) -> None:
-        records = checks.model(model)
-        asked = checks.query(query, records)
-        noise = checks.noise(mechanism, asked)
-        values: dict[str, object] = {
-            "model": records,
-            "query": asked,
-            "epsilon": checks.epsilon(epsilon),
-            "length": checks.length(length, asked, records, noise),
-            "clip": checks.clip(clip, asked, records),
-            "scope": checks.scope(scope),
-            "mechanism": noise,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        checks.as_problem(lambda: self.sensitivity)
-        if isinstance(records, MarkovChain):
-            object.__setattr__(self, "query", checks.possible(asked, records, self._impossible))
-
     @property
     def budget(self) -> float:
         """Epsilon, in nats."""
         return self.epsilon
 
     def with_budget(self, budget: float) -> Self:
-        """The same question with another epsilon."""
+        """The same problem with another epsilon."""
         return type(self)(
             self.model, self.query, budget,
             length=self.length, clip=self.clip, scope=self.scope, mechanism=self.mechanism,
         )  # fmt: skip
-
-    @property
-    def states(self) -> Labels | None:
-        """The states that records can have, where the query counts them or others are to be refused."""
-        if not isinstance(self.model, MarkovChain) or checks.is_function(self.query):
-            return None
-        counts = self.query in ("count", "histogram") or isinstance(self.query, tuple)
-        found = tuple(state for state in self.model.states if state not in self._impossible)
-        return found if counts or self._impossible else None
-
-    @cached_property
-    def _impossible(self) -> Labels:
-        """The states of a chain that no record can have."""
-        from privopt.problems.bayesian_privacy.certificate import impossible
-
-        return impossible(self.model, self.length) if isinstance(self.model, MarkovChain) else ()
-
-    @property
-    def sensitivity(self) -> float:
-        """The most by which one record changes the answer (histogram: in L1)."""
-        return sensitivity(self.query, self.clip, self.length)
 
     def answer(self, tau: float) -> NoisyQuery:
         """The noisy query of the least scale whose level is at most tau, with the leakage that is read for it."""
@@ -168,7 +110,7 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     def _read(self, tau: float) -> float:
         """The leakage that is read for a level."""
-        return levels.reading(self, tau).value  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return levels.reading(self, tau).value
 
     def check(self, mechanism: Mechanism) -> NoisyQuery:
         """The mechanism, if it answers this query and states no less than the leakage that is read for its tau."""
@@ -176,17 +118,17 @@ class BayesianPrivacy(Problem[NoisyQuery]):
             raise InvalidMechanism(
                 f"BayesianPrivacy is answered by a NoisyQuery, got {type(mechanism).__name__}"
             )
-        asked = (self.query, self.mechanism, self.clip, self.length, self.states, self.scope)
-        given = (
+        ours = (self.query, self.mechanism, self.clip, self.length, self.states, self.scope)
+        theirs = (
             mechanism.query, mechanism.noise, mechanism.clip, mechanism.length, mechanism.states, mechanism.scope
         )  # fmt: skip
-        for name, ours, theirs in zip(FIELDS, asked, given, strict=True):
-            if ours != theirs:
-                raise InvalidMechanism(f"the question has {name} {ours!r}, the mechanism {theirs!r}")
-        found = self._read(mechanism.tau)
-        if mechanism.leakage < found * (1 - STATED):
+        for name, own, other in zip(FIELDS, ours, theirs, strict=True):
+            if own != other:
+                raise InvalidMechanism(f"the problem has {name} {own!r}, the mechanism {other!r}")
+        leakage = self._read(mechanism.tau)
+        if mechanism.leakage < leakage * (1 - STATED):
             raise InvalidMechanism(
-                f"the mechanism states a leakage of {mechanism.leakage} nats, {found} is read for its tau"
+                f"the mechanism states a leakage of {mechanism.leakage} nats, {leakage} is read for its tau"
             )
         return mechanism
 
@@ -206,15 +148,30 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     def certify(self, mechanism: NoisyQuery) -> Certificate:
         """Prove the bound on the leakage in rationals and balls, and the level of the noise."""
-        from privopt.problems.bayesian_privacy.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        stated = self.check(mechanism)
+        low, high, method = levels.proved_leakage(self, stated.tau)
+        ok = high <= self.epsilon
+        least, most = enclosed_error(stated.noise, stated.scale, stated.length)
+        who = "the noisy count" if levels.enumerable(self) else "every mechanism"
+        reason = (
+            f"{who} of level {stated.tau!r} leaks at most {high:.9g}"
+            if ok
+            else f"the proved bound on the leakage is {high!r} > epsilon = {self.epsilon!r}"
+        )
+        return self.certificate(
+            stated,
+            stated.fingerprint,
+            ok=ok,
+            claim="leakage <= budget",
+            reason=reason,
+            method=f"{method}; noise of scale {stated.scale!r} has at most the level {stated.tau!r}",
+            leakage=(low, high),
+            utility=(0.0 - most, 0.0 - least),
+        )
 
     def terms(self, mechanism: NoisyQuery) -> Terms:
         """What a certificate of this mechanism is about, in plain sentences."""
-        from privopt.problems.bayesian_privacy.certificate import terms
-
-        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return terms(self, mechanism)
 
     def safe(self) -> NoisyQuery:
         """An answer that does not read the data: leaks nothing."""
@@ -244,9 +201,7 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     def _proved(self, tau: float) -> float:
         """A proved upper bound on the leakage of a level."""
-        from privopt.problems.bayesian_privacy.certificate import proved_leakage
-
-        return proved_leakage(self, tau)[1]  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return levels.proved_leakage(self, tau)[1]
 
     def within(self, tau: float) -> float:
         """A level at most the given one whose proved leakage leaves room below epsilon.
@@ -268,11 +223,9 @@ class BayesianPrivacy(Problem[NoisyQuery]):
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """What a level that leaks too much proves of the utility, or None.
 
-        See :mod:`privopt.problems.bayesian_privacy.bound`.
+        See :mod:`privopt.problems.bayesian_privacy.levels`.
         """
-        from privopt.problems.bayesian_privacy.bound import prove_dual
-
-        return prove_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return levels.prove_dual(self, dual)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.
@@ -282,7 +235,7 @@ class BayesianPrivacy(Problem[NoisyQuery]):
         InvalidProblem
             If the query is a function, which cannot be written.
         """
-        return self._fields(checks.as_problem(lambda: noisy.encode_query(self.query)))
+        return self._fields(as_problem(lambda: noisy.encode_query(self.query)))
 
     def _fields(self, query: object) -> dict[str, Any]:
         return {
@@ -300,7 +253,7 @@ class BayesianPrivacy(Problem[NoisyQuery]):
     @cached_property
     def fingerprint(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """SHA-256 of the canonical JSON form; a function counts as itself, in this process only."""
-        if not checks.is_function(self.query):
+        if not isinstance(self.query, Query):
             return super().fingerprint
         return fingerprint_of(self._fields(f"{noisy.query_text(self.query)} {id(self.query)}"))
 
@@ -313,13 +266,13 @@ class BayesianPrivacy(Problem[NoisyQuery]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a model or a question.
+            If the numbers do not make a model or a problem.
         """
         from privopt.files.json import check_schema
 
         check_schema(fields, f"problem-{cls.kind}")
         model = model_from_dict(fields["model"])
-        if not isinstance(model, checks.Records):
+        if not isinstance(model, Records):
             raise InvalidProblem(
                 f"model must be gaussian, group or markov_chain, got {fields['model'].get('type')!r}"
             )
@@ -335,10 +288,27 @@ class BayesianPrivacy(Problem[NoisyQuery]):
 
     @classmethod
     def examples(cls) -> tuple[Example[NoisyQuery], ...]:
-        """Small instances; the optima are public values."""
-        from privopt.problems.bayesian_privacy.examples import examples
-
-        return examples()
+        """Small instances, easiest first; the optima are public values."""
+        row = GaussianModel([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
+        signs = GaussianModel([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]])
+        pair = GaussianModel([[225, 100.8675], [100.8675, 225]])
+        chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
+        three = MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.2, 0.2, 0.6]])
+        swing = MarkovChain([[0.2, 0.8], [0.8, 0.2]])
+        return (
+            Example("group", cls(GroupModel(3), "sum", 1.5, clip=(0, 1)), -2.0),
+            Example("family", cls(row, "sum", 1.0, clip=(40, 160)), -240.0),
+            Example("signs", cls(signs, "mean", 1.0, clip=(0, 10), length=10), -1.5),
+            Example("pair", cls(pair, "sum", 1.0, clip=(40, 160)), -120 * 1.4483),
+            Example("all-reals", cls(row, "sum", 1.5, clip=(0, 1), scope="all_reals"), -2.0),
+            Example("any-heights", cls(pair, "sum", 1.0, clip=(40, 160), scope="all_reals"), -240.0),
+            Example("long-chain", cls(chain, "count", 1.0), -1 / 0.3306979598, 1e-7),
+            Example("short-chain", cls(chain, "count", 1.2544221173, length=5), -2.0, 1e-7),
+            Example("discrete", cls(chain, "count", 1.0, mechanism="discrete_laplace")),
+            Example("reports", cls(chain, "count", 1.0, length=6, mechanism="randomised_response")),
+            Example("swing", cls(swing, "count", 1.0, length=6), -1.0, 1e-7),
+            Example("three-states", cls(three, "histogram", 1.3, mechanism="discrete_laplace")),
+        )
 
     def __repr__(self) -> str:
         clip = "" if self.clip is None else f", clip={self.clip}"

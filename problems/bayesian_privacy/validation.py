@@ -1,4 +1,4 @@
-"""The door of a question on Bayesian differential privacy: every refusal a sentence."""
+"""Argument validation of Bayesian privacy: every refusal a sentence."""
 
 from __future__ import annotations
 
@@ -11,111 +11,119 @@ import numpy as np
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Labels
 from privopt.files.numbers import decode_float
-from privopt.mechanisms import Query
 from privopt.mechanisms.noise import statistics
 from privopt.mechanisms.noise import validation as noisy
-from privopt.mechanisms.noise.statistics import Asked, Clip
+from privopt.mechanisms.noise.statistics import AnyQuery, Clip
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 
 Records: TypeAlias = GaussianModel | GroupModel | MarkovChain
 T = TypeVar("T")
 
 
-def model(given: object) -> Records:
+def model(value: object) -> Records:
     """A model of dependent records."""
-    if not isinstance(given, (GaussianModel, GroupModel, MarkovChain)):
+    if not isinstance(value, (GaussianModel, GroupModel, MarkovChain)):
         raise InvalidProblem(
-            f"model must be a GaussianModel, a GroupModel or a MarkovChain, got {type(given).__name__}"
+            f"model must be a GaussianModel, a GroupModel or a MarkovChain, got {type(value).__name__}"
         )
-    return given
-
-
-def epsilon(given: object) -> float:
-    """A finite number of nats above 0."""
-    try:
-        value = decode_float(given.item() if isinstance(given, np.generic) else given)
-    except ValueError as cause:
-        raise InvalidProblem(f"epsilon must be a number of nats > 0: {cause}") from cause
-    if not 0 < value < math.inf:
-        raise InvalidProblem(f"epsilon must be finite and > 0 nats, got {value}")
     return value
 
 
+def epsilon(value: object) -> float:
+    """A finite number of nats above 0."""
+    try:
+        nats = decode_float(value.item() if isinstance(value, np.generic) else value)
+    except ValueError as cause:
+        raise InvalidProblem(f"epsilon must be a number of nats > 0: {cause}") from cause
+    if not 0 < nats < math.inf:
+        raise InvalidProblem(f"epsilon must be finite and > 0 nats, got {nats}")
+    return nats
+
+
 def as_problem(read: Callable[[], T]) -> T:
-    """A reading of the mechanism's door, refused as a question."""
+    """What reads an argument of a mechanism, refused as one of a problem."""
     try:
         return read()
     except InvalidMechanism as cause:
         raise InvalidProblem(str(cause)) from cause
 
 
-def query(given: object, records: Records) -> Asked:
+def query(value: object, records: Records) -> AnyQuery:
     """A query that these records can answer."""
-    found = as_problem(lambda: statistics.read_query(given))
-    counts = found == "count" or isinstance(found, tuple)
-    if isinstance(records, GaussianModel) and (counts or found == "histogram"):
+    statistic = as_problem(lambda: statistics.read_query(value))
+    counts = statistic == "count" or isinstance(statistic, tuple)
+    if isinstance(records, GaussianModel) and (counts or statistic == "histogram"):
         raise InvalidProblem(
-            f"Gaussian records have no states to count: ask for a sum or a mean, not {found!r}"
+            f"Gaussian records have no states to count: ask for a sum or a mean, not {statistic!r}"
         )
-    if isinstance(records, GroupModel) and found == "histogram":
+    if isinstance(records, GroupModel) and statistic == "histogram":
         raise InvalidProblem('a GroupModel has no states: ask for ("count", value), a sum or a mean')
     if isinstance(records, MarkovChain) and counts:
-        as_problem(lambda: statistics.counted(found, records.states))
-    return found
+        as_problem(lambda: statistics.counted(statistic, records.states))
+    return statistic
 
 
-def possible(asked: Asked, records: MarkovChain, gone: Labels) -> Asked:
+def possible(statistic: AnyQuery, records: MarkovChain, gone: Labels) -> AnyQuery:
     """The query, which must not count a state that no record can have; the state at position 1 is named if some are left out."""
-    counted = (
-        as_problem(lambda: statistics.counted(asked, records.states)) if gone and asked == "count" else None
-    )
-    found = asked if counted is None else ("count", counted)
-    if isinstance(found, tuple) and found[1] in gone:
-        raise InvalidProblem(f"no record can be in the state {found[1]!r}: there is nothing to count")
-    return found
+    if gone and statistic == "count":
+        statistic = ("count", as_problem(lambda: statistics.counted(statistic, records.states)))
+    if isinstance(statistic, tuple) and statistic[1] in gone:
+        raise InvalidProblem(f"no record can be in the state {statistic[1]!r}: there is nothing to count")
+    return statistic
 
 
-def clip(given: object, asked: Asked, records: Records) -> Clip | None:
+def clip(value: object, statistic: AnyQuery, records: Records) -> Clip | None:
     """The interval that records are clipped to; for a chain of numbers by default the range of its states."""
-    found = as_problem(lambda: statistics.read_clip(given))
-    if asked not in ("sum", "mean"):
-        return found
+    interval = as_problem(lambda: statistics.read_clip(value))
+    if statistic not in ("sum", "mean"):
+        return interval
     if isinstance(records, MarkovChain):
         numbers = [s for s in records.states if isinstance(s, (int, float)) and not isinstance(s, bool)]
         if len(numbers) < len(records.states):
             raise InvalidProblem(
-                f"the {asked} needs states that are numbers: ask for a count, or recode them"
+                f"the {statistic} needs states that are numbers: ask for a count, or recode them"
             )
-        if found is None:
+        if interval is None:
             return as_problem(lambda: statistics.read_clip((min(numbers), max(numbers))))
-    if found is None:
-        raise InvalidProblem(f"the {asked} needs clip=(lower, upper): without it one record has no limit")
-    return found
+    if interval is None:
+        raise InvalidProblem(f"the {statistic} needs clip=(lower, upper): without it one record has no limit")
+    return interval
 
 
-def length(given: object, asked: Asked, records: Records, noise: str) -> int | None:
+def length(value: object, statistic: AnyQuery, records: Records, noise: str) -> int | None:
     """The number of records; a chain of a list of matrices says it by itself."""
-    found = as_problem(lambda: noisy.length(given))
+    count = as_problem(lambda: noisy.length(value))
     if isinstance(records, MarkovChain) and not records.homogeneous:
         most = len(records.transition) + 1
-        found = most if found is None else found
-        if found > most:
-            raise InvalidProblem(f"the chain has {most} records, length={found} asks for more")
-    if found is None and (asked == "mean" or noise == "randomised_response"):
-        raise InvalidProblem(f"the {asked} with {noise} noise needs length=, the number of records")
-    return found
+        count = most if count is None else count
+        if count > most:
+            raise InvalidProblem(f"the chain has {most} records, length={count} asks for more")
+    if count is None and (statistic == "mean" or noise == "randomised_response"):
+        raise InvalidProblem(f"the {statistic} with {noise} noise needs length=, the number of records")
+    return count
 
 
-def scope(given: object) -> str:
+def scope(value: object) -> str:
     """Which values of a target are compared."""
-    return as_problem(lambda: noisy.scope(given))
+    return as_problem(lambda: noisy.scope(value))
 
 
-def noise(given: object, asked: Asked) -> str:
+def noise(value: object, statistic: AnyQuery) -> str:
     """The noise, which must suit the query."""
-    return as_problem(lambda: noisy.noise(given, asked))
+    return as_problem(lambda: noisy.noise(value, statistic))
 
 
-def is_function(asked: Asked) -> bool:
-    """Whether the query is a function of the caller."""
-    return isinstance(asked, Query)
+def impossible(chain: MarkovChain, length: int | None) -> Labels:
+    """The states that no record of a chain can have."""
+    support = {i for i, weight in enumerate(chain.exact_initial.weights) if weight}
+    seen, t = set(support), 0
+    past: set[frozenset[int]] = set()
+    while t + 1 < (length or math.inf) and (chain.max_length is None or t + 1 < chain.max_length):
+        if chain.homogeneous and (len(seen) == chain.k or frozenset(support) in past):
+            break
+        past.add(frozenset(support))
+        rows = chain.exact_step(t)
+        support = {j for i in support for j, weight in enumerate(rows[i].weights) if weight}
+        seen |= support
+        t += 1
+    return tuple(state for i, state in enumerate(chain.states) if i not in seen)

@@ -9,7 +9,6 @@ from privopt.core.solver import Budget, Guarantee, Proposal
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import levels
-from privopt.problems.bayesian_privacy.bound import prove_level
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
 STEPS = (2.0**-30, 2.0**-25, 2.0**-21)
@@ -66,7 +65,7 @@ def proposal(
     mechanism = problem.answer(tau if printed else problem.within(tau))
     told = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
     for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
-        bound = prove_level(problem, t) if 0 < t < math.inf else None
+        bound = levels.prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
             return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=told)
     return Proposal(mechanism, 0.0, {"kind": "error"}, stats=told)

@@ -74,7 +74,7 @@ class NoisyQuery(Mechanism):
 
     kind: ClassVar[str] = "noisy_query"
 
-    query: statistics.Asked
+    query: statistics.AnyQuery
     noise: str
     scale: float
     tau: float

@@ -15,7 +15,7 @@ from privopt.files.labels import Label, Labels, plain_label
 from privopt.mechanisms.columns import encode
 from privopt.mechanisms.noise.query import Query
 
-Asked: TypeAlias = "str | tuple[str, Label] | Query"
+AnyQuery: TypeAlias = "str | tuple[str, Label] | Query"
 Clip: TypeAlias = tuple[float, float]
 
 MOST = math.nextafter(math.inf, 0.0)
@@ -24,7 +24,7 @@ MOST_RECORDS = 2**20
 """Records that a sum of unknown length may have."""
 
 
-def read_query(given: object) -> Asked:
+def read_query(given: object) -> AnyQuery:
     """A query as it is stored: a name, ``("count", state)``, or a :class:`Query`."""
     if isinstance(given, Query) or (isinstance(given, str) and given in NAMED):
         return given
@@ -65,7 +65,7 @@ def up(value: Fraction) -> float:
     return found if Fraction(found) >= value else math.nextafter(found, math.inf)
 
 
-def sensitivity(query: Asked, clip: Clip | None, length: int | None) -> float:
+def sensitivity(query: AnyQuery, clip: Clip | None, length: int | None) -> float:
     """The most by which the float that is read changes when one record is replaced (histogram: in L1).
 
     Sums and means are rounded to a grid, the unit in the last place of the largest sum that can be: two values at a
@@ -89,7 +89,7 @@ def sensitivity(query: Asked, clip: Clip | None, length: int | None) -> float:
     return found
 
 
-def spacing(query: Asked, clip: Clip | None, length: int | None) -> tuple[Fraction, Fraction]:
+def spacing(query: AnyQuery, clip: Clip | None, length: int | None) -> tuple[Fraction, Fraction]:
     """How far one record moves a sum or mean of clipped records, and the grid to which it is rounded.
 
     Every multiple of the grid up to the largest value is a float.
@@ -111,7 +111,7 @@ def spacing(query: Asked, clip: Clip | None, length: int | None) -> tuple[Fracti
 
 
 def value(
-    query: Asked,
+    query: AnyQuery,
     data: Any,
     clip: Clip | None,
     length: int | None,
@@ -139,7 +139,7 @@ def value(
     return int(cells.sum())
 
 
-def members(query: Asked, data: Any, states: Labels | None) -> NDArray[np.int64]:
+def members(query: AnyQuery, data: Any, states: Labels | None) -> NDArray[np.int64]:
     """For a count, 1 where a record is in the counted state; for a histogram, the position of its state."""
     if states is None:
         if query == "histogram":
@@ -173,7 +173,7 @@ def _count(data: Any) -> int:
         ) from cause
 
 
-def counted(query: Asked, states: Labels | None) -> Label:
+def counted(query: AnyQuery, states: Labels | None) -> Label:
     """The state that a count counts: the one named, else the state at position 1 (the value 1 without states)."""
     if isinstance(query, tuple):
         if states is not None and query[1] not in states:
@@ -193,7 +193,7 @@ def check_length(found: int, length: int | None) -> None:
 
 
 def _total(
-    query: Asked,
+    query: AnyQuery,
     data: Any,
     clip: Clip | None,
     length: int | None,

@@ -13,7 +13,7 @@ from privopt.files.labels import Labels, decode_label, decode_labels, encode_lab
 from privopt.files.numbers import decode_float, decode_table, encode_float
 from privopt.mechanisms.noise.level import NOISES
 from privopt.mechanisms.noise.query import Query
-from privopt.mechanisms.noise.statistics import Asked
+from privopt.mechanisms.noise.statistics import AnyQuery
 
 if TYPE_CHECKING:
     from privopt.mechanisms.noise.noisy_query import NoisyQuery
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCOPES = ("targets_in_interval", "all_reals")
 
 
-def noise(given: object, query: Asked) -> str:
+def noise(given: object, query: AnyQuery) -> str:
     """A noise that can be added to this query."""
     if not isinstance(given, str) or given not in NOISES:
         raise InvalidMechanism(f"noise must be one of {', '.join(NOISES)}, got {given!r}")
@@ -84,7 +84,7 @@ def states(given: object) -> Labels | None:
     return found
 
 
-def query_text(query: Asked) -> str:
+def query_text(query: AnyQuery) -> str:
     """A query as it is shown."""
     if not isinstance(query, Query):
         return repr(query)
@@ -93,7 +93,7 @@ def query_text(query: Asked) -> str:
     return f"Query({function.__module__}.{name}, sensitivity={query.sensitivity!r})"
 
 
-def encode_query(query: Asked) -> object:
+def encode_query(query: AnyQuery) -> object:
     """A query as JSON holds it."""
     if isinstance(query, Query):
         raise InvalidMechanism(

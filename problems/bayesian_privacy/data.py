@@ -1,0 +1,76 @@
+"""The declaration of a problem of Bayesian privacy: its fields, validated, and what follows from them alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from privopt.files.labels import Labels
+from privopt.mechanisms import Query
+from privopt.mechanisms.noise.statistics import AnyQuery, Clip, sensitivity
+from privopt.models import MarkovChain
+from privopt.problems.bayesian_privacy import validation as checks
+
+
+@dataclass(frozen=True, init=False)
+class BayesianPrivacyData:
+    """Records that depend on each other, a query on them, a budget and the noise that is allowed.
+
+    The parameters are those of :class:`privopt.BayesianPrivacy`, which judges mechanisms by them.
+    """
+
+    model: checks.Records
+    query: AnyQuery
+    epsilon: float
+    length: int | None
+    clip: Clip | None
+    scope: str
+    mechanism: str
+
+    def __init__(
+        self,
+        model: checks.Records,
+        query: object,
+        epsilon: float,
+        *,
+        length: int | None = None,
+        clip: object = None,
+        scope: str = "targets_in_interval",
+        mechanism: str = "laplace",
+    ) -> None:
+        records = checks.model(model)
+        statistic = checks.query(query, records)
+        noise = checks.noise(mechanism, statistic)
+        values: dict[str, object] = {
+            "model": records,
+            "query": statistic,
+            "epsilon": checks.epsilon(epsilon),
+            "length": checks.length(length, statistic, records, noise),
+            "clip": checks.clip(clip, statistic, records),
+            "scope": checks.scope(scope),
+            "mechanism": noise,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        checks.as_problem(lambda: self.sensitivity)
+        if isinstance(records, MarkovChain):
+            object.__setattr__(self, "query", checks.possible(statistic, records, self._impossible))
+
+    @property
+    def states(self) -> Labels | None:
+        """The states that records can have, where the query counts them or others are to be refused."""
+        if not isinstance(self.model, MarkovChain) or isinstance(self.query, Query):
+            return None
+        counts = self.query in ("count", "histogram") or isinstance(self.query, tuple)
+        states = tuple(state for state in self.model.states if state not in self._impossible)
+        return states if counts or self._impossible else None
+
+    @cached_property
+    def _impossible(self) -> Labels:
+        """The states of a chain that no record can have."""
+        return checks.impossible(self.model, self.length) if isinstance(self.model, MarkovChain) else ()
+
+    @property
+    def sensitivity(self) -> float:
+        """The most by which one record changes the answer (histogram: in L1)."""
+        return sensitivity(self.query, self.clip, self.length)
