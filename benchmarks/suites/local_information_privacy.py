@@ -1,4 +1,4 @@
-"""Local information privacy in the suites: the lectures' table, a survey, a census where present, random tables."""
+"""Local information privacy and pointwise maximal leakage in the suites: the lectures' table, a survey, random tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy as Ask
+from privopt.problems.pointwise_maximal_leakage.problem import PointwiseMaximalLeakage
 
 BUDGETS = (0.1, 0.3, 1.0, 2.0)
 
@@ -153,5 +154,64 @@ register_instances(
         certification=certification,
         scaling=scaling,
         about=about,
+    )
+)
+
+
+def pointwise_quick() -> tuple[Instance, ...]:
+    """The lectures' table, and a secret that is published itself."""
+    return (
+        Instance("lecture-pointwise", 9, PointwiseMaximalLeakage(joints.lecture(), 1.0), budgets=(1.0,)),
+        Instance("itself-5", 5, _itself(5), budgets=(0.3,)),
+    )
+
+
+def pointwise_solvers() -> tuple[Instance, ...]:
+    """The secret itself, other secrets, a distortion, and a survey."""
+    tables = ((2, 10), (3, 20), (4, 12), (8, 15))
+    hamming = PointwiseMaximalLeakage(joints.random_joint(4, 20), 1.0, utility=1.0 - np.eye(20))
+    return (
+        *(Instance(f"itself-{n}", n, _itself(n), "itself", BUDGETS) for n in (4, 6, 8)),
+        *(
+            Instance(
+                f"pointwise-{s}x{x}",
+                x,
+                PointwiseMaximalLeakage(joints.random_joint(s, x), 1.0),
+                f"pointwise-{s}",
+                BUDGETS,
+            )
+            for s, x in tables
+        ),
+        Instance("pointwise-hamming-4x20", 20, hamming, budgets=BUDGETS),
+        Instance("survey-pointwise", 47, PointwiseMaximalLeakage(joints.survey(), 1.0), budgets=BUDGETS),
+    )
+
+
+def _itself(n: int) -> PointwiseMaximalLeakage:
+    """Values of probability proportional to 1 .. n."""
+    return PointwiseMaximalLeakage(JointDistribution.normalised(np.diag(np.arange(1, n + 1))), 1.0)
+
+
+def pointwise_scaling() -> tuple[Instance, ...]:
+    """The secret itself, ever larger."""
+    return tuple(Instance(f"itself-{n}", n, _itself(n), "pointwise-itself", (1.0,)) for n in (4, 6, 8, 10))
+
+
+def pointwise_about(suite: str) -> Sequence[str]:
+    """Where the instances come from."""
+    return (
+        "Pointwise maximal leakage: what to release of X so that no release makes a value of the secret S more than e^ε times "
+        "as likely as before.",
+        "Its tables are those of local information privacy, and diagonal ones, where the secret itself is published.",
+    )
+
+
+register_instances(
+    InstanceSet(
+        question=PointwiseMaximalLeakage.kind,
+        quick=pointwise_quick,
+        solvers=pointwise_solvers,
+        scaling=pointwise_scaling,
+        about=pointwise_about,
     )
 )

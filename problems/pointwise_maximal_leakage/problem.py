@@ -192,7 +192,7 @@ def high_privacy(prior: tuple[float, ...], epsilon: float) -> float:
     Examples
     --------
     >>> round(high_privacy((0.5, 0.5), 0.5), 6), high_privacy((0.5, 0.5), 0.0)
-    (0.228312, 0.0)
+    (0.228431, 0.0)
     """
     r = math.exp(epsilon)
     kept = [(p, 1 - r * (1 - p)) for p in prior]
@@ -205,7 +205,7 @@ def equally_likely(n: int, epsilon: float) -> float:
     Examples
     --------
     >>> round(equally_likely(2, 0.5), 6), round(equally_likely(4, math.log(2)), 6), equally_likely(3, 0.0)
-    (0.228312, 0.693147, 0.0)
+    (0.228431, 0.693147, 0.0)
     """
     share = math.exp(epsilon) / n
     full = math.floor(1 / share + 1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+from collections import Counter
 from pathlib import Path
 
 import privopt as po
@@ -20,13 +21,23 @@ def first_line(item: object) -> str:
 
 
 def expected_rows() -> list[str]:
+    """What a solver does is the first line of its file, or of its class where a file holds several."""
+    kinds = problem_types().values()
+    several = Counter(
+        cls.__module__ for kind in kinds for cls in solvers_of(kind).values() if cls.solves is kind
+    )
     rows = []
-    for kind in problem_types().values():
+    for kind in kinds:
+        if issubclass(kind, po.Reformulation):
+            target = kind.target_type.__name__
+            rows.append(f"| `{kind.__name__}` | all of `{target}` | as there | {first_line(kind)} |")
         for name, cls in solvers_of(kind).items():
+            if cls.solves is not kind:
+                continue
             ranks = [fitness(cls(), e.problem).guarantee for e in kind.examples()]
             best = min((g for g in ranks if g is not None), key=lambda g: g.rank)
-            module = inspect.getmodule(cls)
-            rows.append(f"| `{kind.__name__}` | `{name}` | {best.name} | {first_line(module)} |")
+            told = first_line(inspect.getmodule(cls) if several[cls.__module__] == 1 else cls)
+            rows.append(f"| `{kind.__name__}` | `{name}` | {best.name} | {told} |")
     return rows
 
 
