@@ -115,9 +115,7 @@ def test_every_question_has_certified_answers_and_an_oracle(kind: type[po.Proble
 @pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
 def test_every_solver_takes_some_example(kind: type[po.Problem[Any]]) -> None:
     for cls in solvers_of(kind).values():
-        if (
-            cls.solves is not kind
-        ):  # it serves the problem that this one is, and may want what this one never has
+        if cls.solves is not kind:  # it serves a reformulation, and may want what that never has
             continue
         assert any(fitness(cls(), e.problem).refusal is None for e in kind.examples()), cls.name
 
