@@ -1,1 +1,1 @@
-"""Solvers of questions on Bayesian differential privacy."""
+"""Solvers of problems of Bayesian differential privacy."""

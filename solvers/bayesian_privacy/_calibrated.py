@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
-from privopt.core.solver import Budget, Guarantee, Proposal
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidModel, InvalidProblem
+from privopt.measures.bayesian.leakage import calibrate
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
@@ -18,36 +21,55 @@ SAME = 1e-9
 """Bounds that differ by less, relatively, are taken to be the same."""
 
 
+class _TimeUp(Exception):
+    """The deadline has passed between two readings of a bound."""
+
+
+@dataclass(frozen=True)
+class Calibrated(Solver[BayesianPrivacy]):
+    """Noise of the largest level that one bound on the leakage allows: the bound that has the solver's name."""
+
+    solves: ClassVar = BayesianPrivacy
+    seconds: ClassVar[float] = 1e-3
+    """What some thirty readings of the bound take, for a few records."""
+
+    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
+        """Optimal where this bound is exact and the best one, unless it is kept for comparison."""
+        return self.guaranteed or standing(problem, self.name)
+
+    def cost(self, problem: BayesianPrivacy) -> float:
+        """Seconds of some thirty readings of the bound."""
+        return self.seconds
+
+    def refuse(self, problem: BayesianPrivacy) -> str | None:
+        """Refuse what the bound is not for."""
+        return out_of_reach(problem, self.name)
+
+    def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
+        """Propose noise of the largest level that the bound allows."""
+        tau = largest_level(lambda tau: value(problem, tau, self.name), problem.epsilon, budget)
+        return proposal(problem, tau, {"method": self.name})
+
+
 def value(problem: BayesianPrivacy, tau: float, method: str) -> float:
     """The bound of a method at a level, never above what holds for any dependence."""
     return levels.bound(problem, tau, method).value
 
 
-class _TimeUp(Exception):
-    """The deadline has passed between two readings of a bound."""
-
-
-def level_of(problem: BayesianPrivacy, method: str, budget: Budget) -> float:
-    """The largest level found in time at which the bound of a method is at most epsilon."""
-    return largest_level(lambda tau: value(problem, tau, method), problem.epsilon, budget)
-
-
 def largest_level(
     leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
 ) -> float:
-    """The largest level found in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
-    from privopt.measures.bayesian.leakage import calibrate
-
+    """The largest level read in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
     allowed = 0.0
 
     def timed(tau: float) -> float:
         nonlocal allowed
         if budget.remaining == 0:
             raise _TimeUp
-        found = leakage(tau)
-        if found <= epsilon:
+        nats = leakage(tau)
+        if nats <= epsilon:
             allowed = max(allowed, tau)
-        return found
+        return nats
 
     try:
         return 0.0 if timed(epsilon * 2.0**-60) > epsilon else calibrate(timed, epsilon, most=most)
@@ -63,12 +85,12 @@ def proposal(
     Unless the level is ``printed`` in a publication, it leaves room for the roundings of the proof.
     """
     mechanism = problem.answer(tau if printed else problem.within(tau))
-    told = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
+    stats = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
     for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
         bound = levels.prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
-            return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=told)
-    return Proposal(mechanism, 0.0, {"kind": "error"}, stats=told)
+            return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=stats)
+    return Proposal(mechanism, 0.0, {"kind": "error"}, stats=stats)
 
 
 def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
@@ -86,7 +108,7 @@ def not_gaussian(problem: BayesianPrivacy) -> str | None:
             return "of a function only the sensitivity is known, Gaussian bounds need a sum or a mean"
         return f"it is for Gaussian records, these follow a {type(problem.model).__name__}"
     if problem.scope == "all_reals":
-        return "its bound holds for targets inside the clipping interval, this question is about all reals"
+        return "its bound holds for targets inside the clipping interval, this problem is about all reals"
     return None
 
 
@@ -98,13 +120,13 @@ def not_a_chain(problem: BayesianPrivacy) -> str | None:
 
 
 def out_of_reach(problem: BayesianPrivacy, method: str) -> str | None:
-    """Why a method gives no bound here, or None; it is asked at the level epsilon."""
+    """Why a method gives no bound here, or None; it is read at a vanishing level."""
     try:
-        found = value(problem, problem.epsilon * 2.0**-60, method)
+        least = value(problem, problem.epsilon * 2.0**-60, method)
     except (InvalidProblem, InvalidModel) as cause:
         return str(cause)
-    if found > problem.epsilon:
-        return f"its bound is {found:.6g} nats even for the smallest level, more than epsilon"
+    if least > problem.epsilon:
+        return f"its bound is {least:.6g} nats even for the smallest level, more than epsilon"
     return None
 
 

@@ -1,4 +1,4 @@
-"""The slow and obvious level of small questions: every adversary written out, and halving of intervals."""
+"""Brute force for small problems: every adversary written out, and halving of intervals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Oracle(Solver[BayesianPrivacy]):
     solves: ClassVar = BayesianPrivacy
     name: ClassVar[str] = "oracle"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """Slow and obvious."""
+    """Brute force."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Seconds at worst."""
@@ -44,7 +44,7 @@ class Oracle(Solver[BayesianPrivacy]):
         return None
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
-        """Propose noise of the largest level found by halving."""
+        """Propose noise of the largest level, by halving."""
         model = levels.judged_model(problem)
         if isinstance(model, GroupModel):
             return calibrated.proposal(problem, problem.epsilon / model.size, {})
@@ -69,7 +69,7 @@ def _gaussian(covariance: np.ndarray) -> Iterator[float]:
 
 
 def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[int, float]]]:
-    """The laws of the count for each value of a target, for each adversary."""
+    """The distributions of the count for each value of a target, for each adversary."""
     n, state = problem.length or 0, chain.states.index(counted(problem.query, chain.states))
     words: dict[tuple[int, ...], float] = {
         word: math.prod(
@@ -80,30 +80,30 @@ def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[
     for i in range(n):
         for pattern in product([None, *range(chain.k)], repeat=n):
             if pattern[i] is None:
-                yield [_law(words, pattern, i, x, state) for x in range(chain.k)]
+                yield [_distribution(words, pattern, i, x, state) for x in range(chain.k)]
 
 
-def _law(
+def _distribution(
     words: dict[tuple[int, ...], float], pattern: tuple[int | None, ...], i: int, x: int, state: int
 ) -> dict[int, float]:
     """Weights of the counts of sequences that fit what is known and have value x at i."""
-    found: dict[int, float] = {}
+    weights: dict[int, float] = {}
     for word, p in words.items():
         if p > 0 and word[i] == x and all(k is None or k == w for k, w in zip(pattern, word, strict=True)):
-            found[word.count(state)] = found.get(word.count(state), 0.0) + p
-    return found
+            weights[word.count(state)] = weights.get(word.count(state), 0.0) + p
+    return weights
 
 
 def _leakage(rows: list[list[dict[int, float]]], tau: float) -> float:
     """The largest logarithm of a ratio of two densities of the noisy count, over all adversaries and outputs."""
-    outputs = range(-1, 1 + max((c for row in rows for law in row for c in law), default=0) + 1)
+    outputs = range(-1, 1 + max((c for row in rows for weights in row for c in weights), default=0) + 1)
     worst = 0.0
     for row in rows:
-        laws = [law for law in row if law]
+        possible = [weights for weights in row if weights]
         for y in outputs:
             values = [
-                sum(p * math.exp(-tau * abs(y - c)) for c, p in law.items()) / sum(law.values())
-                for law in laws
+                sum(p * math.exp(-tau * abs(y - c)) for c, p in weights.items()) / sum(weights.values())
+                for weights in possible
             ]
             worst = max(worst, math.log(max(values) / min(values)) if values else 0.0)
     return worst

@@ -17,7 +17,7 @@ from privopt.measures import bayesian_leakage
 from privopt.measures.bayesian.gaussian_enumeration import prove_brute_force
 from privopt.measures.bayesian.gaussian_proof import prove_column, prove_h_matrix, prove_h_matrix_in_floats
 from privopt.mechanisms.noise.statistics import sensitivity, value
-from privopt.solvers.bayesian_privacy.gaussian_brute_force import GaussianBruteForce
+from privopt.solvers.bayesian_privacy.gaussian import GaussianBruteForce
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
 

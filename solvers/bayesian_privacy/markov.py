@@ -1,0 +1,137 @@
+"""Noise for records of a Markov chain: bounds for every mechanism of a level, and what a noisy count itself leaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.bayesian.markov import laplace_tail
+from privopt.models import MarkovChain
+from privopt.problems.bayesian_privacy import levels
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
+from privopt.solvers.bayesian_privacy import _calibrated as calibrated
+
+MOST_LEVEL = 2.0**60
+"""A count that does not depend on any one record leaks nothing at any level; its error then counts as none."""
+
+
+@dataclass(frozen=True)
+class _Markov(calibrated.Calibrated):
+    """A bound for records of a Markov chain."""
+
+    def refuse(self, problem: BayesianPrivacy) -> str | None:
+        """Refuse what the bound is not for."""
+        return calibrated.not_a_chain(problem) or super().refuse(problem)
+
+
+@register
+@dataclass(frozen=True)
+class MarkovRecursion(_Markov):
+    """Records of a Markov chain, side by side: a recursion over unknown records, exact for two states.
+
+    The supremum over mechanisms of a level and adversaries, one side of the target at a time; an upper bound for more
+    than two states.
+    """
+
+    name: ClassVar[str] = "markov-recursion"
+
+    def cost(self, problem: BayesianPrivacy) -> float:
+        """Seconds: exponential in the states, up to a dozen of them."""
+        return 2e-3 * 4.0 ** min(getattr(problem.model, "k", 2), 12)
+
+
+@register
+@dataclass(frozen=True)
+class MarkovPublished(_Markov):
+    """Baseline: the published bound for Markov chains, epsilon less four times the logarithm of the largest ratio.
+
+    Noise of level epsilon - 4 ln gamma, where gamma is the largest ratio of two transition probabilities of a column.
+
+    Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data: A Study of
+    Bayesian Differential Privacy", Theorem 6.2 and Corollary 6.3. Sound, and empty unless epsilon > 4 ln gamma.
+    """
+
+    name: ClassVar[str] = "markov-published"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
+
+
+@register
+@dataclass(frozen=True)
+class LaplaceTail(Solver[BayesianPrivacy]):
+    """Counts of two positively dependent states: the tails of Laplace noise by transfer matrices, exact for any length.
+
+    What the count leaks far out is all it leaks where a state makes itself more likely next. There it agrees with the recursion, from another side. Elsewhere the tails give only a lower bound.
+    """
+
+    solves: ClassVar = BayesianPrivacy
+    name: ClassVar[str] = "laplace-tail"
+
+    def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
+        """Optimal where the recursion is exact."""
+        return calibrated.standing(problem, "markov-recursion")
+
+    def cost(self, problem: BayesianPrivacy) -> float:
+        """Two tails, some thirty times."""
+        return 0.05
+
+    def refuse(self, problem: BayesianPrivacy) -> str | None:
+        """Refuse where the tails are not the whole leakage."""
+        chain = problem.model
+        if not isinstance(chain, MarkovChain):
+            return calibrated.not_a_chain(problem)
+        counts = problem.query == "count" or isinstance(problem.query, tuple)
+        if chain.k != 2 or not counts or problem.mechanism == "randomised_response":
+            return "it is for Laplace noise on the count of a chain of two states"
+        if not chain.homogeneous or not chain.stationary or np.linalg.det(chain.transition) < 0:
+            return "the tails are the whole leakage only where a state makes itself more likely, at all times alike"
+        return None
+
+    def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
+        """Propose noise of the largest level whose tails keep epsilon."""
+        chain = problem.model
+        assert isinstance(chain, MarkovChain)
+
+        def leakage(tau: float) -> float:
+            return laplace_tail(chain, [0.0, 1.0], tau, problem.length)
+
+        tau = calibrated.largest_level(leakage, problem.epsilon, budget)
+        return calibrated.proposal(problem, tau, {"method": self.name})
+
+
+@register
+@dataclass(frozen=True)
+class ExactSmall(Solver[BayesianPrivacy]):
+    """Short chains, counted: the leakage of the noise itself, with every adversary enumerated.
+
+    That is what the noisy count leaks, not any mechanism of its level. The gain is large where neighbours differ: a chain that changes state with probability 0.8, six records, level 1: the
+    count leaks 1 nat, some mechanism of that level 2.76.
+    """
+
+    solves: ClassVar = BayesianPrivacy
+    name: ClassVar[str] = "exact-small"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
+
+    def cost(self, problem: BayesianPrivacy) -> float:
+        """Every adversary of every sequence, once."""
+        return 0.02 + 1e-6 * 8.0 ** min(problem.length or 0, 8)
+
+    def refuse(self, problem: BayesianPrivacy) -> str | None:
+        """Refuse what is not enumerated."""
+        if not levels.enumerable(problem):
+            return f"it enumerates counts of chains with at most {levels.ENUMERABLE} sequences, with Laplace noise"
+        return None
+
+    def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
+        """Propose noise of the largest level at which the noisy count keeps epsilon."""
+
+        def leakage(tau: float) -> float:
+            return levels.reading(problem, tau).value
+
+        tau = calibrated.largest_level(leakage, problem.epsilon, budget, MOST_LEVEL)
+        return calibrated.proposal(problem, tau, {"method": self.name})
