@@ -1,4 +1,4 @@
-"""Upper bounds on accuracy, each proved afresh from its dual, with every rounding bounded.
+"""Upper bounds on accuracy, each proved afresh from its dual with every rounding bounded; and proofs of infeasibility.
 
 The kinds of dual:
 
@@ -28,16 +28,16 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls, U
+from privopt.core.problem import Enclosure
 from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import colour_hops, hops
 from privopt.measures.colouring.steps import GUARD, LARGEST, TINY, Pair, Step
 from privopt.problems.boundary_colouring.boundary import MET, SMALLEST
+from privopt.problems.boundary_colouring.data import ColouringData
 
 if TYPE_CHECKING:
     from flint import arb
 
-    from privopt.core.problem import Enclosure
-    from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 GRID = 2.0**-48
 """A bound on the worst case is looked for among multiples of this."""
@@ -49,36 +49,36 @@ CELLS = 1 << 22
 """Vertices times colours that are summed together."""
 
 
-def prove(problem: BoundaryColouring, dual: object) -> Enclosure | None:
+def prove(data: ColouringData, dual: object) -> Enclosure | None:
     """The number that a dual defines, enclosed; its upper end is a proved bound on the objective, at most 1."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and refused below
-        found = _proved(problem, dual) if isinstance(dual, dict) else None
-    if found is None or not all(map(math.isfinite, found)):
+        proved = _proved(data, dual) if isinstance(dual, dict) else None
+    if proved is None or not all(map(math.isfinite, proved)):
         return None
-    return (1.0, 1.0) if found[1] >= 1 else found
+    return (1.0, 1.0) if proved[1] >= 1 else proved
 
 
-def _proved(problem: BoundaryColouring, dual: dict[str, object]) -> Enclosure | None:
+def _proved(data: ColouringData, dual: dict[str, object]) -> Enclosure | None:
     kind = dual.get("kind")
     if kind == "trivial":
         return 1.0, 1.0
-    if kind == "minimax" and problem.objective == "worst_case":
-        return minimax(problem)
-    if kind == "envelope" and (problem.boundary is not None or problem.k == 1):
-        return mean(problem, best_accuracy(problem))
-    return _linear(problem, dual) if kind == "linear" else None
+    if kind == "minimax" and data.objective == "worst_case":
+        return minimax(data)
+    if kind == "envelope" and (data.boundary is not None or data.k == 1):
+        return mean(data, best_accuracy(data))
+    return _linear(data, dual) if kind == "linear" else None
 
 
-def mean(problem: BoundaryColouring, right: Balls) -> Enclosure:
+def mean(data: ColouringData, right: Balls) -> Enclosure:
     """The utility of given accuracies, the sums rounded once."""
-    if problem.graph.size == 0:
+    if data.graph.size == 0:
         return 1.0, 1.0
-    if problem.objective == "worst_case":
+    if data.objective == "worst_case":
         return right.min().ends
-    if problem.weights is None:
-        weighed, total = right, Balls.exact(problem.graph.size)
+    if data.weights is None:
+        weighed, total = right, Balls.exact(data.graph.size)
     else:
-        weighed, total = right * problem.weights, _total(problem.weights)
+        weighed, total = right * data.weights, _total(data.weights)
     return (_sum(weighed) / total).ends
 
 
@@ -105,13 +105,10 @@ class Budget:
     low: Step
 
     @classmethod
-    def of(cls, problem: BoundaryColouring) -> Budget:
-        """The steps of a problem whose e^epsilon is a float."""
-        growth = _growth(problem)
-        g, delta = float(growth.mid), problem.delta
-        return cls(
-            _step(problem.epsilon, g, delta, 1 + 2 * GUARD), _step(problem.epsilon, g, delta, 1 - 2 * GUARD)
-        )
+    def of(cls, epsilon: float, delta: float) -> Budget:
+        """The steps of a budget whose e^epsilon is a float."""
+        g = float(_growth(epsilon).mid)
+        return cls(_step(epsilon, g, delta, 1 + 2 * GUARD), _step(epsilon, g, delta, 1 - 2 * GUARD))
 
 
 def _step(epsilon: float, growth: float, delta: float, share: float) -> Step:
@@ -121,46 +118,46 @@ def _step(epsilon: float, growth: float, delta: float, share: float) -> Step:
     return Step(epsilon, rest, grown, decay, bend, 0.0 if rest > 0 else TINY)
 
 
-def _growth(problem: BoundaryColouring) -> Balls:
+def _growth(epsilon: float) -> Balls:
     """e^epsilon."""
-    return Balls.exact(problem.epsilon).exp() if problem.epsilon else Balls.exact(1.0)
+    return Balls.exact(epsilon).exp() if epsilon else Balls.exact(1.0)
 
 
-def _bend(problem: BoundaryColouring) -> Balls:
+def _bend(data: ColouringData) -> Balls:
     """(1 - delta) / (1 + e^epsilon)."""
-    return (Balls.exact(1.0) - problem.delta) / (_growth(problem) + 1.0)
+    return (Balls.exact(1.0) - data.delta) / (_growth(data.epsilon) + 1.0)
 
 
-def best_accuracy(problem: BoundaryColouring) -> Balls:
+def best_accuracy(data: ColouringData) -> Balls:
     """Largest accuracy of every vertex, given what the boundary prescribes or caps."""
-    graph = problem.graph
+    graph = data.graph
     low, high = np.ones(graph.size), np.ones(graph.size)
-    for sites, members, values in _regions(problem):
-        if problem.epsilon > LARGEST:
+    for sites, members, values in _regions(data):
+        if data.epsilon > LARGEST:
             # One step takes any positive probability to next to 1, so only the sites themselves are bounded.
             place = np.isin(sites, members)
             high[sites[place]] = low[sites[place]] = np.minimum(values[0][place], 1.0)
             continue
-        budget = Budget.of(problem)
-        for found, one in ((high, budget.high), (low, budget.low)):
-            found[members] = _envelope(problem, sites, values, one)[members]
+        budget = Budget.of(data.epsilon, data.delta)
+        for best, one in ((high, budget.high), (low, budget.low)):
+            best[members] = _envelope(data, sites, values, one)[members]
     high = np.minimum(np.nextafter(high, math.inf), 1.0)
     return Balls.between(np.minimum(np.nextafter(np.minimum(low, 1.0), 0.0), high), high)
 
 
-def _regions(problem: BoundaryColouring) -> Iterator[tuple[Ints, Ints, Pair]]:
+def _regions(data: ColouringData) -> Iterator[tuple[Ints, Ints, Pair]]:
     """For each colour: sites, vertices of that colour, and the most that the sites may have of it."""
-    codes = problem.graph.codes
-    if problem.prescribed is None:
-        sites = problem.boundary_sites
+    codes = data.graph.codes
+    if data.prescribed is None:
+        sites = data.boundary_sites
         if len(sites):
-            error = float(_bend(problem).lower) * (1 - MET - 2 * GUARD) - 16 * U
+            error = float(_bend(data).lower) * (1 - MET - 2 * GUARD) - 16 * U
             one = np.ones(len(sites))
-            yield sites, np.arange(problem.graph.size), rounded_up(one - error, error * one)
+            yield sites, np.arange(data.graph.size), rounded_up(one - error, error * one)
         return
-    sites, rows = problem.prescribed.sites, problem.prescribed.rows
-    k = problem.k
-    room = problem.prescribed.room(problem.step) * (1 + 8 * GUARD) + 8 * k * (k + 1) * U * rows
+    sites, rows = data.prescribed.sites, data.prescribed.rows
+    k = data.k
+    room = data.prescribed.room(data.step) * (1 + 8 * GUARD) + 8 * k * (k + 1) * U * rows
     for c in range(k):
         members = np.flatnonzero(codes == c)
         if members.size:
@@ -175,9 +172,9 @@ def rounded_up(p: Floats, r: Floats) -> Pair:
     return p, np.where(r < SMALLEST, 0.0, r)
 
 
-def _envelope(problem: BoundaryColouring, sites: Ints, values: Pair, one: Step) -> Floats:
+def _envelope(data: ColouringData, sites: Ints, values: Pair, one: Step) -> Floats:
     """Probabilities of a colour on every vertex: from one value on all sites by distance, else by two queues."""
-    graph = problem.graph
+    graph = data.graph
     if not len(sites):
         return np.ones(graph.size)
     if (values[0] == values[0][0]).all() and (values[1] == values[1][0]).all():
@@ -187,22 +184,22 @@ def _envelope(problem: BoundaryColouring, sites: Ints, values: Pair, one: Step) 
     return upper((graph.indptr, graph.indices), sites, values, one, "two_queue")[0]
 
 
-def minimax(problem: BoundaryColouring) -> Enclosure:
+def minimax(data: ColouringData) -> Enclosure:
     """The largest worst case that the distances to the colours leave open; met by "balanced" for two colours."""
-    graph = problem.graph
-    if not len(problem.boundary_sites):
+    graph = data.graph
+    if not len(data.boundary_sites):
         return 1.0, 1.0
-    if problem.epsilon > LARGEST:
+    if data.epsilon > LARGEST:
         return 1.0, 1.0
-    if problem.k == 2:
-        return (1.0 - _bend(problem)).ends
-    far = np.unique(colour_hops(graph.indptr, graph.indices, graph.codes, problem.k), axis=0)
-    return largest_share(far, problem)
+    if data.k == 2:
+        return (1.0 - _bend(data)).ends
+    far = np.unique(colour_hops(graph.indptr, graph.indices, graph.codes, data.k), axis=0)
+    return largest_share(far, data)
 
 
-def largest_share(far: Ints, problem: BoundaryColouring) -> Enclosure:
+def largest_share(far: Ints, data: ColouringData) -> Enclosure:
     """The largest t with sum_c L^far[v, c](t) <= 1 for every row of hops, on a grid; -1 stands for unreachable."""
-    one, reached = problem.step, far >= 0
+    one, reached = data.step, far >= 0
     away = np.where(reached, far, 0)
 
     def sums(t: float) -> Floats:
@@ -213,33 +210,24 @@ def largest_share(far: Ints, problem: BoundaryColouring) -> Enclosure:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if (sums(middle * GRID) <= 1.0).all() else (low, middle)
-    found = sums(high * GRID)
-    tried = np.argsort(-found, kind="stable")[:TRIED]
+    tried = np.argsort(-sums(high * GRID), kind="stable")[:TRIED]
     rows = [[int(d) for d in far[i] if d >= 0] for i in tried.tolist()]
     # Floats chose the place on the grid; which multiples of it are too large is proved.
     at = max(high - 2, 1)
-    while at * GRID < 1.0 and not any(_exceeds(row, Fraction(at) * Fraction(GRID), problem) for row in rows):
+    while at * GRID < 1.0 and not any(_exceeds(row, Fraction(at) * Fraction(GRID), data) for row in rows):
         at = at + 1 if at < high + 8 else 2 * at
     return max(0.0, (at - 2) * GRID), min(1.0, at * GRID)
 
 
-def _exceeds(row: list[int], t: Fraction, problem: BoundaryColouring) -> bool:
+def _exceeds(row: list[int], t: Fraction, data: ColouringData) -> bool:
     """Whether sum_d L^d(t) > 1 is proved, in balls: U^d(1 - t) is at most any order of its two pieces."""
     from flint import arb, ctx, fmpq
 
-    saved = ctx.prec
-    try:
-        ctx.prec = 256
-        epsilon, delta = (
-            arb(fmpq(*Fraction(x).as_integer_ratio())) for x in (problem.epsilon, problem.delta)
+    with ctx.workprec(256):
+        exact, epsilon, delta = (
+            arb(fmpq(*Fraction(x).as_integer_ratio())) for x in (t, data.epsilon, data.delta)
         )
-        exact = arb(fmpq(t.numerator, t.denominator))
-        total = arb(0)
-        for d in row:
-            total += _least(exact, d, epsilon, delta, problem.step)
-        return bool(total > 1)
-    finally:
-        ctx.prec = saved
+        return bool(sum((_least(exact, d, epsilon, delta, data.step) for d in row), arb(0)) > 1)
 
 
 def _least(t: arb, d: int, epsilon: arb, delta: arb, one: Step) -> arb:
@@ -261,41 +249,41 @@ def _least(t: arb, d: int, epsilon: arb, delta: arb, one: Step) -> arb:
     return arb(0) if not kept > 0 else kept
 
 
-def _linear(problem: BoundaryColouring, dual: dict[str, object]) -> Enclosure | None:
+def _linear(data: ColouringData, dual: dict[str, object]) -> Enclosure | None:
     """Sum of what each vertex can still gain at these multipliers, plus what delta gives them."""
-    arcs, k = len(problem.graph.indices), problem.k
+    arcs, k = len(data.graph.indices), data.k
     at, values = np.array(dual["at"]), np.array(dual["values"], dtype=np.float64)
     if at.size and at.dtype.kind not in "iu":
         return None
     at = at.astype(np.int64)
     good = at.ndim == 1 and at.shape == values.shape and bool(((values >= 0) & (values < math.inf)).all())
-    if not good or (at.size and not 0 <= at.min() <= at.max() < arcs * k) or problem.epsilon > LARGEST:
+    if not good or (at.size and not 0 <= at.min() <= at.max() < arcs * k) or data.epsilon > LARGEST:
         return None
-    weights = _normalised(problem, dual.get("weights"))
+    weights = _normalised(data, dual.get("weights"))
     if weights is None:
         return None
     cells, place = np.unique(at, return_inverse=True)
     if len(cells) < len(at):
         values, at = np.asarray(np.bincount(place, weights=values), dtype=np.float64), cells
-    parts, dropped = _digits(values, int(np.diff(problem.graph.indptr).max(initial=0)))
-    best = _reach(problem, weights, at, parts)
+    parts, dropped = _digits(values, int(np.diff(data.graph.indptr).max(initial=0)))
+    best = _reach(data, weights, at, parts)
     if best is None:
         return None
     total = _sum(best)
-    if problem.delta > 0 and at.size:
+    if data.delta > 0 and at.size:
         most = np.zeros(arcs)
         np.maximum.at(most, at // k, values)
-        total = total + (_sum(Balls.exact(most)) + Balls.between(0.0, dropped) * len(at)) * problem.delta
+        total = total + (_sum(Balls.exact(most)) + Balls.between(0.0, dropped) * len(at)) * data.delta
     return total.ends
 
 
-def _normalised(problem: BoundaryColouring, given: object) -> Balls | None:
+def _normalised(data: ColouringData, weights: object) -> Balls | None:
     """Weights of the accuracies that add to 1: those of the problem, or for a minimum those of the dual."""
-    n = problem.graph.size
-    if problem.objective == "accuracy":
-        table = np.ones(n) if problem.weights is None else problem.weights
+    n = data.graph.size
+    if data.objective == "accuracy":
+        table = np.ones(n) if data.weights is None else data.weights
     else:
-        table = np.array(given, dtype=np.float64)
+        table = np.array(weights, dtype=np.float64)
         if table.shape != (n,) or not ((table >= 0) & (table < math.inf)).all():
             return None
     if not 0 < float(table.max(initial=0.0)) <= 1e300:
@@ -322,13 +310,13 @@ def _digits(values: Floats, degree: int) -> tuple[list[Floats], float]:
     return parts, float(np.abs(rest).max(initial=0.0))
 
 
-def _reach(problem: BoundaryColouring, weights: Balls, at: Ints, parts: list[Floats]) -> Balls | None:
+def _reach(data: ColouringData, weights: Balls, at: Ints, parts: list[Floats]) -> Balls | None:
     """The most that each vertex can make of its gains: its best colour, or what is prescribed."""
-    graph, k, n = problem.graph, problem.k, problem.graph.size
+    graph, k, n = data.graph, data.k, data.graph.size
     arc, colour = at // k, at % k
     start = np.searchsorted(graph.indptr, arc, side="right") - 1
     out, into = start * k + colour, graph.indices[arc].astype(np.int64) * k + colour
-    growth, block = _growth(problem), max(1, CELLS // k)
+    growth, block = _growth(data.epsilon), max(1, CELLS // k)
     lows, highs = np.zeros(n), np.zeros(n)
     for begin in range(0, n, block):
         end = min(n, begin + block)
@@ -340,8 +328,8 @@ def _reach(problem: BoundaryColouring, weights: Balls, at: Ints, parts: list[Flo
         if not np.isfinite(gain.rad).all():
             return None
         best = gain.max(axis=1)
-        if problem.prescribed is not None:
-            best = _prescribed(problem, gain, best, begin)
+        if data.prescribed is not None:
+            best = _prescribed(data, gain, best, begin)
         lows[begin:end], highs[begin:end] = best.lower, best.upper
     return Balls.between(lows, highs)
 
@@ -350,23 +338,57 @@ def _added(places: Ints, parts: list[Floats], begin: int, end: int) -> Balls:
     """Sums of multipliers in the cells of a block."""
     inside = np.flatnonzero((places >= begin) & (places < end))
     here = places if len(inside) == len(places) else places[inside]
-    found = Balls.exact(np.zeros(end - begin))
+    total = Balls.exact(np.zeros(end - begin))
     for part in parts:
         values = part if here is places else part[inside]
-        found = found + np.bincount(here - begin, weights=values, minlength=end - begin)
-    return found
+        total = total + np.bincount(here - begin, weights=values, minlength=end - begin)
+    return total
 
 
-def _prescribed(problem: BoundaryColouring, gain: Balls, best: Balls, begin: int) -> Balls:
+def _prescribed(data: ColouringData, gain: Balls, best: Balls, begin: int) -> Balls:
     """The same, where a site can have no more than its values, and what counts as meeting them."""
-    if problem.prescribed is None:
+    if data.prescribed is None:
         return best
-    given, k = problem.prescribed, problem.k
-    inside = np.flatnonzero((given.sites >= begin) & (given.sites < begin + best.mid.size))
-    here = given.sites[inside] - begin
-    rows = given.rows[inside]
-    room = given.room(problem.step)[inside] * (1 + GUARD) + 8 * k * (k + 1) * U * rows
+    values, k = data.prescribed, data.k
+    inside = np.flatnonzero((values.sites >= begin) & (values.sites < begin + best.mid.size))
+    here = values.sites[inside] - begin
+    rows = values.rows[inside]
+    room = values.room(data.step)[inside] * (1 + GUARD) + 8 * k * (k + 1) * U * rows
     near = ((gain[here] * rows).sum(axis=1) + (abs(gain[here]) * room).sum(axis=1)).minimum(best[here])
     mid, rad = best.mid.copy(), best.rad.copy()
     mid[here], rad[here] = near.mid, near.rad
     return Balls(mid, rad)
+
+
+def check_witness(data: ColouringData, witness: object) -> str | None:
+    """Why the prescribed values are infeasible: at its distance from one site another one is too likely."""
+    values = data.prescribed
+    if values is None or not isinstance(witness, dict):
+        return None
+    named = [witness.get(name) for name in ("source", "target", "colour")]
+    if not all(isinstance(x, int) and not isinstance(x, bool) for x in named):
+        return None
+    source, target, colour = (int(x) for x in named if isinstance(x, int))
+    place = {int(s): i for i, s in enumerate(values.sites.tolist())}
+    if source not in place or target not in place or not 0 <= colour < data.k:
+        return None
+    graph = data.graph
+    far = int(hops(graph.indptr, graph.indices, np.array([source], dtype=np.int64))[target])
+    if far < 0:
+        return None
+    rows, room = values.rows, values.room(data.step)
+    have, here = float(rows[place[target], colour]), float(rows[place[source], colour])
+    if data.epsilon > LARGEST and (here > 0 or data.delta > 0):
+        return None
+    budget = Budget.of(min(data.epsilon, LARGEST), data.delta)
+    rest = float(np.delete(rows[place[source]], colour).sum())
+    start, left = rounded_up(np.array([here]), np.array([rest]))
+    most = float(budget.high.orbit(float(start[0]), float(left[0]), far)[0][-1])
+    if not have - most > room[place[target], colour]:
+        return None
+    names = graph.vertices[source], graph.vertices[target]
+    shown = graph.palette[colour]
+    return (
+        f"{names[1]!r} should answer {shown!r} with probability {have:.9g}, but {far} steps from {names[0]!r}, "
+        f"which does with {here:.9g}, at most {most:.9g} is private: gap {have - most:.9g}"
+    )

@@ -5,25 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Terms
 from privopt.core.exact import ball_floor, exp_at_least, log_enclosure
+from privopt.core.problem import Enclosure
 from privopt.files.text import number
-from privopt.measures.colouring.reading import UNIT, exact_row, find_edge, largest_ratio
+from privopt.measures.colouring.reading import UNIT, exact_row, largest_ratio
 from privopt.measures.colouring.steps import LARGEST, TINY
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import mean
 from privopt.problems.boundary_colouring.boundary import MET
-from privopt.problems.boundary_colouring.leakage import Adjacency
-
-if TYPE_CHECKING:
-    from privopt.core.problem import Enclosure
-    from privopt.problems.boundary_colouring.problem import BoundaryColouring
+from privopt.problems.boundary_colouring.data import Adjacency, ColouringData, likelier_at
 
 FIRST = 64
 """Pairs with the largest readings, whose leakage is enclosed first."""
@@ -35,61 +32,58 @@ WIDER = (2.0**-48, 2.0**-44, 2.0**-40, 2.0**-36, 2.0**-30)
 """By how much, times the number of colours, a leakage may exceed what is proved of the worst pairs, until few are left."""
 
 
-def certify(problem: BoundaryColouring, mechanism: Colouring) -> Certificate:
+class Proof(NamedTuple):
+    """Whether every edge is proved private and why, the exact leakage and utility enclosed, and who leaks most to whom."""
+
+    ok: bool
+    reason: str
+    leakage: Enclosure
+    utility: Enclosure
+    worst: tuple[Hashable, ...]
+    where: str
+
+
+def prove_privacy(data: ColouringData, mechanism: Colouring) -> Proof:
     """Prove sum_c max(0, P_u(c) - e^epsilon P_v(c)) <= delta on every edge, in both directions."""
-    found = problem.adjacent(mechanism)
     rows = _Rows(mechanism)
-    doubtful = ambiguous(mechanism.levels, found.first, found.second, problem.epsilon, problem.delta)
-    ok, reason = _settle(problem, rows, found, doubtful)
-    miss = problem.miss(mechanism)
+    ok, reason = _settle(data, mechanism, rows)
+    miss = data.miss(mechanism)
     if ok and miss > 0:
         ok, reason = False, f"a prescribed value is missed by {number(miss)}, more than {MET:g} of it"
-    leaks = _Leaks(problem, mechanism, found, rows)
-    low, high = leaks.enclosure
-    worst, where = leaks.named()
-    return problem.certificate(
-        mechanism,
-        mechanism.fingerprint,
-        ok=ok,
-        claim="leakage <= budget",
-        reason=reason,
-        leakage=(min(low, problem.epsilon), min(high, problem.epsilon)) if ok else (low, high),
-        utility=utility(problem, mechanism),
-        worst=worst,
-        where=where,
-        method="directed rounding, and integers against balls where that does not decide",
-    )
+    leaks = _Leaks(data, mechanism, rows)
+    low, high = (min(x, data.epsilon) if ok else x for x in leaks.enclosure)
+    return Proof(ok, reason, (low, high), utility(data, mechanism), *leaks.named())
 
 
-def terms(problem: BoundaryColouring) -> Terms:
+def terms(data: ColouringData) -> Terms:
     """What a certificate of a colouring is about."""
-    apart = "k times epsilon" if problem.delta == 0 else "k times epsilon, and delta k-fold or more"
+    apart = "k times epsilon" if data.delta == 0 else "k times epsilon, and delta k-fold or more"
     uncovered = [
         "datasets that are not in the graph",
         f"datasets that are not neighbours: k edges apart the budget is {apart}, and without a path nothing is promised",
         "what is published beside the answer",
     ]
-    if problem.boundary is not None and problem.k > 1:
+    if data.boundary is not None and data.k > 1:
         uncovered.append(f"the values prescribed on the boundary, which are met to {MET:g} and not certified")
     return Terms(
         kind="privacy",
-        statement=_statement(problem),
-        assumption=f"neighbouring datasets are the edges of {problem.graph!r}; delta = {problem.delta!r}",
+        statement=_statement(data),
+        assumption=f"neighbouring datasets are the edges of {data.graph!r}; delta = {data.delta!r}",
         adversary="anyone who sees the answer, even one who knows everything but which of two neighbouring datasets was used",
         unit="release: one answer about one dataset",
         uncovered=tuple(uncovered),
     )
 
 
-def _statement(problem: BoundaryColouring) -> str:
+def _statement(data: ColouringData) -> str:
     """The claim with its numbers, rounded up."""
     times = "likelier from one dataset than"
-    if problem.epsilon > 0:
-        times = f"more than {factor(problem.epsilon)} times as likely from one dataset as"
-    found = f"no answer is {times} from a neighbouring one"
-    if problem.delta == 0:
-        return found
-    return f"{found}, but for a probability of at most {problem.delta!r} (delta)"
+    if data.epsilon > 0:
+        times = f"more than {factor(data.epsilon)} times as likely from one dataset as"
+    claim = f"no answer is {times} from a neighbouring one"
+    if data.delta == 0:
+        return claim
+    return f"{claim}, but for a probability of at most {data.delta!r} (delta)"
 
 
 def factor(epsilon: float) -> str:
@@ -110,14 +104,14 @@ def factor(epsilon: float) -> str:
     return number(float(shown) + 10.0 ** (math.floor(math.log10(float(shown))) - 3), 4)
 
 
-def utility(problem: BoundaryColouring, mechanism: Colouring) -> Enclosure:
+def utility(data: ColouringData, mechanism: Colouring) -> Enclosure:
     """The exact utility, enclosed: the largest entry of a row is 1 minus the others, the rest are floats."""
-    levels, codes = mechanism.levels, problem.graph.codes
+    levels, codes = mechanism.levels, data.graph.codes
     top = np.argmax(levels, axis=1)
     others = Balls.exact(np.where(np.arange(levels.shape[1]) == top[:, None], 0.0, levels)).sum(axis=1)
     largest = 1.0 - others
     entry, is_top = levels[mechanism.level, codes], top[mechanism.level] == codes
-    low, high = mean(problem, largest[mechanism.level].where(is_top, entry))
+    low, high = mean(data, largest[mechanism.level].where(is_top, entry))
     return max(low, 0.0), min(high, 1.0)
 
 
@@ -150,23 +144,24 @@ def _exp_floor(epsilon: float) -> float:
     return ball_floor(arb(exponent).exp())
 
 
-def _settle(problem: BoundaryColouring, rows: _Rows, found: Adjacency, doubtful: Ints) -> tuple[bool, str]:
-    """Whether the doubtful pairs, the worst reading first, hold exactly, and why."""
-    order = doubtful[np.argsort(-found.reading.epsilon[doubtful], kind="stable")]
-    delta = Fraction(problem.delta)
+def _settle(data: ColouringData, mechanism: Colouring, rows: _Rows) -> tuple[bool, str]:
+    """Whether all pairs hold, those that floats leave in doubt exactly, the worst reading first; and why."""
+    pairs, delta = data.adjacent(mechanism), Fraction(data.delta)
+    doubtful = ambiguous(mechanism.levels, pairs.first, pairs.second, data.epsilon, data.delta)
+    order = doubtful[np.argsort(-pairs.reading.epsilon[doubtful], kind="stable")]
     for i in order.tolist():
-        ratio = largest_ratio(rows[int(found.first[i])], rows[int(found.second[i])], delta)
+        ratio = largest_ratio(rows[int(pairs.first[i])], rows[int(pairs.second[i])], delta)
         fine = ratio is not None and (
-            ratio <= 1 or exp_at_least(problem.epsilon, ratio.numerator, ratio.denominator)
+            ratio <= 1 or exp_at_least(data.epsilon, ratio.numerator, ratio.denominator)
         )
         if not fine:
             return False, "the edge that leaks most is not proved private"
-    count = f"{len(found.first)} ordered pairs of rows stand next to each other"
+    count = f"{len(pairs.first)} ordered pairs of rows stand next to each other"
     return True, f"all hold: {count}, {len(order)} of them settled exactly"
 
 
 class _Rows:
-    """Exact rows of levels, made when they are asked for."""
+    """Exact rows of levels, each made at its first use."""
 
     def __init__(self, mechanism: Colouring) -> None:
         self._levels = mechanism.levels
@@ -181,15 +176,12 @@ class _Rows:
 class _Leaks:
     """The exact leakage of a colouring, and the pairs that have it or nearly so."""
 
-    def __init__(
-        self, problem: BoundaryColouring, mechanism: Colouring, found: Adjacency, rows: _Rows
-    ) -> None:
-        self.problem, self.mechanism, self.found, self.rows = problem, mechanism, found, rows
-        self.delta = Fraction(problem.delta)
+    def __init__(self, data: ColouringData, mechanism: Colouring, rows: _Rows) -> None:
+        self.data, self.mechanism, self.rows = data, mechanism, rows
+        self.pairs: Adjacency = data.adjacent(mechanism)
+        self.delta = Fraction(data.delta)
         self._ratios: dict[int, Fraction | None] = {}
-        self.low: float
-        self.high: float
-        readings = found.reading.epsilon
+        readings = self.pairs.reading.epsilon
         count = min(FIRST, len(readings))
         first = np.argpartition(-readings, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
         self.low, self.high = self._largest(first)
@@ -204,7 +196,7 @@ class _Leaks:
     def ratio(self, i: int) -> Fraction | None:
         """The smallest e^epsilon of a pair, None for infinity."""
         if i not in self._ratios:
-            u, v = (self.rows[int(side[i])] for side in (self.found.first, self.found.second))
+            u, v = (self.rows[int(side[i])] for side in (self.pairs.first, self.pairs.second))
             self._ratios[i] = largest_ratio(u, v, self.delta)
         return self._ratios[i]
 
@@ -218,10 +210,8 @@ class _Leaks:
     def _not_below(self, epsilon: float) -> Ints:
         """Pairs that floats do not prove to leak at most epsilon."""
         if epsilon == math.inf:
-            return np.flatnonzero(self.found.reading.epsilon == math.inf)
-        return ambiguous(
-            self.mechanism.levels, self.found.first, self.found.second, epsilon, self.problem.delta
-        )
+            return np.flatnonzero(self.pairs.reading.epsilon == math.inf)
+        return ambiguous(self.mechanism.levels, self.pairs.first, self.pairs.second, epsilon, self.data.delta)
 
     def _upper(self) -> float:
         """A bound on the leakage of all pairs: floats prove most, and what they leave is settled exactly."""
@@ -240,7 +230,7 @@ class _Leaks:
         if self.high == 0 or not len(self.near):
             return None
         if self.low == math.inf or len(self.near) > TIES:
-            return int(np.argmax(self.found.reading.epsilon))
+            return int(np.argmax(self.pairs.reading.epsilon))
         i = max(self.near.tolist(), key=lambda i: (*self.order(i), -i))
         return i if self.order(i) > (False, Fraction(1)) else None
 
@@ -254,10 +244,8 @@ class _Leaks:
         i = self.worst()
         if i is None:
             return (), ""
-        graph, first, second = self.problem.graph, int(self.found.first[i]), int(self.found.second[i])
-        u, v = find_edge(graph.indptr, graph.indices, self.mechanism.level, first, second)
-        names = graph.vertices[u], graph.vertices[v]
-        return names, told(self.mechanism.colours[min(self.likelier(first, second))], *names)
+        colour = min(self.likelier(int(self.pairs.first[i]), int(self.pairs.second[i])))
+        return self.data.edge_in_words(self.mechanism, i, colour)
 
     def likelier(self, first: int, second: int) -> list[int]:
         """The colours whose ratio between two rows is largest."""
@@ -270,23 +258,17 @@ class _Leaks:
         return [c for c, ratio in ratios.items() if ratio == most]
 
 
-def told(colour: object, u: object, v: object) -> str:
-    """Which answer tells two datasets apart."""
-    return f"answer {colour!r} is likelier at {u!r} than at {v!r}"
-
-
 def is_worst(
-    problem: BoundaryColouring, mechanism: Colouring, worst: tuple[Hashable, ...], where: str
+    data: ColouringData, mechanism: Colouring, worst: tuple[Hashable, ...], where: str
 ) -> bool | None:
     """Whether a named edge leaks as much as any; None where it does but for the last digits.
 
     Ties count, and no edge is named where nothing leaks.
     """
-    found = problem.adjacent(mechanism)
-    leaks = _Leaks(problem, mechanism, found, _Rows(mechanism))
+    pairs, leaks = data.adjacent(mechanism), _Leaks(data, mechanism, _Rows(mechanism))
     if not worst:
         return None if leaks.worst() is not None and leaks.low == 0 else leaks.worst() is None
-    graph, level = problem.graph, mechanism.level
+    graph, level = data.graph, mechanism.level
     if len(worst) != 2:
         return False
     try:
@@ -297,10 +279,10 @@ def is_worst(
         return False
     first, second = int(level[u]), int(level[v])
     if first == second or where not in [
-        told(mechanism.colours[c], *worst) for c in leaks.likelier(first, second)
+        likelier_at(mechanism.colours[c], *worst) for c in leaks.likelier(first, second)
     ]:
         return False
-    place = np.flatnonzero((found.first == first) & (found.second == second))
+    place = np.flatnonzero((pairs.first == first) & (pairs.second == second))
     order = leaks.order(int(place[0]))
     if leaks.low == math.inf or order[0]:
         return order[0]

@@ -6,25 +6,26 @@ import hashlib
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
-from privopt.measures.colouring.steps import GUARD, Step, step
+from privopt.files.json import check_schema
 from privopt.mechanisms import Colouring, Mechanism
 from privopt.models import DatasetGraph
-from privopt.problems.boundary_colouring import validation as checks
-from privopt.problems.boundary_colouring.boundary import MET, Prescribed, prescribed
-from privopt.problems.boundary_colouring.leakage import Adjacency, accuracy, adjacency, worst_edge
+from privopt.problems.boundary_colouring import bound, repair
+from privopt.problems.boundary_colouring.boundary import BALANCED, Boundary, read_boundary, write_boundary
+from privopt.problems.boundary_colouring.certificate import is_worst, prove_privacy, terms
+from privopt.problems.boundary_colouring.data import ColouringData
+from privopt.problems.boundary_colouring.examples import examples
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class BoundaryColouring(Problem[Colouring]):
+class BoundaryColouring(ColouringData, Problem[Colouring]):
     """The most accurate randomised answers that are (epsilon, delta)-private along every edge.
 
     Each dataset v is answered with colour c with probability P_v(c). On every edge, in both directions,
@@ -46,7 +47,7 @@ class BoundaryColouring(Problem[Colouring]):
         "balanced" (two colours; with more it means None): no vertex with a neighbour of another colour is right more often
         than the best worst case allows, (e^epsilon + delta) / (1 + e^epsilon). ``(q_first, q_second)``: accuracy of the
         boundary vertices of the first and of the second colour of the palette; None for the largest allowed.
-        ``{vertex: Pr[first colour]}`` (a whole law with three colours or more), at least one end of every two-coloured
+        ``{vertex: Pr[first colour]}`` (a whole distribution with three colours or more), at least one end of every two-coloured
         edge. None: free. Prescribed values are met to 1e-9.
     weights : array (vertices,), optional
         Non-negative, not all zero; 1 by default. They do not matter to "worst_case".
@@ -68,43 +69,13 @@ class BoundaryColouring(Problem[Colouring]):
     kind: ClassVar[str] = "boundary_colouring"
     mechanism_type: ClassVar[type[Mechanism]] = Colouring
 
-    graph: DatasetGraph
-    epsilon: float
-    delta: float
-    boundary: checks.Boundary
-    weights: NDArray[np.float64] | None
-    objective: str
-
-    def __init__(
-        self,
-        graph: DatasetGraph,
-        epsilon: float,
-        delta: float = 0.0,
-        *,
-        boundary: checks.Boundary = checks.BALANCED,
-        weights: ArrayLike | None = None,
-        objective: str = "accuracy",
-    ) -> None:
-        of = checks.graph(graph)
-        values: dict[str, object] = {
-            "graph": of,
-            "epsilon": checks.epsilon(epsilon),
-            "delta": checks.delta(delta),
-            "boundary": checks.boundary(boundary, of),
-            "weights": checks.weights(weights, of.size),
-            "objective": checks.objective(objective),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_prescribed", prescribed(self.boundary, of, self.step))
-
     @property
     def budget(self) -> float:
         """The largest leakage allowed, epsilon, in nats."""
         return self.epsilon
 
     def with_budget(self, budget: float) -> Self:
-        """The same question with another epsilon."""
+        """The same problem with another epsilon."""
         return type(self)(
             self.graph,
             budget,
@@ -113,47 +84,6 @@ class BoundaryColouring(Problem[Colouring]):
             weights=self.weights,
             objective=self.objective,
         )
-
-    @property
-    def k(self) -> int:
-        """Number of colours, at least 1."""
-        return max(len(self.graph.palette), 1)
-
-    @cached_property
-    def step(self) -> Step:
-        """What one edge allows between probabilities of one colour."""
-        return step(self.epsilon, self.delta)
-
-    @cached_property
-    def guarded(self) -> Step:
-        """The same a few units of rounding lower, so that what is computed with it holds exactly."""
-        return step(self.epsilon, self.delta, GUARD)
-
-    @property
-    def prescribed(self) -> Prescribed | None:
-        """Sites and laws prescribed exactly; None for "balanced" and for a free boundary."""
-        found: Prescribed | None = self.__dict__["_prescribed"]
-        return found
-
-    def colouring(self, levels: ArrayLike, level: ArrayLike) -> Colouring:
-        """A mechanism of this problem: distinct rows (l, k), and the row of each vertex."""
-        names = None if isinstance(self.graph.vertices, range) else self.graph.vertices
-        palette = self.graph.palette or (0,)  # a graph without vertices has no colours of its own
-        return Colouring.of_levels(levels, level, palette, answers=self.graph.codes, vertices=names)
-
-    def two_colours(self, p: NDArray[np.float64], r: NDArray[np.float64]) -> Colouring:
-        """The mechanism with Pr[first colour] = p and its complement r on each vertex; the smaller one counts."""
-        if self.k == 1:
-            return self.colouring([[1.0]], np.zeros(self.graph.size, dtype=np.int32))
-        # One number tells the pair: p where it is the smaller one, else -r, and -inf for certainty.
-        side = np.where(p <= r, p, np.where(r == 0, -math.inf, -r))
-        values, level = np.unique(side, return_inverse=True)
-        values = values if values.size else np.array([0.5])
-        small = np.where(np.isinf(values), 0.0, np.abs(values))
-        rows = np.where(
-            (values >= 0)[:, None], np.stack([small, 1 - small], 1), np.stack([1 - small, small], 1)
-        )
-        return self.colouring(rows, level)
 
     def check(self, mechanism: Mechanism) -> Colouring:
         """The mechanism, if it colours this graph with its palette; else InvalidMechanism."""
@@ -183,9 +113,9 @@ class BoundaryColouring(Problem[Colouring]):
         InvalidMechanism
             If the mechanism does not fit the problem.
         """
-        found = self.adjacent(self.check(mechanism))
-        utility, leakage = accuracy(self, mechanism), found.leakage  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        worst, where = worst_edge(self, mechanism, found)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        checked = self.check(mechanism)
+        utility, leakage = self.accuracy(checked), self.adjacent(checked).leakage
+        worst, where = self.worst_edge(checked)
         violation = max(0.0, leakage - self.epsilon)
         miss = self.miss(mechanism)
         if miss > 0:
@@ -193,33 +123,6 @@ class BoundaryColouring(Problem[Colouring]):
             where = f"{where}; a prescribed value is missed by {miss:.3g}".removeprefix("; ")
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
         return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
-
-    def adjacent(self, mechanism: Colouring) -> Adjacency:
-        """The pairs of levels over all edges; those of the last mechanism are remembered."""
-        if not self._last or self._last[0][0] is not mechanism:
-            self._last[:] = [(mechanism, adjacency(self, mechanism))]  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-        return self._last[0][1]
-
-    @cached_property
-    def _last(self) -> list[tuple[Colouring, Adjacency]]:
-        """The last mechanism that was read, with its pairs; at most one."""
-        return []
-
-    def miss(self, mechanism: Colouring) -> float:
-        """By how much the boundary is missed: 0 where it is met to 1e-9, and where it is free."""
-        if self.prescribed is not None:
-            return self.prescribed.miss(mechanism, self.step)
-        if self.boundary is None or self.k < 2:
-            return 0.0
-        sites = self.boundary_sites
-        wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
-        missed = float((self.step.kink - wrong).max(initial=0.0))
-        return missed if missed > MET * self.step.kink else 0.0
-
-    @cached_property
-    def boundary_sites(self) -> NDArray[np.int64]:
-        """Positions of the vertices with a neighbour of another colour."""
-        return np.flatnonzero(self.graph.boundary())
 
     def certify(self, mechanism: Colouring) -> Certificate:
         """Prove every edge private, in both directions, from the integer weights.
@@ -232,27 +135,35 @@ class BoundaryColouring(Problem[Colouring]):
         InvalidMechanism
             If the mechanism does not fit the problem.
         """
-        from privopt.problems.boundary_colouring.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        proof = prove_privacy(self, self.check(mechanism))
+        return self.certificate(
+            mechanism,
+            mechanism.fingerprint,
+            ok=proof.ok,
+            claim="leakage <= budget",
+            reason=proof.reason,
+            leakage=proof.leakage,
+            utility=proof.utility,
+            worst=proof.worst,
+            where=proof.where,
+            method="directed rounding, and integers against balls where that does not decide",
+        )
 
     def anchor(self) -> Colouring:
         """A mechanism strictly inside: every colour equally likely, or what prescribed values allow."""
-        from privopt.problems.boundary_colouring.repair import anchor
-
-        return anchor(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return repair.anchor(self)
 
     def repair(self, mechanism: Colouring, margin: float) -> Colouring:
         """The nearest private mechanism below or above, at (epsilon, delta) (1 - margin); mixed if k > 2."""
-        from privopt.problems.boundary_colouring.repair import repair
-
-        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        tried = repair.nearest(self, self.check(mechanism), margin)
+        if len(tried) == 1:
+            return tried[0]
+        readings = [self.evaluate(made) for made in tried]
+        return max(zip(tried, readings, strict=True), key=lambda t: (t[1].feasible, t[1].objective))[0]
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """The upper bound on the objective that ``dual`` proves, or None; see ``_graph_bound``."""
-        from privopt.problems.boundary_colouring.bound import prove
-
-        return prove(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        """The upper bound on the objective that ``dual`` proves, or None."""
+        return bound.prove(self, dual)
 
     def check_bound(self, bound: float, dual: object, seconds: float = math.inf) -> float | None:
         """As for every problem, and at most 1: no answer is right more often than always."""
@@ -261,21 +172,15 @@ class BoundaryColouring(Problem[Colouring]):
 
     def check_infeasible(self, witness: object) -> str | None:
         """Why no mechanism meets the prescribed values: two sites too close for theirs, read again."""
-        from privopt.problems.boundary_colouring.witness import check_witness
-
-        return check_witness(self, witness)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return bound.check_witness(self, witness)
 
     def terms(self, mechanism: Colouring) -> Terms:
         """What the certificate of a colouring is about."""
-        from privopt.problems.boundary_colouring.certificate import terms
-
-        return terms(self)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return terms(self)
 
     def is_worst(self, mechanism: Colouring, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named edge leaks as much as any, with the answer named; None where only last digits differ."""
-        from privopt.problems.boundary_colouring.certificate import is_worst
-
-        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return is_worst(self, mechanism, worst, where)
 
     @property
     def fingerprint(self) -> str:
@@ -308,7 +213,7 @@ class BoundaryColouring(Problem[Colouring]):
             "graph": self.graph.to_dict(),
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "boundary": checks.write_boundary(self.boundary),
+            "boundary": write_boundary(self.boundary),
             "weights": None if self.weights is None else self.weights.tolist(),
             "objective": self.objective,
         }
@@ -322,24 +227,22 @@ class BoundaryColouring(Problem[Colouring]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the values do not make a graph or a question.
+            If the values do not make a graph or a problem.
         """
-        given = checks.fields(fields)
+        check_schema(fields, "problem-boundary_colouring")
         return cls(
-            DatasetGraph.from_dict(given["graph"]),
-            given["epsilon"],
-            given["delta"],
-            boundary=checks.read_boundary(given["boundary"]),
-            weights=given["weights"],
-            objective=given["objective"],
+            DatasetGraph.from_dict({"type": "dataset_graph", **fields["graph"]}),
+            fields["epsilon"],
+            fields.get("delta", 0.0),
+            boundary=read_boundary(fields.get("boundary", BALANCED)),
+            weights=fields.get("weights"),
+            objective=fields.get("objective", "accuracy"),
         )
 
     @classmethod
     def examples(cls) -> tuple[Example[Colouring], ...]:
         """Small instances, with optima that are public or follow from a closed form."""
-        from privopt.problems.boundary_colouring.examples import examples
-
-        return examples()
+        return examples(cls)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BoundaryColouring):
@@ -351,8 +254,8 @@ class BoundaryColouring(Problem[Colouring]):
 
     def __reduce__(self) -> tuple[object, ...]:
         # What is remembered of the last mechanism stays behind.
-        given = (self.graph, self.epsilon, self.delta, self.boundary, self.weights, self.objective)
-        return _remade, given
+        made = partial(type(self), boundary=self.boundary, weights=self.weights, objective=self.objective)
+        return made, (self.graph, self.epsilon, self.delta)
 
     def _repr_html_(self) -> str:
         from privopt.files.text import html_table
@@ -371,13 +274,7 @@ class BoundaryColouring(Problem[Colouring]):
         )
 
 
-def _remade(
-    graph: DatasetGraph, epsilon: float, delta: float, boundary: checks.Boundary, weights: Any, objective: str
-) -> BoundaryColouring:
-    return BoundaryColouring(graph, epsilon, delta, boundary=boundary, weights=weights, objective=objective)
-
-
-def _brief(boundary: checks.Boundary) -> str:
+def _brief(boundary: Boundary) -> str:
     if isinstance(boundary, Mapping):
         return f"{{{len(boundary)} values}}"
     return repr(boundary)

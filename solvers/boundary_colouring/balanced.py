@@ -12,7 +12,6 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.hops import hops
 from privopt.mechanisms import Colouring
-from privopt.problems.boundary_colouring.leakage import accuracy
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 
@@ -62,7 +61,7 @@ class Balanced(Solver[BoundaryColouring]):
         kind = "minimax" if problem.boundary is None else "envelope"
         dual = {"kind": kind if len(problem.boundary_sites) else "trivial"}
         stats = {"farthest": int(far.max(initial=-1)), "levels": len(mechanism.levels)}
-        return Proposal(mechanism, accuracy(problem, mechanism), dual, stats=stats)
+        return Proposal(mechanism, problem.accuracy(mechanism), dual, stats=stats)
 
 
 def by_distance(problem: BoundaryColouring, errors: tuple[float, float], far: NDArray[np.int64]) -> Colouring:

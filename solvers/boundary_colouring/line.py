@@ -14,7 +14,6 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import Step, step
 from privopt.problems.boundary_colouring.boundary import end_pairs, room_of
-from privopt.problems.boundary_colouring.leakage import accuracy
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROOM = 2.0**-40
@@ -66,7 +65,7 @@ class Line(Solver[BoundaryColouring]):
             p[own], r[own] = right[far[own]], wrong[far[own]]
         first = graph.codes == 0
         mechanism = problem.two_colours(np.where(first, p, r), np.where(first, r, p))
-        return Proposal(mechanism, accuracy(problem, mechanism), {"kind": "envelope"})
+        return Proposal(mechanism, problem.accuracy(mechanism), {"kind": "envelope"})
 
 
 def orbit(ends: tuple[float, float], one: Step, distances: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -14,7 +14,6 @@ from privopt.measures.colouring.envelope import extend, runs, upper
 from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import GUARD, Pair, Step, step
 from privopt.problems.boundary_colouring.boundary import Prescribed
-from privopt.problems.boundary_colouring.leakage import accuracy
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 COORDINATE_GUARD = 2.0**-38
@@ -72,7 +71,7 @@ class Propagation(Solver[BoundaryColouring]):
         mechanism = problem.two_colours(p, r)
         stats: dict[str, float | int | str] = {"backend": backend, "sites": len(values.sites)}
         dual = {"kind": "envelope" if problem.boundary is not None else "trivial"}
-        return Proposal(mechanism, accuracy(problem, mechanism), dual, stats=stats)
+        return Proposal(mechanism, problem.accuracy(mechanism), dual, stats=stats)
 
     def _step(self, problem: BoundaryColouring) -> Step:
         if runs((problem.graph.indptr, problem.graph.indices), self.backend) == "two_queue":
