@@ -17,10 +17,17 @@ def numba_installed() -> bool:
 
 
 @cache
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function as machine code, kept on disk where that can be written."""
-    from numba import njit
+def compiled(function: Callable[..., Any], helpers: tuple[Callable[..., Any], ...] = ()) -> Callable[..., Any]:
+    """The same function as machine code, kept on disk where that can be written.
 
+    ``helpers`` are the functions that it calls, directly or through each other. They belong in its file: what is kept on
+    disk is made anew when that file changes, whatever changes elsewhere.
+    """
+    from numba import njit
+    from numba.extending import register_jitable
+
+    for helper in helpers:
+        register_jitable(helper)
     try:
         made: Callable[..., Any] = njit(cache=True)(function)
     except RuntimeError:  # no folder for the machine code can be written

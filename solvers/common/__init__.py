@@ -1,1 +1,1 @@
-"""Machinery that the solvers of several questions share."""
+"""Machinery that the solvers of several problems share."""

@@ -21,8 +21,7 @@ from privopt.models import JointDistribution
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
-from privopt.solvers.trade_off.difference_of_convex import DifferenceOfConvex
-from privopt.solvers.trade_off.self_consistent import SelfConsistent
+from privopt.solvers.trade_off.local_descent import DifferenceOfConvex, SelfConsistent
 
 
 @reproduces("F-D1")

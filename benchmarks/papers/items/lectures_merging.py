@@ -15,10 +15,9 @@ from privopt.core.solver import Budget
 from privopt.measures import entropy, mutual_information
 from privopt.models import JointDistribution
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
-from privopt.solvers.common.merging_table import merging_table
-from privopt.solvers.common.pair_path import merge_path
-from privopt.solvers.common.pair_rule import PairRule
-from privopt.solvers.trade_off.greedy import Greedy
+from privopt.solvers.trade_off.mergings import merging_table
+from privopt.solvers.trade_off.pairs import PairRule, merge_path
+from privopt.solvers.trade_off.pairwise import Greedy
 
 SYMBOLS = 9
 _MERGES = ((1, 8), (4, 9), (3, 6), (2, 5))

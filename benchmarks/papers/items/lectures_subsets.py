@@ -15,10 +15,9 @@ from privopt.benchmarks.papers.verdicts import holds, invariant, substitute
 from privopt.core.solver import Budget
 from privopt.models import JointDistribution
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
-from privopt.solvers.common.merging_table import MergingTable, merging_table, numbered
-from privopt.solvers.trade_off.greedy import Greedy
-from privopt.solvers.trade_off.subset_search import sub_sup, tabulated
-from privopt.solvers.trade_off.subset_steps import SubsetMerge
+from privopt.solvers.trade_off.mergings import MergingTable, merging_table, numbered
+from privopt.solvers.trade_off.pairwise import Greedy
+from privopt.solvers.trade_off.subsets import SubsetMerge, sub_sup, tabulated
 
 _FIGURE = "The figure is lost, and which of the heart data was used is not said"
 

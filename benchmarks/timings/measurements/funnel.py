@@ -20,17 +20,12 @@ from privopt.core.solver import Budget, Solver
 from privopt.models import JointDistribution
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partitions import best_partition
-from privopt.solvers.common.merging_table import MergingTable, merging_table
-from privopt.solvers.common.pair_path import merge_path
-from privopt.solvers.common.pair_rule import FLOOR_SLACK, PairRule
-from privopt.solvers.common.partition_moves import floor_worth, moved
-from privopt.solvers.trade_off import portfolio_steps as moves
-from privopt.solvers.trade_off.funnel_exact_merging import ExactMerging
-from privopt.solvers.trade_off.greedy import Greedy
-from privopt.solvers.trade_off.plain import plain_path
-from privopt.solvers.trade_off.portfolio import Portfolio
-from privopt.solvers.trade_off.subset_search import repeated, sub_sup, tabulated
-from privopt.solvers.trade_off.subset_steps import SubsetMerge
+from privopt.solvers.trade_off.exact_merging import ExactMerging
+from privopt.solvers.trade_off.mergings import MergingTable, merging_table
+from privopt.solvers.trade_off.pairs import FLOOR_SLACK, PairRule, merge_path
+from privopt.solvers.trade_off.pairwise import Greedy, plain_path
+from privopt.solvers.trade_off.portfolio import Portfolio, Searches, floor_worth, moved
+from privopt.solvers.trade_off.subsets import SubsetMerge, repeated, sub_sup, tabulated
 
 MILLIBITS = 1000 / math.log(2)
 """Thousandths of a bit in a nat."""
@@ -163,7 +158,7 @@ def pairwise(problem: PrivacyFunnel, table: MergingTable) -> Ints:
 
 def with_moves(problem: PrivacyFunnel, table: MergingTable) -> Ints:
     """Pairs, moves of single symbols, and pairs again."""
-    return moves.Portfolio(problem, Budget(), steps=10).settle(pairwise(problem, table), problem.budget)
+    return Searches(problem, Budget(), steps=10).settle(pairwise(problem, table), problem.budget)
 
 
 METHODS: dict[str, Method] = {

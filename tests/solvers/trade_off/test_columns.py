@@ -17,10 +17,9 @@ from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
-from privopt.solvers.common.columns.alternating import alternate
-from privopt.solvers.common.columns.descent import descend, reduced_costs
-from privopt.solvers.common.columns.relaxed import relax
-from privopt.solvers.common.columns.search import Search
+from privopt.solvers.trade_off.columns.descent import alternate, descend, reduced_costs
+from privopt.solvers.trade_off.columns.relaxation import relax
+from privopt.solvers.trade_off.columns.search import Search
 
 BITS = math.log(2)
 UNLIMITED = po.Budget()
@@ -198,7 +197,7 @@ def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
 
 @pytest.mark.parametrize("step", ["linearised", "relaxed"])
 def test_local_descent_is_feasible_and_close(step: str) -> None:
-    from privopt.solvers.trade_off.difference_of_convex import DifferenceOfConvex
+    from privopt.solvers.trade_off.local_descent import DifferenceOfConvex
 
     problem = PrivacyFunnel(table(1, 3, 6), theta_fraction=0.8)
     local, best = answer(problem, DifferenceOfConvex(step=step)), answer(problem)

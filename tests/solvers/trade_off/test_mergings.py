@@ -22,14 +22,11 @@ from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off import partition_search as _partition_search
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.common.merging_table import merging_table
-from privopt.solvers.common.pair_path import merge_path
-from privopt.solvers.common.pair_rule import SCORES, PairRule
-from privopt.solvers.common.partition_moves import floor_worth, moved
-from privopt.solvers.trade_off.greedy import Greedy
-from privopt.solvers.trade_off.plain import PlainGreedy, plain_path
-from privopt.solvers.trade_off.portfolio import Portfolio
-from privopt.solvers.trade_off.submodular import Submodular
+from privopt.solvers.trade_off.mergings import merging_table
+from privopt.solvers.trade_off.pairs import SCORES, PairRule, merge_path
+from privopt.solvers.trade_off.pairwise import Greedy, PlainGreedy, plain_path
+from privopt.solvers.trade_off.portfolio import Portfolio, floor_worth, moved
+from privopt.solvers.trade_off.subsets import Submodular
 
 BITS = math.log(2)
 EVERY = ("greedy", "plain-greedy", "exact-merging", "portfolio", "submodular", "submodular-exact")

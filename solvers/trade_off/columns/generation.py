@@ -1,19 +1,21 @@
-"""Column generation with a proof: master programme, local pricing, exact pricing, until the gap is closed or time is out."""
+"""Column generation with a proof: master program, local pricing, exact pricing, until the gap is closed or time is out."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.problem import Numbers
+from privopt.core.solution import TOLERANCE, ZERO
 from privopt.core.solver import Budget, Proposal
 from privopt.problems.trade_off.bound import analytic_bound, from_weighed, weighed_bound
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.common.columns.channel import channel_of, kept
-from privopt.solvers.common.columns.pool import Pool, Prices
-from privopt.solvers.common.columns.programme import Programme
-from privopt.solvers.common.columns.search import LARGEST, Search
+from privopt.solvers.trade_off.columns.pool import Pool, Prices, first_columns
+from privopt.solvers.trade_off.columns.programme import Programme, channel_of, kept, unanswered
+from privopt.solvers.trade_off.columns.search import LARGEST, Search
 
 LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.9
 """Shares of the time up to which local pricing runs, where the proof is hoped for and where not, and exact pricing."""
@@ -31,6 +33,43 @@ MET = 400
 """Posteriors taken from a search, those met last."""
 
 
+def settled(problem: TradeOff) -> Proposal | None:
+    """The answer where everything or nothing is optimal, or no release is feasible; else None."""
+    if (why := problem.check_infeasible({})) is not None:
+        return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+    bound = analytic_bound(problem)
+    for release in (problem.nothing(), problem.everything()):
+        reading = problem.evaluate(release)
+        if reading.violation <= 1e-12 and bound - reading.objective <= closing(problem, reading) / 10:
+            return Proposal(release, bound, {"kind": "analytic"}, stats={"stop": "settled without a search"})
+    return None
+
+
+def closing(problem: TradeOff, reading: Numbers) -> float:
+    """The gap at which an answer counts as optimal."""
+    return max(ZERO, TOLERANCE * problem.scale(reading))
+
+
+def supports(problem: TradeOff) -> float:
+    """Number of supports that exact pricing of a funnel has to go through, C(n, rank)."""
+    n = len(problem.observation.support)
+    rank = int(np.linalg.matrix_rank(problem.observation.s_given_w[:, problem.observation.support]))
+    return float(math.comb(n, min(n, rank)))
+
+
+def generate(
+    problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
+) -> Proposal:
+    """Column generation from some posteriors, besides their average, the single symbols and the blocks of mergings."""
+    every = np.vstack([first_columns(Programme(problem), budget), columns])
+    try:
+        run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
+        run.run()
+    except ArithmeticError as cause:
+        return unanswered(problem, cause)
+    return run.proposal()
+
+
 @dataclass(frozen=True)
 class Proof:
     """A bound on the objective, with the search that proves it."""
@@ -41,7 +80,7 @@ class Proof:
 
     @property
     def dual(self) -> dict[str, object]:
-        """What the question checks."""
+        """What the problem checks."""
         tree = self.search.root.written(len(self.search.cost.tangents))
         return {
             "kind": "pricing",
@@ -59,7 +98,7 @@ class Generation:
     ----------
     problem : TradeOff
     columns : array (m, n)
-        First posteriors, with the law and all single symbols among them.
+        First posteriors, with their average and all single symbols among them.
     budget : Budget
     tolerance : float
         Gap at which to stop, relative to the problem's scale.
@@ -146,7 +185,7 @@ class Generation:
 
     def _scale(self, at: Prices) -> float:
         """How much a reduced cost counts in the objective."""
-        capped = self.problem.is_cap and self.problem.kind == "privacy_funnel"
+        capped = self.problem.is_cap and self.problem.is_funnel
         return 1.0 / at.multiplier if capped else 1.0
 
     def proposal(self) -> Proposal:

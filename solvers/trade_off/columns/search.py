@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,9 +13,14 @@ from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.entropy_boxes import phi, secant_slopes, tightened
 from privopt.problems.trade_off.tree import Cost
-from privopt.solvers.common.columns.boxes import NARROW, Node
-from privopt.solvers.common.columns.descent import reduced_costs
-from privopt.solvers.common.columns.relaxed import relax
+from privopt.solvers.trade_off.columns.descent import reduced_costs
+from privopt.solvers.trade_off.columns.relaxation import relax
+
+NARROW = 1e-10
+"""Boxes are not split across a side shorter than this."""
+
+MARGIN = 0.1
+"""A split keeps this share of the side on either part."""
 
 BATCH = 256
 """Boxes split at a time, the worst ones."""
@@ -27,6 +33,69 @@ OUTSIDE = 1e-8
 
 LARGEST = 4_500_000
 """Characters of the proof at which the search ends."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A part low <= C v <= high of the simplex, with some entries of v known to be positive.
+
+    A leaf has a tangent and multipliers; a split has its entry of the written tree and two parts.
+    """
+
+    low: Floats
+    high: Floats
+    positive: frozenset[int] = frozenset()
+    tangent: Floats | None = None
+    multipliers: Floats | None = None
+    split: dict[str, object] | None = None
+    parts: tuple[Node, ...] = field(default=())
+
+    def on_support(self, k: int, rank: int) -> tuple[Node, Node]:
+        """Split on whether v_k is positive."""
+        zero, other = self.high.copy(), self.high.copy()
+        zero[k] = 0.0
+        positive = self.positive | {k}
+        if len(positive) >= rank:
+            other[[i for i in range(len(other)) if i not in positive]] = 0.0
+        return self._divide(
+            {"support": k}, Node(self.low, zero, self.positive), Node(self.low, other, positive)
+        )
+
+    def on_side(self, k: int, where: float) -> tuple[Node, Node]:
+        """Split side k near ``where``."""
+        width = self.high[k] - self.low[k]
+        t = float(np.clip(where, self.low[k] + MARGIN * width, self.high[k] - MARGIN * width))
+        return self._cut(k, float(f"{t:.9g}") if width > 1e-6 else t)
+
+    def _cut(self, k: int, t: float) -> tuple[Node, Node]:
+        high, low = self.high.copy(), self.low.copy()
+        high[k] = low[k] = t
+        return self._divide(
+            {"k": k, "t": t}, Node(self.low, high, self.positive), Node(low, self.high, self.positive)
+        )
+
+    def _divide(self, split: dict[str, object], first: Node, second: Node) -> tuple[Node, Node]:
+        for part in (first, second):
+            part.tangent, part.multipliers = self.tangent, self.multipliers
+        self.split, self.parts = split, (first, second)
+        self.tangent = self.multipliers = None
+        return first, second
+
+    def written(self, width: int) -> list[dict[str, object]]:
+        """The tree below, in preorder; a leaf without a tangent gets the uniform one of that length."""
+        tree: list[dict[str, object]] = []
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.split is not None:
+                tree.append(node.split)
+                waiting += [node.parts[1], node.parts[0]]
+                continue
+            leaf: dict[str, object] = {"q": [1] * width if node.tangent is None else node.tangent.tolist()}
+            if node.multipliers is not None and (rows := np.flatnonzero(node.multipliers)).size:
+                leaf |= {"rows": rows.tolist(), "values": node.multipliers[rows].tolist()}
+            tree.append(leaf)
+        return tree
 
 
 class Search:
@@ -128,7 +197,7 @@ class Search:
             return
         low, high = np.array([node.low for node in nodes]), np.array([node.high for node in nodes])
         bounds = np.full(len(nodes), -math.inf)
-        if nodes[0].law is not None:
+        if nodes[0].tangent is not None:
             bounds = self._inherited(nodes, low, high)
         rest = np.flatnonzero(bounds < self.least - self.tolerance)
         self.nodes += len(nodes)
@@ -137,20 +206,20 @@ class Search:
             self.closed = min(self.closed, float(bounds[i]))
         if not len(rest):
             return
-        points, fresh, laws, multipliers = self._relaxed(low[rest], high[rest])
+        points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest])
         self._note(points)
         for j, i in enumerate(rest.tolist()):
             if fresh[j] >= bounds[i]:
-                nodes[i].law, nodes[i].multipliers, bounds[i] = laws[j], multipliers[j], fresh[j]
+                nodes[i].tangent, nodes[i].multipliers, bounds[i] = tangents[j], multipliers[j], fresh[j]
             self.size += 14 * int(np.count_nonzero(multipliers[j]))
             self._sort_in(nodes[i], float(bounds[i]), points[j])
 
     def _relaxed(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Points, bounds, laws and multipliers of boxes; an empty one takes longer to be shown so."""
-        points, laws, multipliers = relax(self.cost, self.prices, low, high, tolerance=self.tolerance)
-        bounds = self._proved(low, high, laws, multipliers)
+        """Points, bounds, tangents and multipliers of boxes; an empty one takes longer to be shown so."""
+        points, tangents, multipliers = relax(self.cost, self.prices, low, high, tolerance=self.tolerance)
+        bounds = self._proved(low, high, tangents, multipliers)
         if self.cost.coordinates is None:
-            return points, bounds, laws, multipliers
+            return points, bounds, tangents, multipliers
         seen = points @ self.cost.coordinates.T
         empty = ((seen < low - OUTSIDE) | (seen > high + OUTSIDE)).any(axis=1)
         some = np.flatnonzero(empty & (bounds < self.least - self.tolerance))
@@ -159,18 +228,18 @@ class Search:
             proved = self._proved(low[some], high[some], fresh, more)
             better = proved > bounds[some]
             some = some[better]
-            laws[some], multipliers[some], bounds[some] = fresh[better], more[better], proved[better]
-        return points, bounds, laws, multipliers
+            tangents[some], multipliers[some], bounds[some] = fresh[better], more[better], proved[better]
+        return points, bounds, tangents, multipliers
 
-    def _proved(self, low: Floats, high: Floats, laws: Floats, multipliers: Floats) -> Floats:
-        bounds = self.cost.leaf_bounds(self.prices, low, high, laws, multipliers)
+    def _proved(self, low: Floats, high: Floats, tangents: Floats, multipliers: Floats) -> Floats:
+        bounds = self.cost.leaf_bounds(self.prices, low, high, tangents, multipliers)
         return np.where(np.isnan(bounds), -math.inf, bounds)
 
     def _inherited(self, nodes: list[Node], low: Floats, high: Floats) -> Floats:
-        """What the laws and multipliers of the boxes around prove."""
-        laws = np.array([node.law for node in nodes])
+        """What the tangents and multipliers of the boxes around prove."""
+        tangents = np.array([node.tangent for node in nodes])
         multipliers = np.array([node.multipliers for node in nodes])
-        return self.cost.leaf_bounds(self.prices, low, high, laws, multipliers)
+        return self.cost.leaf_bounds(self.prices, low, high, tangents, multipliers)
 
     def _note(self, points: Floats) -> None:
         reduced = reduced_costs(self.cost, self.prices, points)

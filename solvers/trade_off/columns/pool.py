@@ -1,4 +1,4 @@
-"""The columns found so far, the master programme over them, and local pricing."""
+"""The columns met so far: which come first, the master program over them, and local pricing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.problems.trade_off.bound import from_weighed, weighed_bound
 from privopt.problems.trade_off.tree import Cost, cost_of
-from privopt.solvers.common.columns.alternating import alternate, marginal_costs
-from privopt.solvers.common.columns.descent import descend, reduced_costs
-from privopt.solvers.common.columns.master import Master, solve_master
-from privopt.solvers.common.columns.programme import Programme
-from privopt.solvers.common.columns.seeds import random_starts
+from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
+from privopt.solvers.trade_off.columns.programme import Master, Programme
 
 CELLS = 40_000
 """Entries of the starts of a round of local pricing."""
@@ -34,6 +32,12 @@ EQUAL = 1e-8
 MOST = 1500
 """Columns above which those that cost most are dropped."""
 
+WEIGHTS = (0.0, 0.05, 0.15, 0.3, 0.5)
+"""Multipliers at which mergings are followed."""
+
+MOST_MERGED = 150
+"""Symbols up to which mergings are followed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prices:
@@ -46,7 +50,7 @@ class Prices:
 
 
 class Pool:
-    """Columns with their master programme.
+    """Columns with their master program.
 
     Attributes
     ----------
@@ -55,7 +59,7 @@ class Pool:
     best : Prices or None
         Those whose bound would be the best.
     rounds : int
-        Master programmes solved.
+        Master programs solved.
     """
 
     def __init__(self, programme: Programme, columns: Floats, seed: int, deadline: float = math.inf) -> None:
@@ -67,7 +71,7 @@ class Pool:
 
     @property
     def objective(self) -> float:
-        """Of the question, at the master's optimum."""
+        """Of the problem, at the master's optimum."""
         return self.programme.objective(self.master.value)
 
     @property
@@ -76,17 +80,15 @@ class Pool:
         return self.programme.scale(self.master.weights, self.columns)
 
     def resolve(self) -> None:
-        """Solve the master programme over all columns."""
-        p = self.programme
-        costs, row = p.costs(self.columns), p.row(self.columns) if p.is_bounded else None
-        self.master: Master = solve_master(self.columns, costs, p.law, row, p.limit if p.is_bounded else 0.0)
+        """Solve the master program over all columns."""
+        p, m = self.programme, self.programme.mixed(self.columns)
+        self.master = m
         self.rounds += 1
         if len(self.columns) > MOST:
-            reduced = (
-                costs - self.columns @ self.master.prices + (0.0 if row is None else self.master.dual * row)
-            )
+            reduced = p.costs(self.columns) - self.columns @ m.prices
+            if p.is_bounded:
+                reduced += m.dual * p.row(self.columns)
             kept = np.sort(reduced.argsort(kind="stable")[: MOST // 2])
-            m = self.master
             self.columns, self.master = self.columns[kept], Master(m.weights[kept], m.prices, m.dual, m.value)
 
     def improve(self) -> None:
@@ -96,10 +98,10 @@ class Pool:
             return
         used = self.columns[self.master.weights > 0]
         joint = self.master.weights[self.master.weights > 0, None] * used
-        joint = alternate(at.cost, self.programme.law, joint, TOGETHER, deadline=self.deadline)
+        joint = alternate(at.cost, self.programme.p_w, joint, TOGETHER, deadline=self.deadline)
         moved = joint / joint.sum(axis=1, keepdims=True)
         self._add(moved)
-        smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.law, joint), at.cost)
+        smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.p_w, joint), at.cost)
         others = self.columns[self.rng.integers(len(self.columns), size=len(used))]
         count = max(60, min(800, CELLS // used.shape[1]))
         starts = np.vstack(
@@ -139,7 +141,7 @@ class Pool:
             self.best = Prices(at.multiplier, at.prices, at.cost, bound)
 
     def _prices(self) -> Prices | None:
-        """Those of the master; None where they do not tell what a posterior is worth."""
+        """Those of the master; None where they do not say what a posterior is worth."""
         scaled = self.programme.scaled(self.master.prices, self.master.dual)
         if scaled is None:
             return None
@@ -147,7 +149,7 @@ class Pool:
         return None if cost.convex <= 0 else Prices(*scaled, cost)
 
     def _add(self, columns: Floats) -> None:
-        """Take in what is not there yet: programmes with equal columns make trouble."""
+        """Take in what is not there yet: programs with equal columns make trouble."""
         new = [v for v in columns if np.abs(self.columns - v).max(axis=1).min() > EQUAL]
         self.columns = np.vstack([self.columns, *new])
 
@@ -161,3 +163,68 @@ def _different(columns: Floats, most: int) -> Floats:
         if not kept or np.abs(columns[kept] - columns[i]).max(axis=1).min() > ALIKE:
             kept.append(i)
     return columns[kept]
+
+
+def first_columns(programme: Programme, budget: Budget) -> Floats:
+    """The distribution itself, every single symbol, and the blocks of some mergings, shape (m, n)."""
+    n = len(programme.p_w)
+    columns = [np.eye(n), programme.p_w[None]]
+    if 2 < n <= MOST_MERGED:
+        for multiplier in WEIGHTS:
+            if budget.remaining > 0:
+                columns.append(merging_path(programme, multiplier))
+    return np.vstack(columns)
+
+
+def merging_path(programme: Programme, multiplier: float) -> Floats:
+    """Posteriors of the blocks met when the best pair is merged, on I(S;Y) - m I(X;Y), until one block is left.
+
+    Parameters
+    ----------
+    programme : Programme
+    multiplier : float
+
+    Returns
+    -------
+    array (n - 1, n)
+    """
+    blocks = np.diag(programme.p_w)
+    sign = 1.0 if programme.problem.is_funnel else -1.0
+
+    def value(masses: Floats) -> Floats:
+        """Of I(S;Y) - m I(X;Y), with the sign that makes less better; homogeneous in the masses."""
+        size = masses.sum(axis=1)
+        secret, useful = programme.entropies(masses / size[:, None])
+        return np.asarray(sign * size * (multiplier * useful - secret))
+
+    own = value(blocks)
+    change = np.full((len(blocks), len(blocks)), np.inf)
+    for i in range(len(blocks) - 1):
+        change[i, i + 1 :] = value(blocks[i + 1 :] + blocks[i]) - own[i] - own[i + 1 :]
+    merged = []
+    for _ in range(len(blocks) - 1):
+        i, j = divmod(int(change.argmin()), len(blocks))
+        blocks[i] += blocks[j]
+        merged.append(blocks[i] / blocks[i].sum())
+        own[i] = value(blocks[i : i + 1])[0]
+        own[j] = np.nan
+        change[j], change[:, j] = np.inf, np.inf
+        others = np.flatnonzero(~np.isnan(own))
+        others = others[others != i]
+        fresh = value(blocks[others] + blocks[i]) - own[i] - own[others]
+        change[np.minimum(others, i), np.maximum(others, i)] = fresh
+    return np.array(merged)
+
+
+def random_starts(programme: Programme, used: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Posteriors to walk from: few symbols at random, and columns in use mixed with their average and with each other."""
+    n = len(programme.p_w)
+    most = min(n, len(programme.secret) + 1)
+    sizes = rng.integers(min(2, n), most + 1, size=count)
+    keys = rng.random((count, n)).argsort(axis=1).argsort(axis=1)
+    few = rng.exponential(size=(count, n)) * (keys < sizes[:, None])
+    share = rng.random((count // 2, 1)) ** 2
+    first, second = used[rng.integers(len(used), size=(2, count // 2))]
+    partner = np.where(rng.random((count // 2, 1)) < 0.5, second, programme.p_w[None])
+    starts = np.vstack([few, (1 - share) * first + share * partner])
+    return np.asarray(starts / starts.sum(axis=1, keepdims=True))

@@ -1,1 +1,0 @@
-"""Column generation over posteriors, for questions that weigh one entropy of a posterior against another."""

@@ -1,0 +1,149 @@
+"""The randomised optimum of the privacy funnel and of the information bottleneck, with a proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.dispatch import solve
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.errors import InvalidProblem
+from privopt.mechanisms import Channel
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.trade_off.problem import TradeOff
+from privopt.solvers.trade_off.columns.generation import generate, settled, supports
+from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
+from privopt.solvers.trade_off.zero_leakage import independent_release, posteriors, thinned
+
+SEEDS = (0.1, 0.3, 1.0)
+"""Budgets of local information privacy whose optimal posteriors are tried first on large alphabets."""
+
+MOST = 5
+"""Values of S up to which boxes of P(s | v) are split until the gap is closed."""
+
+T = TypeVar("T", bound=TradeOff)
+
+
+class Priced(Solver[T]):
+    """Column generation over posteriors."""
+
+    name: ClassVar[str] = "column-generation"
+
+    def refuse(self, problem: T) -> str | None:
+        """Refuse mergings."""
+        return CHANNELS_ONLY if problem.form != "stochastic" else None
+
+
+@register
+@dataclass(frozen=True)
+class ColumnGeneration(Priced[PrivacyFunnel]):
+    """Posteriors are made as they are needed, and branch and bound proves that none is missed.
+
+    A linear program shares the distribution of X among the posteriors met so far; its prices, and the smoother ones of a
+    stationary release near it, say which others would help. They are sought from many starts, and then
+    exactly: an optimal posterior has at most rank P(s | x) symbols, and over boxes of such supports the concave
+    part of its cost lies above its secants. At a floor of at most theta0 the answer leaks nothing.
+
+    Parameters
+    ----------
+    tolerance : float
+        Gap at which to stop, relative to the problem's scale.
+    supports : int
+        Number of supports up to which the proof is expected to end; beyond, more of the time goes to the value.
+    """
+
+    solves: ClassVar = PrivacyFunnel
+
+    tolerance: float = 9e-7
+    supports: int = 10_000
+
+    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
+        """Optimal where the proof is expected to end within seconds, else bounded."""
+        return Guarantee.OPTIMAL if self._small(problem) else Guarantee.BOUNDED
+
+    def cost(self, problem: PrivacyFunnel) -> float:
+        """Seconds until the gap is closed, where it can be: about 2 ms a support, more for posteriors of many symbols."""
+        n, rank = len(problem.observation.support), len(problem.observation.p_s)
+        return 0.5 + 0.02 * n + 2e-3 * supports(problem) * 1.5 ** max(0, min(rank, n) - 4)
+
+    def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
+        """Propose the best mixture of posteriors, and the best bound proved."""
+        if (simple := settled(problem)) is not None:
+            return simple
+        free = independent_release(problem, budget.remaining)
+        if problem.is_cap and problem.budget == 0:
+            return free.proposal(problem)
+        channel = free.channel
+        if channel is not None and problem.is_floor and problem.budget <= problem.evaluate(channel).utility:
+            stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
+            return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
+        columns = self._seeds(problem, channel, budget)
+        return generate(problem, columns, budget, self.tolerance, hopeful=supports(problem) <= self.supports)
+
+    def _small(self, problem: PrivacyFunnel) -> bool:
+        if problem.observation.useful is not None:
+            return len(problem.observation.p_x) <= 4
+        return supports(problem) <= 500
+
+    def _seeds(self, problem: PrivacyFunnel, independent: Channel | None, budget: Budget) -> Floats:
+        """Posteriors of the best merging that is quick, and of releases with bounded log-lift."""
+        none = np.zeros((0, len(problem.observation.support)))
+        columns = [none] if independent is None else [posteriors(problem, independent)]
+        if self._small(problem):
+            return columns[0]
+        merged = solve(problem, "portfolio", time_limit=max(0.1, 0.1 * budget.remaining), certify=False)
+        if merged.status.ok:
+            columns.append(posteriors(problem, merged.mechanism))
+        for epsilon in SEEDS:
+            try:
+                strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
+            except InvalidProblem:  # cells that are too small for it
+                break
+            some = solve(
+                strict, "column-generation", time_limit=max(0.1, 0.08 * budget.remaining), certify=False
+            )
+            if some.status.ok and isinstance(some.mechanism, Channel):
+                columns.append(posteriors(problem, some.mechanism))
+        return np.vstack(columns)
+
+
+@register
+@dataclass(frozen=True)
+class BottleneckColumnGeneration(Priced[InformationBottleneck]):
+    """Posteriors are made as they are needed, and branch and bound proves that none is missed.
+
+    The funnel's method with the signs changed: H(S | v) is the concave part of the cost, so boxes are boxes of
+    P(s | v), of as many dimensions as S has values, whatever the size of X.
+
+    Parameters
+    ----------
+    tolerance : float
+        Gap at which to stop, relative to the problem's scale.
+    """
+
+    solves: ClassVar = InformationBottleneck
+
+    tolerance: float = 9e-7
+
+    def guarantee(self, problem: InformationBottleneck) -> Guarantee:
+        """Optimal where the proof is expected to end within seconds, else bounded."""
+        return Guarantee.OPTIMAL if self.cost(problem) <= 5.0 else Guarantee.BOUNDED
+
+    def cost(self, problem: InformationBottleneck) -> float:
+        """Seconds until the gap is closed, where it can be; grows with the values of S above all."""
+        n, n_s = len(problem.observation.support), len(problem.observation.p_s)
+        return 0.5 + 0.01 * n * 3.0 ** min(n_s, 20)
+
+    def run(self, problem: InformationBottleneck, budget: Budget) -> Proposal:
+        """Propose the best mixture of posteriors, and the best bound proved."""
+        if (simple := settled(problem)) is not None:
+            return simple
+        none = np.zeros((0, len(problem.observation.support)))
+        hopeful = len(problem.observation.p_s) <= MOST
+        return generate(problem, none, budget, self.tolerance, hopeful=hopeful)
