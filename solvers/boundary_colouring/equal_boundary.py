@@ -1,15 +1,187 @@
-"""The best mechanism with one value on each colour's boundary: exact on a line, a heuristic elsewhere."""
+"""Mechanisms that treat all boundary vertices of a colour alike: one number decides them, searched in logarithms.
+
+They are the optimum of a line with one two-coloured edge, which :class:`Shift` proves; elsewhere a heuristic.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import hops
+from privopt.measures.colouring.steps import LARGEST, Pair, Step
+from privopt.mechanisms import Colouring
+from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring._equal import equal_boundary
-from privopt.solvers.boundary_colouring._reduced import refuse_choice
+from privopt.solvers.boundary_colouring._levels import level_count, levels
+from privopt.solvers.boundary_colouring._reduced import (
+    Reduced,
+    edge_table,
+    lifted,
+    linear_dual,
+    normalised_weights,
+    reduced,
+    refuse_choice,
+    signed,
+)
+from privopt.solvers.boundary_colouring.forest import proposal, refuse_forest
+
+TRIED = 200
+"""Levels that are tried at once where delta > 0; the accuracy is concave in the boundary value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Weight by distance from the boundary.
+
+    Parameters
+    ----------
+    far : int array (n,)
+        Hops from each vertex to its own colour's boundary; -1 where there is none to reach.
+    first, second : arrays (d + 1,)
+        Weight of the first and of the second colour at each distance.
+    """
+
+    far: Ints
+    first: Floats
+    second: Floats
+
+
+def profile(graph: DatasetGraph, weights: Floats) -> Profile:
+    """Distances, and the weights added up by colour and distance."""
+    far = hops(graph.indptr, graph.indices, np.flatnonzero(graph.boundary()))
+    size = int(far.max(initial=0)) + 1
+    tallies: list[Floats] = []
+    for c in (0, 1):
+        kept = (far >= 0) & (graph.codes == c)
+        tallies.append(np.bincount(far[kept], weights=weights[kept], minlength=size).astype(np.float64))
+    return Profile(far, *tallies)
+
+
+def best_boundary(given: Profile, one: Step) -> tuple[float, float]:
+    """The best probability of the first colour on its boundary, with its complement.
+
+    delta = 0: the best one is g(s) for an integer shift s (or 0 or 1), where g runs through the orbit of the bend.
+    """
+    if one.delta > 0 or one.epsilon == 0:
+        return _among_levels(given, one)
+    end = len(given.first) + 2
+    low, high = -end, end
+    if _rise(given, one.epsilon, low) > 0:
+        return 0.0, 1.0
+    if _rise(given, one.epsilon, high) < 0:
+        return 1.0, 0.0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _rise(given, one.epsilon, middle) > 0 else (middle, high)
+    # The error falls up to s = high and rises after it.
+    return _shifted(one, high)
+
+
+def _rise(given: Profile, epsilon: float, s: int) -> float:
+    """A number with the sign of the error at shift s + 1 minus that at s."""
+    far = np.arange(len(given.first))
+    return _log_sum(given.second, epsilon * np.abs(s - 1 - far)) - _log_sum(
+        given.first, epsilon * np.abs(s + far)
+    )
+
+
+def _log_sum(weights: Floats, decay: Floats) -> float:
+    """The logarithm of sum_i weights_i e^-decay_i; a very small number where there is no weight."""
+    kept = weights > 0
+    if not kept.any():
+        return -1e300
+    terms = np.log(weights[kept]) - decay[kept]
+    top = float(terms.max())
+    return top + float(np.log(np.exp(terms - top).sum()))
+
+
+def _shifted(one: Step, s: int) -> tuple[float, float]:
+    """g(s): U^(s-1)(b) for s >= 1, L^(-s)(a) for s <= 0."""
+    p, r = one.orbit(1.0 - one.kink, one.kink, max(s - 1, -s))
+    near, rest = float(p[-1]), float(r[-1])
+    return (near, rest) if s >= 1 else (rest, near)
+
+
+def _among_levels(given: Profile, one: Step) -> tuple[float, float]:
+    size = len(given.first)
+    table = levels(one, size + 1)
+    reach = min(size, level_count(one, size) + 2)
+    low, high = 0, len(table.p) - 1
+    while True:
+        tried = np.unique(np.linspace(low, high, TRIED).astype(np.int64))
+        errors = [_error(given, one, (float(table.p[i]), float(table.r[i])), reach) for i in tried.tolist()]
+        best = int(np.argmin(errors))
+        if high - low < TRIED:
+            at = int(tried[best])
+            return float(table.p[at]), float(table.r[at])
+        low, high = int(tried[max(best - 1, 0)]), int(tried[min(best + 1, len(tried) - 1)])
+
+
+def _error(given: Profile, one: Step, value: tuple[float, float], reach: int) -> float:
+    first, second = _errors(one, value, reach - 1)
+    tail = given.first[reach:].sum() * first[-1] + given.second[reach:].sum() * second[-1]
+    return float(given.first[:reach] @ first + given.second[:reach] @ second + tail)
+
+
+def _errors(one: Step, value: tuple[float, float], last: int) -> tuple[Floats, Floats]:
+    """Errors of both colours at distances 0 .. last."""
+    sides = [padded(one_side(one, value, own, last), last) for own in (0, 1)]
+    return sides[0][1], sides[1][1]
+
+
+def one_side(one: Step, value: tuple[float, float], own: int, last: int) -> Pair:
+    """Accuracies and errors of a colour by distance, to the last one or to where they stay.
+
+    ``value`` is the probability of the first colour on its boundary, with its complement; the second colour gets as much
+    as that leaves.
+    """
+    if own == 0:
+        return one.orbit(*value, last)
+    start = one.up(np.array([value[1]]), np.array([value[0]]))
+    return one.orbit(float(start[0][0]), float(start[1][0]), last)
+
+
+def padded(side: Pair, last: int) -> Pair:
+    """The same with the last value repeated up to a distance."""
+    place = np.minimum(np.arange(last + 1), len(side[0]) - 1)
+    return np.asarray(side[0][place]), np.asarray(side[1][place])
+
+
+def by_distance(
+    problem: BoundaryColouring, far: NDArray[np.int64], errors: tuple[Floats, Floats]
+) -> Colouring:
+    """The mechanism with the given errors at each distance, none where no boundary is reached.
+
+    ``errors[c][i]`` is the error of colour c at distance i; the last one holds for all beyond.
+    """
+    rows = [_row(errors[0], own=0), _row(errors[1], own=1)]
+    level = np.where(far < 0, len(errors[0]), np.minimum(far, len(errors[0]) - 1))
+    second = np.where(far < 0, len(errors[1]), np.minimum(far, len(errors[1]) - 1))
+    level = np.where(problem.graph.codes == 0, level, len(rows[0]) + second)
+    return problem.colouring(np.concatenate(rows), level)
+
+
+def _row(errors: Floats, own: int) -> Floats:
+    """Rows of the errors, and one without any."""
+    wrong = np.append(errors, 0.0)
+    right = 1.0 - wrong
+    return np.stack([right, wrong] if own == 0 else [wrong, right], axis=1)
+
+
+def equal_boundary(problem: BoundaryColouring) -> tuple[Colouring, tuple[float, float]]:
+    """The best mechanism with one value on each colour's boundary, and that value with its complement."""
+    given = profile(problem.graph, normalised_weights(problem))
+    value = best_boundary(given, problem.guarded)
+    last = len(given.first) - 1
+    errors = [one_side(problem.guarded, value, own, last)[1] for own in (0, 1)]
+    return by_distance(problem, given.far, (errors[0], errors[1])), value
 
 
 @register
@@ -34,3 +206,115 @@ class EqualBoundary(Solver[BoundaryColouring]):
         """Propose the best such mechanism."""
         mechanism, value = equal_boundary(problem)
         return Proposal(mechanism, stats={"boundary_value": value[0], "boundary_rest": value[1]})
+
+
+BEND = 1e-12
+"""Relative rounding at the bend."""
+
+
+@register
+@dataclass(frozen=True)
+class Shift(Solver[BoundaryColouring]):
+    """One integer says how far the balanced answer moves towards the heavier colour.
+
+    Also for graphs whose quotient by colour refinement is such a line, as all outcomes of a vote are. The multipliers
+    of the linear programme are sums of weights discounted by e^-epsilon along the line, from both ends.
+    """
+
+    solves: ClassVar = BoundaryColouring
+    name: ClassVar[str] = "shift"
+
+    def guarantee(self, problem: BoundaryColouring) -> Guarantee:
+        """Optimal; with delta > 0 on lines too long for the programme on forests the bound may leave a gap."""
+        return (
+            Guarantee.OPTIMAL if problem.delta == 0 or refuse_forest(problem) is None else Guarantee.BOUNDED
+        )
+
+    def cost(self, problem: BoundaryColouring) -> float:
+        """A microsecond a vertex."""
+        return 0.02 + 1.5e-6 * problem.graph.size
+
+    def refuse(self, problem: BoundaryColouring) -> str | None:
+        """Refuse other questions, and other graphs than a line with one two-coloured edge."""
+        if (sentence := refuse_choice(problem)) is not None:
+            return sentence
+        if problem.epsilon > LARGEST:
+            return f"e to the epsilon of {problem.epsilon:g} nats overflows in its multipliers"
+        small = reduced(problem).graph
+        degrees = np.diff(small.indptr)
+        ends = int((degrees == 1).sum())
+        if degrees.max(initial=0) > 2 or ends != 2 or small.edge_count != small.size - 1:
+            return "it needs a line of vertices, after colour refinement, and this graph is none; forest takes trees"
+        if (crossings := len(small.two_coloured_edges())) != 1:
+            return f"it needs one two-coloured edge on the line, this one has {crossings}; forest takes any"
+        return None
+
+    def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
+        """Propose the shifted answer with its multipliers."""
+        given = reduced(problem)
+        mechanism, value = equal_boundary(problem)
+        order = line_order(given.graph)
+        stats = {"boundary_value": value[0], "vertices": given.graph.size}
+        if problem.delta > 0 and refuse_forest(problem) is None:
+            # Values reach 0 and 1, where a recursion no longer knows what is tight; the programme on forests does.
+            found = proposal(problem)
+            return Proposal(mechanism, found.bound, found.dual, stats=stats)
+        chances = _on_line(problem, given, order, value)
+        own = given.graph.codes[order] == 0
+        reached = float((given.weights[order] * np.where(own, *chances)).sum())
+        dual = linear_dual(lifted(given, problem.graph, _table(given, order, chances, problem.guarded)))
+        return Proposal(mechanism, reached, dual, stats=stats)
+
+
+def line_order(graph: DatasetGraph) -> Ints:
+    """The vertices of a line, from the end of the first colour to that of the second."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    ends = np.flatnonzero(np.diff(graph.indptr) == 1)
+    start = ends[np.argmin(graph.codes[ends])]
+    ones = np.ones(len(graph.indices), dtype=np.int8)
+    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
+    return np.asarray(breadth_first_order(table, int(start), return_predecessors=False), dtype=np.int64)
+
+
+def _on_line(problem: BoundaryColouring, given: Reduced, order: Ints, value: tuple[float, float]) -> Pair:
+    """The shifted answer along the line."""
+    one, count = problem.guarded, int((given.graph.codes == 0).sum())
+    before = padded(one_side(one, value, 0, count - 1), count - 1)
+    rest = len(order) - count - 1
+    after = padded(one_side(one, value, 1, rest), rest)
+    chances = np.concatenate([before[0][::-1], after[1]])
+    return chances, np.concatenate([before[1][::-1], after[0]])
+
+
+def _table(given: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
+    """Multipliers by arc of the line.
+
+    Above the bend the complements grow by e^epsilon towards the second colour, below it the probabilities fall; what a
+    vertex gains is passed on along its tight edge, discounted, so both are geometric sums.
+    """
+    p, r = values
+    gains = signed(given.graph.codes, given.weights)[order]
+    free = (p > 0) & (r > 0) if one.delta > 0 else np.ones(len(p), dtype=bool)
+    after = p[1:]
+    left = _discounted(np.where(free, gains, 0.0), one.decay)[:-1]
+    right = _discounted(np.where(free, -gains, 0.0)[::-1], one.decay)[::-1][1:]
+    above, below = after > one.kink * (1 - BEND), after < one.kink * (1 + BEND)
+    # On the edge at the bend both pieces are tight, and its two multipliers share what comes from either side.
+    both = above & below
+    if one.epsilon > 0:
+        shared = (left - one.decay * right, right - one.decay * left)
+        scale = -np.expm1(-2 * one.epsilon)
+        left, right = (np.where(both, x / scale, y) for x, y in zip(shared, (left, right), strict=True))
+    rows = np.zeros((len(after), 4))
+    rows[:, 3] = np.where(above & free[:-1], np.maximum(left, 0.0), 0.0)
+    rows[:, 0] = np.where(below & free[1:], np.maximum(right, 0.0), 0.0)
+    return edge_table(given.graph, np.stack([order[:-1], order[1:]], axis=1), rows)
+
+
+def _discounted(gains: Floats, decay: float) -> Floats:
+    """x_i = decay (gains_i + x_(i-1))."""
+    from scipy.signal import lfilter
+
+    return np.asarray(lfilter([decay], [1.0, -decay], gains))

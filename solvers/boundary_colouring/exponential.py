@@ -1,19 +1,77 @@
-"""The exponential mechanism on distances to the colours, as sharp as privacy allows: any number of colours and vertices."""
+"""The exponential mechanism on distances to the colours: as sharp as privacy allows, and at the textbook sharpness."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+
+from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import colour_hops
+from privopt.measures.colouring.reading import level_pairs, smallest_epsilons
+from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring._exponential import (
-    distances,
-    largest_sharpness,
-    mechanism,
-    refuse_free,
-)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distinct rows of hops to each colour (-1: out of reach), the row of each vertex, and which rows meet at edges."""
+
+    rows: Ints
+    place: Ints
+    pairs: tuple[Ints, Ints]
+
+    def laws(self, sharpness: float) -> Floats:
+        """Chances in proportion to e^(-sharpness hops), a row for each distinct one."""
+        weights = np.where(self.rows >= 0, np.exp(-sharpness * np.maximum(self.rows, 0)), 0.0)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def leakage(self, sharpness: float, delta: float) -> float:
+        """The smallest epsilon at a sharpness."""
+        found = smallest_epsilons(self.laws(sharpness), *self.pairs, delta)
+        return float(found.epsilon.max(initial=0.0))
+
+
+@lru_cache(maxsize=4)
+def distances(problem: BoundaryColouring) -> Distances:
+    """Hops from every vertex to every colour."""
+    graph = problem.graph
+    far = colour_hops(graph.indptr, graph.indices, graph.codes, problem.k)
+    rows, place = np.unique(far, axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    return Distances(rows, place, level_pairs(graph.indptr, graph.indices, place.astype(np.int32), len(rows)))
+
+
+def largest_sharpness(given: Distances, epsilon: float, delta: float, halvings: int) -> float:
+    """The largest private sharpness found between epsilon / 2, which always is private, and twice epsilon or more."""
+    low, high = epsilon / 2, max(2 * epsilon, 1.0)
+    while delta > 0 and high < 700 and given.leakage(high, delta) <= epsilon:
+        low, high = high, 2 * high
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if given.leakage(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def mechanism(problem: BoundaryColouring, sharpness: float) -> Colouring:
+    """The exponential mechanism at a sharpness."""
+    given = distances(problem)
+    return problem.colouring(given.laws(sharpness), given.place)
+
+
+def refuse_free(problem: BoundaryColouring, least: int = 1) -> str | None:
+    """Why a mechanism that sets its own boundary values is none for a question."""
+    if problem.graph.size == 0:
+        return "it needs at least one vertex, this graph has none"
+    if problem.prescribed is not None:
+        return "it sets the boundary values itself, this problem prescribes them"
+    if problem.k < least:
+        return f"it is for {least} colours or more, this graph has {problem.k}"
+    return None
 
 
 @register
@@ -49,3 +107,30 @@ class Exponential(Solver[BoundaryColouring]):
         halvings = self.halvings if len(given.pairs[0]) < 200_000 else min(self.halvings, 12)
         beta = largest_sharpness(given, problem.guarded.epsilon, problem.guarded.delta, halvings)
         return Proposal(mechanism(problem, beta), stats={"beta": beta, "rows": len(given.rows)})
+
+
+@register
+@dataclass(frozen=True)
+class ExponentialHalf(Solver[BoundaryColouring]):
+    """Distances change by at most 1 along an edge, so e^(-epsilon hops / 2), normalised, is private without delta.
+
+    Source: McSherry, Talwar, "Mechanism Design via Differential Privacy", Theorem 6.
+    """
+
+    solves: ClassVar = BoundaryColouring
+    name: ClassVar[str] = "exponential-half"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """A baseline."""
+
+    def cost(self, problem: BoundaryColouring) -> float:
+        """A search by colour."""
+        return 0.02 + 4e-7 * problem.k * (problem.graph.size + problem.graph.edge_count)
+
+    def refuse(self, problem: BoundaryColouring) -> str | None:
+        """Refuse prescribed values."""
+        return refuse_free(problem)
+
+    def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
+        """Propose it; it does not use delta."""
+        beta = problem.guarded.epsilon / 2
+        return Proposal(mechanism(problem, beta), stats={"beta": beta})

@@ -11,10 +11,9 @@ from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring._forest_answer import table_cells
 from privopt.solvers.boundary_colouring._levels import Levels, levels
-from privopt.solvers.boundary_colouring._reduced import polished, reduced, refuse_choice
-from privopt.solvers.boundary_colouring.programme import signed
+from privopt.solvers.boundary_colouring._reduced import polished, reduced, refuse_choice, signed
+from privopt.solvers.boundary_colouring.forest import table_cells
 
 CAPACITY = 1 << 28
 """Largest sum of capacities in a pass: SciPy's flows are 32-bit integers."""

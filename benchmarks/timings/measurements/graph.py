@@ -19,9 +19,9 @@ from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import Pair, step
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring.balanced import Balanced
-from privopt.solvers.boundary_colouring.programme import Solved, signed, solve_programme
-from privopt.solvers.boundary_colouring.shift import Shift
+from privopt.solvers.boundary_colouring.closed_forms import Balanced
+from privopt.solvers.boundary_colouring.equal_boundary import Shift
+from privopt.solvers.boundary_colouring.linear_programmes import Solved, solve_programme
 
 TOLERANCE = 1e-8
 EPSILONS, DELTAS = (0.0, 0.05, 0.4, 1.0, 3.0), (0.0, 0.0, 0.01, 0.2)
@@ -272,7 +272,7 @@ def programmes(sizes: Sequence[int]) -> Iterator[Timing]:
 
         box = np.tile([0.0, 1.0], (graph.size, 1))
         box[sites] = values[:, None]
-        gains, edges = signed(graph.codes, np.ones(graph.size)), graph.edges()
+        gains, edges = np.where(graph.codes == 0, 1.0, -1.0), graph.edges()
 
         def queues() -> Pair:
             return extend(rows, first, sites, (values, 1.0 - values), one)  # noqa: B023 - run at once

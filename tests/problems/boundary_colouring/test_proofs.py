@@ -24,7 +24,7 @@ from privopt.benchmarks.timings.settings import settings
 from privopt.core.judge import judge
 from privopt.core.registry import solvers_of
 from privopt.problems.boundary_colouring.bound import prove
-from privopt.solvers.boundary_colouring.forest_programme import ForestProgramme
+from privopt.solvers.boundary_colouring.forest import ForestProgramme
 from privopt.solvers.boundary_colouring.oracle import Oracle
 
 

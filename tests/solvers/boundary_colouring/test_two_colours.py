@@ -16,7 +16,7 @@ from privopt.measures.colouring.boundary_values import heap
 from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import step
-from privopt.solvers.boundary_colouring.line_published import published_switch
+from privopt.solvers.boundary_colouring.closed_forms import published_switch
 from privopt.solvers.boundary_colouring.oracle import Oracle
 from privopt.solvers.boundary_colouring.propagation import Propagation
 

@@ -10,14 +10,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
-from privopt.measures.colouring.steps import Step
-from privopt.solvers.boundary_colouring._levels import Levels
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.steps import LARGEST, Step
+from privopt.problems.boundary_colouring.problem import BoundaryColouring
+from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, Levels, level_count, levels
+from privopt.solvers.boundary_colouring._reduced import (
+    Reduced,
+    edge_table,
+    lifted,
+    linear_dual,
+    polished,
+    reduced,
+    refuse_choice,
+    signed,
+)
 
 WHOLE = 1e-6
 """What counts as rounding in the place of a value among levels."""
@@ -188,3 +201,163 @@ def _edge(
 def _beyond(x: Floats, bend: float, side: int) -> NDArray[np.bool_]:
     """Whether x, moved a little to a side, lies beyond a bend."""
     return (x > bend * (1 + BEND)) | ((x >= bend * (1 - BEND)) & (side > 0))
+
+
+MAX_CELLS = 40_000_000
+"""Vertices times levels: 320 MB."""
+
+
+def table_cells(problem: BoundaryColouring) -> int:
+    """Vertices times levels of the smaller graph."""
+    given = reduced(problem)
+    return given.graph.size * 2 * (level_count(problem.guarded, given.graph.size + 2) + 2)
+
+
+def refuse_forest(problem: BoundaryColouring) -> str | None:
+    """Why a question is not for a programme on forests."""
+    if (sentence := refuse_choice(problem)) is not None:
+        return sentence
+    if problem.epsilon > LARGEST:
+        return f"e to the epsilon of {problem.epsilon:g} nats overflows in its multipliers"
+    given = reduced(problem)
+    if not given.is_forest:
+        return f"it needs a graph without cycles, this one has {given.graph.edge_count} edges on {given.graph.size}"
+    count = level_count(problem.guarded, given.graph.size + 2)
+    if count > MAX_LEVELS or table_cells(problem) > MAX_CELLS:
+        return f"its table would have {table_cells(problem):.1e} cells, more than {MAX_CELLS:.0e}"
+    return None
+
+
+def proposal(problem: BoundaryColouring) -> Proposal:
+    """The optimum on a forest, with its multipliers."""
+    given = reduced(problem)
+    table = levels(problem.guarded, given.graph.size + 2)
+    rooted = forest(given.graph.indptr, given.graph.indices)
+    gains = signed(given.graph.codes, given.weights)
+    found = best_on_forest(rooted, gains, table, problem.guarded)
+    mechanism = polished(problem, given, (table.p[found.level], table.r[found.level]))
+    value = float(given.weights[given.graph.codes != 0].sum() + gains @ table.p[found.level])
+    dual = linear_dual(lifted(given, problem.graph, _by_arc(given, rooted, found)))
+    return Proposal(mechanism, value, dual, stats={"levels": len(table.p), "vertices": given.graph.size})
+
+
+def _by_arc(
+    given: Reduced, rooted: Forest, found: Answer
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    below = np.flatnonzero(rooted.parent >= 0)
+    edges = np.stack([below, rooted.parent[below]], axis=1)
+    return edge_table(given.graph, edges, found.multipliers[below])
+
+
+@register
+@dataclass(frozen=True)
+class ForestProgramme(Solver[BoundaryColouring]):
+    """Concave values over the levels, from the leaves to the roots; a layer of vertices at a time.
+
+    Also for graphs whose quotient by colour refinement has no cycle.
+    """
+
+    solves: ClassVar = BoundaryColouring
+    name: ClassVar[str] = "forest"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal."""
+
+    def cost(self, problem: BoundaryColouring) -> float:
+        """Vertices times levels."""
+        return 0.03 + 1e-7 * table_cells(problem)
+
+    def refuse(self, problem: BoundaryColouring) -> str | None:
+        """Refuse other questions, graphs with cycles, and tables that do not fit."""
+        return refuse_forest(problem)
+
+    def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
+        """Propose the optimum with its multipliers."""
+        return proposal(problem)
+
+
+@register
+@dataclass(frozen=True)
+class PathProgramme(Solver[BoundaryColouring]):
+    """One pass along each path, a second one back; the textbook programme, which gives no multipliers.
+
+    Every level is tried against all levels within a step, so that it does not rely on concavity as forest does.
+    """
+
+    solves: ClassVar = BoundaryColouring
+    name: ClassVar[str] = "path"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+    """Feasible: exact, but without a proof; forest brings one."""
+
+    def cost(self, problem: BoundaryColouring) -> float:
+        """Vertices times levels."""
+        return 0.02 + 2e-5 * reduced(problem).graph.size + 1e-8 * table_cells(problem)
+
+    def refuse(self, problem: BoundaryColouring) -> str | None:
+        """Refuse other questions, branches and cycles, and tables that do not fit."""
+        if (sentence := refuse_forest(problem)) is not None:
+            return sentence
+        if int(np.diff(reduced(problem).graph.indptr).max(initial=0)) > 2:
+            return (
+                "it needs paths, this graph has a vertex with more than two neighbours; forest takes branches"
+            )
+        return None
+
+    def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
+        """Propose the optimum, or equal chances if the time is up."""
+        given = reduced(problem)
+        table = levels(problem.guarded, given.graph.size + 2)
+        gains = signed(given.graph.codes, given.weights)
+        found = best_on_paths(forest(given.graph.indptr, given.graph.indices).parent, gains, table, budget)
+        if found is None:
+            return Proposal(problem.anchor(), stats={"stop": "out of time"})
+        mechanism = polished(problem, given, (table.p[found], table.r[found]))
+        return Proposal(mechanism, stats={"levels": len(table.p), "vertices": given.graph.size})
+
+
+def best_on_paths(parent: Ints, gains: Floats, table: Levels, budget: Budget) -> Ints | None:
+    """The best level of each vertex; paths hang from their ends or from a vertex between them.
+
+    A vertex with two children has their values added, so paths may be rooted anywhere.
+    """
+    n, size = len(gains), len(table.p)
+    order = _leaves_first(parent)
+    value = gains[:, None] * table.p[None, :]
+    choice = np.zeros((n, size), dtype=np.int16)
+    width = int((table.up - table.down).max(initial=0)) + 1
+    for done, v in enumerate(order.tolist()):
+        if parent[v] < 0:
+            continue
+        if done % 1024 == 0 and budget.remaining == 0:
+            return None
+        best, choice[v] = _window(value[v], table, width)
+        value[parent[v]] += best
+    level = np.zeros(n, dtype=np.int64)
+    for v in order[::-1].tolist():
+        above = int(parent[v])
+        level[v] = (
+            int(np.argmax(value[v])) if above < 0 else table.down[level[above]] + choice[v, level[above]]
+        )
+    return level
+
+
+def _window(value: Floats, table: Levels, width: int) -> tuple[Floats, Ints]:
+    """The largest value within down .. up of each level, and its place in that window."""
+    best, place = value[table.down], np.zeros(len(value), dtype=np.int64)
+    for offset in range(1, width):
+        at = table.down + offset
+        better = (at <= table.up) & (value[np.minimum(at, len(value) - 1)] > best)
+        best = np.where(better, value[np.minimum(at, len(value) - 1)], best)
+        place = np.where(better, offset, place)
+    return best, place
+
+
+def _leaves_first(parent: Ints) -> Ints:
+    """Every vertex before its parent."""
+    depth = np.zeros(len(parent), dtype=np.int64)
+    jump = parent.copy()
+    depth[parent >= 0] = 1
+    while (jump >= 0).any():
+        held = jump >= 0
+        depth[held] += depth[jump[held]]
+        jump[held] = jump[jump[held]]
+    return np.asarray(np.argsort(-depth, kind="stable"))
