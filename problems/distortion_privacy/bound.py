@@ -31,14 +31,13 @@ from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
+from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.entropy_boxes import log_balls
 from privopt.problems.exact_utility import enclose
 from privopt.problems.local_information_privacy.bound import linear_value, numbers
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 
 SMALLEST = 1e-300
 """Distributions are raised to this, so that no score is infinite."""
@@ -47,7 +46,7 @@ TERMS = 18
 """Terms of the series of e^x - 1 for |x| <= 1/2; the rest is less than 2^-70 of it."""
 
 
-def prove(problem: DistortionPrivacy, dual: object) -> Enclosure | None:
+def prove(problem: DistortionData, dual: object) -> Enclosure | None:
     """What a dual proves about the objective, rounded outward; see :meth:`privopt.Problem.prove_bound`."""
     if not isinstance(dual, dict):
         return None
@@ -68,32 +67,32 @@ def prove(problem: DistortionPrivacy, dual: object) -> Enclosure | None:
     return None
 
 
-def _is_ratio_bound(problem: DistortionPrivacy) -> bool:
+def _is_ratio_bound(problem: DistortionData) -> bool:
     """Whether the releases allowed are those that some bound on ratios allows; every leakage is 0 together."""
     return problem.max_leakage is not None and (problem.order is None or problem.budget == 0)
 
 
-def _linear(problem: DistortionPrivacy, level: float, dual: dict[str, object]) -> Fraction | None:
+def _linear(problem: DistortionData, level: float, dual: dict[str, object]) -> Fraction | None:
     """An exact upper bound on -E[D] of the releases whose ratios are within a level; multipliers are of D times its unit."""
     unit = Fraction(problem.magnitude)
     value = linear_value(problem.ratios(level), problem.costs, unit, dual.get("multipliers"))
     return None if value is None else value / unit
 
 
-def _posteriors(problem: DistortionPrivacy, laws: object, price: object) -> Enclosure | None:
-    table = [row for row in _table(problem) if any(row)]
-    given = numbers(laws, (problem.matrix.shape[1], len(table)))
+def _posteriors(problem: DistortionData, rows: object, price: object) -> Enclosure | None:
+    table = [row for row in problem.weights if any(row)]
+    posteriors = numbers(rows, (problem.matrix.shape[1], len(table)))
     order = problem.order
-    if given is None or order is None or isinstance(price, bool) or not isinstance(price, (int, float)):
+    if posteriors is None or order is None or isinstance(price, bool) or not isinstance(price, (int, float)):
         return None
     if not 0 <= price < math.inf:
         return None
-    if (given < 0).any() or not (given.sum(axis=1) > 0).all():
+    if (posteriors < 0).any() or not (posteriors.sum(axis=1) > 0).all():
         return None
     total = problem.observation.leaking.exact.total
     joint = _quotients(table, total)
     prior = _quotients([[sum(row) for row in table]], total)[0]
-    value = joint.T @ _scores(given, prior, order).T
+    value = joint.T @ _scores(posteriors, prior, order).T
     costs, paid = problem.costs, Balls.exact(price)
     excess = _quotients([[c - min(row) for c in row] for row in costs.cells], costs.scale)
     if problem.max_leakage is None:
@@ -108,13 +107,6 @@ def _posteriors(problem: DistortionPrivacy, laws: object, price: object) -> Encl
     return enclose(-(costs.least + Fraction(high)))[0], enclose(-(costs.least + Fraction(low)))[1]
 
 
-def _table(problem: DistortionPrivacy) -> list[tuple[int, ...]]:
-    """Weights of (S, W)."""
-    leaking = problem.observation.leaking
-    n = len(leaking.useful)
-    return [leaking.exact.weights[i : i + n] for i in range(0, len(leaking.exact.weights), n)]
-
-
 def _quotients(rows: Sequence[Sequence[int]], below: int) -> Balls:
     """Integers over another, as floats with radii."""
     mid = np.array([[v / below for v in row] for row in rows])
@@ -122,9 +114,9 @@ def _quotients(rows: Sequence[Sequence[int]], below: int) -> Balls:
     return Balls(mid, np.where(zero, 0.0, 2 * U * np.abs(mid) + ETA))
 
 
-def _scores(laws: Floats, prior: Balls, order: float) -> Balls:
-    """g[y, s] of distributions proportional to ``laws``; see the module."""
-    raised = Balls.exact(np.maximum(laws, SMALLEST * laws.max(axis=1, keepdims=True)))
+def _scores(posteriors: Floats, prior: Balls, order: float) -> Balls:
+    """g[y, s] of distributions proportional to ``posteriors``; see the module."""
+    raised = Balls.exact(np.maximum(posteriors, SMALLEST * posteriors.max(axis=1, keepdims=True)))
     ratio = raised / raised.sum(axis=1).reshape(-1, 1) / prior
     if math.isinf(order):
         return ratio - 1.0
@@ -168,27 +160,22 @@ def _transformed(information: float, order: float) -> Enclosure:
 
 
 def _through(x: float, order: float, function: Callable[[arb, arb], arb]) -> Enclosure:
-    """Floats around function(x, b), b = order / (order - 1), where it is positive; (0, inf) where it is not found."""
+    """Floats around function(x, b), b = order / (order - 1), where it is positive; (0, inf) where no precision shows it."""
     from flint import arb, ctx, fmpq
 
     b = Fraction(1) if math.isinf(order) else Fraction(order) / (Fraction(order) - 1)
-    saved, bits = ctx.prec, 128
-    try:
-        while bits <= 1 << 13:
-            ctx.prec = bits
+    for bits in (128 << k for k in range(7)):
+        with ctx.workprec(bits):
             ball = function(arb(fmpq(*Fraction(x).as_integer_ratio())), arb(fmpq(b.numerator, b.denominator)))
             if ball.is_finite() and ball.rel_accuracy_bits() >= 60:
                 return max(0.0, ball_floor(ball)), ball_ceiling(ball)
-            bits *= 2
-        return 0.0, math.inf
-    finally:
-        ctx.prec = saved
+    return 0.0, math.inf
 
 
 # what solvers compare with while they search: floats, which prove nothing
 
 
-def scores(laws: Floats, prior: Floats, order: float) -> Floats:
+def scores(posteriors: Floats, prior: Floats, order: float) -> Floats:
     """g[y, s] of distributions r[y, s]: b ((r/p)^(1/b) - 1) with b = order / (order - 1); see the module.
 
     Examples
@@ -197,7 +184,8 @@ def scores(laws: Floats, prior: Floats, order: float) -> Floats:
     >>> [scores(np.array([[3.0, 1.0]]), prior, a).round(4).tolist() for a in (1.0, 2.0, math.inf)]
     [[[0.4055, -0.6931]], [[0.4495, -0.5858]], [[0.5, -0.5]]]
     """
-    logs = np.log(np.maximum(laws / laws.sum(axis=1, keepdims=True), SMALLEST) / prior)
+    shares = posteriors / posteriors.sum(axis=1, keepdims=True)
+    logs = np.log(np.maximum(shares, SMALLEST) / prior)
     if order == 1:
         return np.asarray(logs)
     b = 1.0 if math.isinf(order) else order / (order - 1)
@@ -205,7 +193,7 @@ def scores(laws: Floats, prior: Floats, order: float) -> Floats:
         return np.asarray(b * np.expm1(logs / b))
 
 
-def posterior_bound(problem: DistortionPrivacy, sums: Floats, price: float) -> float | None:
+def posterior_bound(problem: DistortionData, sums: Floats, price: float) -> float | None:
     """The bound on the objective from sums of P(s, w) g(y, s) over s, shape (n_w, n_y), and a price; None if it overflows."""
     order = 1.0 if problem.order is None else problem.order
     excess, least = problem.costs.excess, float(problem.costs.least)

@@ -1,29 +1,37 @@
-"""The certificate of a release: exact expected distortion, leakage by balls, never a float reading."""
+"""The certificate of a release: exact expected distortion, leakage by balls, never a float reading.
+
+Mutual information and maximal leakage are Sibson's information of orders 1 and inf. Where a ratio is the leakage, the
+problem that bounds ratios proves it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privopt.core.certificate import Certificate, Terms
-from privopt.core.exact import MAX_BITS
+from privopt.core.certificate import Terms
+from privopt.core.exact import MAX_BITS, ball_ceiling, ball_floor, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
+from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.models.channel_data import Release
-from privopt.problems.distortion_privacy.enclosure import at_most, enclosure
-from privopt.problems.exact_joint import leaking_joint, worst_log_lift
-from privopt.problems.exact_utility import enclose
-from privopt.problems.local_information_privacy import certificate as lips
+from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.local_information_privacy.certificate import BREAKS, factor, few, named_secret
 
 if TYPE_CHECKING:
-    from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+    from flint import arb
+
+BITS = (192, 384, 768, 1536, 3072)
+"""Precisions that are tried one after the other."""
 
 
 @dataclass(frozen=True)
-class _Leak:
-    """Whether the leakage is at most the budget (None: undecided or not asked), and what encloses it."""
+class Leak:
+    """Whether the leakage is at most the budget (None: undecided, or not bounded), and what encloses it."""
 
     kept: bool | None
     ends: Enclosure
@@ -32,74 +40,54 @@ class _Leak:
     reason: str = ""
 
 
-def certify(problem: DistortionPrivacy, release: Release, *, cover: bool = True) -> Certificate:
-    """Prove or refute that the bound that was asked for holds."""
-    distortion = problem.costs.expected(release)
-    lo, hi = enclose(distortion)
-    leak = _leakage(problem, release)
-    kept = leak.kept
+def leak_of(problem: DistortionData, release: Release) -> Leak:
+    """The exact leakage; of ratios also the pair that leaks most."""
+    bounded = problem.max_leakage is not None
+    if problem.order is None:
+        finite = bounded and problem.budget < math.inf
+        proved = problem.ratios(problem.budget if finite else 1.0).certify_record(release, old=True)
+        kept = proved.ok or problem.budget == math.inf
+        return Leak(kept, proved.leakage, proved.worst, proved.where, proved.reason if finite else "")
+    joint = leaking_joint(problem.observation, release)
+    kept_budget = at_most(joint, problem.order, problem.budget) if bounded else None
+    return Leak(kept_budget, enclosure(joint, problem.order))
+
+
+def verdict(
+    problem: DistortionData, release: Release, leak: Leak, distortion: Fraction, outside: Sequence[Label]
+) -> tuple[bool, str, str]:
+    """Whether the bound is proved to hold, what is claimed, and why; ``outside`` are symbols that must be covered."""
     if problem.max_leakage is None:
-        kept = problem.budget == math.inf or distortion <= problem.floor
+        kept: bool | None = problem.budget == math.inf or distortion <= problem.floor
         claim = "expected distortion <= budget, leakage enclosed"
         reason = f"the exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}"
     else:
-        claim, reason = "leakage <= budget", leak.reason or _reason(kept)
+        kept, claim, reason = leak.kept, "leakage <= budget", leak.reason
+        if not reason and kept is None:
+            reason = f"undecided at {MAX_BITS} bits, which is not a pass"
+        elif not reason:
+            word = "the enclosure of the leakage is at most" if kept else "the leakage is above"
+            reason = f"{word} the budget"
     if problem.order is not None:
         reason += f"; {single_release(problem, release)}"
-    outside = problem.uncovered_symbols(release)
-    if outside and cover and kept:
-        kept, reason = (
-            False,
-            f"{lips.few(outside)} of probability 0 {lips.BREAKS}: repair releases it like the average symbol",
-        )
-    certificate = problem.certificate(
-        release,
-        release.fingerprint,
-        ok=kept is True,
-        claim=claim,
-        reason=reason,
-        method="exact rationals for the distortion, balls for the leakage",
-        leakage=leak.ends,
-        utility=(-hi + 0.0, -lo + 0.0),
-        worst=leak.worst,
-        where=leak.where,
-    )
-    if not outside or cover:
-        return certificate
-    return replace(certificate, uncovered=(*certificate.uncovered, lips.not_covered(outside)))
+    if kept and outside:
+        told = f"{few(outside)} of probability 0 {BREAKS}: repair releases it like the average symbol"
+        return False, claim, told
+    return kept is True, claim, reason
 
 
-def level_of(problem: DistortionPrivacy, release: Release) -> float:
+def level_of(problem: DistortionData, release: Release) -> float:
     """The level that rows of symbols of probability 0 must keep: the bound on ratios, or the worst log-lift or ratio there is."""
     if problem.order is None and problem.max_leakage is not None:
         return problem.budget
     if problem.order is None:
-        high = _leakage(problem, release).ends[1]
+        high = leak_of(problem, release).ends[1]
     else:
         high = worst_log_lift(leaking_joint(problem.observation, release))[0][1]
     return math.nextafter(high, math.inf) if high > 0 else 0.0
 
 
-def _leakage(problem: DistortionPrivacy, release: Release) -> _Leak:
-    joint = leaking_joint(problem.observation, release)
-    if problem.order is None:
-        bounded = problem.max_leakage is not None and problem.budget < math.inf
-        found = lips.certify(problem.ratios(problem.budget if bounded else 1.0), release, cover=False)
-        reason = found.reason if bounded else ""
-        return _Leak(found.ok or problem.budget == math.inf, found.leakage, found.worst, found.where, reason)
-    around = enclosure(joint, problem.order)
-    if problem.max_leakage is None:
-        return _Leak(None, around)
-    return _Leak(at_most(joint, problem.order, problem.budget), around)
-
-
-def _reason(kept: bool | None) -> str:
-    if kept is None:
-        return f"undecided at {MAX_BITS} bits, which is not a pass"
-    return "the enclosure of the leakage is at most the budget" if kept else "the leakage is above the budget"
-
-
-def single_release(problem: DistortionPrivacy, release: Release) -> str:
+def single_release(problem: DistortionData, release: Release) -> str:
     """What one release may do to the odds of one value of the secret, whatever the average is."""
     joint = leaking_joint(problem.observation, release)
     (_, high), (s, y) = worst_log_lift(joint)
@@ -111,44 +99,130 @@ def single_release(problem: DistortionPrivacy, release: Release) -> str:
     up, down = joint.lift(s, y)
     way = "likely" if up > down else "unlikely"
     return (
-        f"a single release may change the odds: {names[1]!r} makes {names[0]!r} {lips.factor(high)} times as {way} as before "
+        f"a single release may change the odds: {names[1]!r} makes {names[0]!r} {factor(high)} times as {way} as before "
         f"(|log-lift| at most {number(math.nextafter(high, math.inf), 9)}, the worst of all)"
     )
 
 
-def terms(problem: DistortionPrivacy, release: Release) -> Terms:
+def terms(problem: DistortionData, release: Release) -> Terms:
     """What a certificate says beside its numbers."""
-    secret = lips.named_secret(problem.observation)
-    plain = problem.ratios(math.inf).terms(release)
     if problem.order is None:
         return problem.ratios(level_of(problem, release)).terms(release)
+    plain, secret = problem.ratios(math.inf).terms(release), named_secret(problem.observation)
     measure = {1.0: "mutual information", math.inf: "maximal leakage"}.get(
         problem.order, f"Sibson's information of order {problem.order:g}"
     )
-    limit = (
-        f"{number(problem.budget)} nats"
-        if problem.max_leakage is not None
-        else "what the certificate encloses"
-    )
+    bounded = problem.max_leakage is not None
+    limit = f"{number(problem.budget)} nats" if bounded else "what the certificate encloses"
+    told = f"on average over releases, what is told about {secret} ({measure}) is at most {limit}"
     if problem.max_leakage == 0:
         told = f"a release tells nothing about {secret}"
-    else:
-        told = f"on average over releases, what is told about {secret} ({measure}) is at most {limit}"
-    if problem.max_leakage is not None and problem.budget == math.inf:
+    elif problem.max_leakage == math.inf:
         told = f"nothing is promised about {secret}: no bound was asked for"
     alone = f"the worst that a single release tells, as only the average is bounded: {single_release(problem, release)}"
     return replace(
         plain,
-        kind="average" if problem.budget < math.inf or problem.max_leakage is None else "utility",
+        kind="utility" if problem.max_leakage == math.inf else "average",
         statement=told,
         unit="release of one record, on average",
         uncovered=(alone, *plain.uncovered),
     )
 
 
-def is_worst(problem: DistortionPrivacy, release: Release, worst: tuple[Hashable, ...]) -> bool | None:
+def is_worst(
+    problem: DistortionData, release: Release, worst: tuple[Hashable, ...], where: str
+) -> bool | None:
     """Whether a pair of labels leaks most, where a ratio is the leakage; not checked of averages, which name none."""
     if problem.order is not None:
         return not worst
-    found = lips.is_worst(problem.ratios(1.0), release, worst)
-    return found if worst else (True if found else None)
+    return problem.ratios(1.0).is_worst(release, worst, where) or (False if worst else None)
+
+
+def at_most(joint: ExactJoint, order: float, budget: float) -> bool | None:
+    """Whether Sibson's information of this order is at most the budget, proved; None where 3072 bits do not decide.
+
+    Examples
+    --------
+    >>> joint = ExactJoint(((3, 1), (1, 3)), 8)
+    >>> at_most(joint, 1.0, 0.13), at_most(joint, 1.0, 0.131), at_most(joint, math.inf, 0.405)
+    (False, True, False)
+    """
+    if budget == math.inf or independent(joint):
+        return True
+    if budget == 0:
+        return False
+    if math.isinf(order):
+        return exp_at_least(budget, *best_guess(joint).as_integer_ratio())
+    from flint import arb, ctx, fmpq
+
+    limit = fmpq(*Fraction(budget).as_integer_ratio())
+    for bits in BITS:
+        with ctx.workprec(bits):
+            ball = information_ball(joint, order)
+            if ball <= arb(limit):
+                return True
+            if ball > arb(limit):
+                return False
+    return None
+
+
+def enclosure(joint: ExactJoint, order: float) -> Enclosure:
+    """Floats around Sibson's information of this order, in nats.
+
+    Examples
+    --------
+    >>> lo, hi = enclosure(ExactJoint(((1, 0), (0, 1)), 2), 2.0)
+    >>> lo <= math.log(2) <= hi and hi - lo < 1e-15
+    True
+    """
+    if independent(joint):
+        return 0.0, 0.0
+    if math.isinf(order):
+        return log_enclosure(*best_guess(joint).as_integer_ratio())
+    from flint import ctx
+
+    ends = 0.0, math.inf
+    for bits in BITS:
+        with ctx.workprec(bits):
+            ball = information_ball(joint, order)
+            ends = max(0.0, ball_floor(ball)), max(0.0, ball_ceiling(ball))
+            if ball.rel_accuracy_bits() >= 64:
+                break
+    return ends
+
+
+def independent(joint: ExactJoint) -> bool:
+    """Whether secret and release are exactly independent."""
+    return all(up == down for up, down in (joint.lift(s, y) for s, y in joint.pairs()))
+
+
+def best_guess(joint: ExactJoint) -> Fraction:
+    """The sum over releases of the largest P(y | s): e to the maximal leakage."""
+    rows = [(row, total) for row, total in zip(joint.cells, joint.rows, strict=True) if total]
+    tops = (max(Fraction(row[y], total) for row, total in rows) for y in range(len(joint.columns)))
+    return sum(tops, Fraction(0))
+
+
+def information_ball(joint: ExactJoint, order: float) -> arb:
+    """A ball around Sibson's information of a finite order, at the precision in force.
+
+    a/(a-1) ln sum_y (sum_s P(s) P(y|s)^a)^(1/a); at a = 1 the mean log-lift.
+    """
+    from flint import arb, fmpq
+
+    ball = arb(0)
+    if order == 1:
+        for s, y in joint.pairs():
+            if joint.cells[s][y]:
+                up, down = joint.lift(s, y)
+                ball += arb(joint.cells[s][y]) * (arb(up) / arb(down)).log()
+        return ball / arb(joint.total)
+    a = arb(fmpq(*Fraction(order).as_integer_ratio()))
+    for y, weight in enumerate(joint.columns):
+        inner = arb(0)
+        for row, total in zip(joint.cells, joint.rows, strict=True):
+            if row[y]:
+                inner += arb(total) / arb(joint.total) * (arb(row[y]) / arb(total)) ** a
+        if weight:
+            ball += inner ** (1 / a)
+    return a / (a - 1) * ball.log()

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.core.certificate import Certificate, Terms
-from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
-from privopt.models import model_from_dict
-from privopt.models.channel_data import Joint, Observation, Release, observation
-from privopt.problems.distortion_privacy import validation as checks
-from privopt.problems.distortion_privacy.costs import Costs, costs
-from privopt.problems.distortion_privacy.leakage import evaluate
-from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.validation import distortion as read_distortion
+from privopt.models import JointDistribution, ObservedJoint, model_from_dict
+from privopt.models.channel_data import Release
+from privopt.problems.distortion_privacy import certificate
+from privopt.problems.distortion_privacy.bound import prove
+from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.distortion_privacy.repair import repair
+from privopt.problems.exact_utility import enclose
+from privopt.problems.local_information_privacy.certificate import not_covered
+from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
 from privopt.problems.validation import fields as read_fields
-from privopt.problems.validation import joint as read_joint
 
 
 @dataclass(frozen=True, init=False)
-class DistortionPrivacy(Problem[Release]):
+class DistortionPrivacy(DistortionData, Problem[Release]):
     """What a release of X must leak about S to be within an expected distortion of X, or the other way round.
 
     A channel reads the observation W (X itself for a :class:`JointDistribution`) and releases Y, a column of
@@ -74,81 +72,8 @@ class DistortionPrivacy(Problem[Release]):
     kind: ClassVar[str] = "distortion_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
 
-    joint: Joint
-    distortion: checks.Matrix
-    max_distortion: float | None
-    max_leakage: float | None
-    leakage: str
-    alpha: float | None
-
-    def __init__(
-        self,
-        joint: Joint,
-        distortion: ArrayLike,
-        *,
-        max_distortion: float | None = None,
-        max_leakage: float | None = None,
-        leakage: str = "mutual_information",
-        alpha: float | None = None,
-    ) -> None:
-        observed = observation(joint)
-        read_joint(observed)
-        symbols = len(observed.p_x)
-        floor, ceiling = checks.bounds(max_distortion, max_leakage)
-        measure = checks.leakage(leakage)
-        values: dict[str, object] = {
-            "joint": joint,
-            "distortion": read_distortion(distortion, symbols),
-            "max_distortion": floor,
-            "max_leakage": ceiling,
-            "leakage": measure,
-            "alpha": checks.alpha(alpha, measure),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def observation(self) -> Observation:
-        """The laws of (S, W) and of (X, W)."""
-        return observation(self.joint)
-
-    @cached_property
-    def matrix(self) -> Floats:
-        """The distortion D[x, y], shape (n_x, n_y)."""
-        return np.array(self.distortion)
-
-    @cached_property
-    def costs(self) -> Costs:
-        """What each release costs at each observation, in integers."""
-        return costs(self.observation, self.distortion)
-
-    @property
-    def order(self) -> float | None:
-        """The order of Sibson's information that the leakage is, in (0, inf]; None for "lip" and "ldp"."""
-        return checks.order(self.leakage, self.alpha)
-
-    @property
-    def floor(self) -> Fraction:
-        """The bound on the expected distortion as the rational it is; only where it is bounded and finite."""
-        return Fraction(self.budget)
-
-    @cached_property
-    def magnitude(self) -> float:
-        """A power of 2 that brings the largest |D[x, y]| into [1, 2): a unit that suits any distortion."""
-        return 2.0 ** (1 - math.frexp(float(np.abs(self.matrix).max()))[1]) if self.matrix.any() else 1.0
-
-    def ratios(self, level: float) -> LocalInformationPrivacy:
-        """The question that bounds ratios by a level, "ldp" where that is the leakage, else "lip"; D times scale."""
-        notion = "ldp" if self.leakage == "ldp" else "lip"
-        return LocalInformationPrivacy(self.joint, level, notion=notion, utility=self.matrix * self.magnitude)
-
-    @property
-    def budget(self) -> float:
-        """The bound that was given: on the expected distortion, or on the leakage in nats."""
-        return float(self.max_distortion if self.max_leakage is None else self.max_leakage)  # type: ignore[arg-type]  # one is given
-
     def with_budget(self, budget: float) -> Self:
-        """The same question with another bound of the same kind."""
+        """The same problem with another bound of the same kind."""
         bounds_distortion = self.max_leakage is None
         return type(self)(
             self.joint,
@@ -168,36 +93,59 @@ class DistortionPrivacy(Problem[Release]):
             )
         return release
 
-    def answer(self, matrix: object) -> Channel:
-        """The channel of this problem's symbols with a given matrix, shape (n_w, n_y); rows may hold Fractions."""
-        return Channel(matrix, self.observation.observed)
-
-    def constant(self) -> Channel:
-        """The one release for all that costs least: leaks nothing."""
-        return self._map((self.costs.constant,) * len(self.observation.observed))
-
-    def reproduction(self) -> Channel:
-        """For each observation the release that costs least, the first of equals: no release has less distortion."""
-        return self._map(self.costs.reproduction)
-
-    def _map(self, chosen: tuple[int, ...]) -> Channel:
-        return self.answer(np.eye(self.matrix.shape[1])[list(chosen)])
-
     def evaluate(self, mechanism: Release) -> Evaluation:
-        """Utility (rounded once from its exact value) and leakage in float64."""
-        return evaluate(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        """Utility (rounded once from its exact value), leakage and the pair that leaks most in float64."""
+        release = self.check(mechanism)
+        joint, _ = self.observation.with_release(release)
+        leakage, utility = self.leakage_of(joint), -float(self.costs.expected(release)) + 0.0
+        if self.max_leakage is None:
+            violation, objective = max(0.0, -utility - self.budget), -leakage + 0.0
+        else:
+            violation, objective = 0.0 if leakage <= self.budget else leakage - self.budget, utility
+        feasible = violation <= FEASIBILITY * max(1.0, min(abs(self.budget), 1e6))
+        reading = Evaluation(utility, leakage, objective, feasible, violation)
+        if leakage == 0:
+            return reading
+        s, y = np.unravel_index(int(np.argmax(self._shares(joint))), joint.shape)
+        worst = (self.observation.leaking.sensitive[s], release.outputs[y])
+        return replace(reading, worst=worst, where=f"the release {worst[1]!r} says most about {worst[0]!r}")
+
+    def _shares(self, joint: Floats) -> Floats:
+        """How much each pair (s, y) leaks: its ratio, or its share of an average."""
+        if self.order is None:
+            return excesses(self.ratios(1.0), joint)
+        lifts = log_lifts(joint)
+        if self.order == math.inf:
+            return np.where(joint > 0, lifts, -math.inf)
+        shares: Floats = joint * np.where(np.isfinite(lifts), lifts, 0.0)
+        return shares
 
     def certify(self, mechanism: Release) -> Certificate:
         """Prove the bound from the integer weights, and enclose distortion and leakage."""
-        from privopt.problems.distortion_privacy.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+        return self.certify_record(mechanism, old=False)
 
     def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
         """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered."""
-        from privopt.problems.distortion_privacy.certificate import certify
-
-        return certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
+        release = self.check(mechanism)
+        distortion, outside = self.costs.expected(release), self.uncovered_symbols(release)
+        leak = certificate.leak_of(self, release)
+        ok, claim, reason = certificate.verdict(self, release, leak, distortion, () if old else outside)
+        lo, hi = enclose(distortion)
+        proved = self.certificate(
+            release,
+            release.fingerprint,
+            ok=ok,
+            claim=claim,
+            reason=reason,
+            method="exact rationals for the distortion, balls for the leakage",
+            leakage=leak.ends,
+            utility=(-hi + 0.0, -lo + 0.0),
+            worst=leak.worst,
+            where=leak.where,
+        )
+        if not outside or not old:
+            return proved
+        return replace(proved, uncovered=(*proved.uncovered, not_covered(outside)))
 
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows leak more than the bound, or than all others; they must not be released.
@@ -205,22 +153,16 @@ class DistortionPrivacy(Problem[Release]):
         For averages, which do not see such symbols: those whose rows are further from the distribution of the output
         than that of any value of the secret.
         """
-        from privopt.problems.distortion_privacy.certificate import level_of
-
         release = self.check(mechanism)
-        return self.ratios(level_of(self, release)).uncovered_symbols(release)  # pyright: ignore[reportArgumentType] - as above
+        return self.ratios(certificate.level_of(self, release)).uncovered_symbols(release)
 
     def terms(self, mechanism: Release) -> Terms:
         """What a certificate says beside its numbers; of an average, also what a single release may tell."""
-        from privopt.problems.distortion_privacy.certificate import terms
-
-        return terms(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+        return certificate.terms(self, self.check(mechanism))
 
     def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named value of the secret and release leak as much as any pair, in integers; averages name none."""
-        from privopt.problems.distortion_privacy.certificate import is_worst
-
-        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
+        return certificate.is_worst(self, self.check(mechanism), worst, where)
 
     def anchor(self) -> Release:
         """The best constant, moved towards the best reproduction where its distortion is too large."""
@@ -228,10 +170,8 @@ class DistortionPrivacy(Problem[Release]):
         return constant if self.max_leakage is not None else self.repair(constant, 0.0)
 
     def repair(self, mechanism: Release, margin: float) -> Release:
-        """The least mixture that meets the bound: with its own output law, or with the best reproduction."""
-        from privopt.problems.distortion_privacy.repair import repair
-
-        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
+        """The least mixture that meets the bound: with its own output distribution, or with the best reproduction."""
+        return repair(self, self.check(mechanism), margin)
 
     def objective_of(self, utility: float, leakage: float) -> float:
         """Minus the leakage, or the utility where leakage is bounded."""
@@ -246,9 +186,7 @@ class DistortionPrivacy(Problem[Release]):
 
         See :mod:`privopt.problems.distortion_privacy.bound` for the kinds of proof.
         """
-        from privopt.problems.distortion_privacy.bound import prove
-
-        return prove(self, dual)  # pyright: ignore[reportArgumentType] - as above
+        return prove(self, dual)
 
     def check_infeasible(self, witness: object) -> str | None:
         """That even the best reproduction has too much distortion, in exact arithmetic; the witness only asks."""
@@ -262,7 +200,7 @@ class DistortionPrivacy(Problem[Release]):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
         bound = "max_distortion" if self.max_leakage is None else "max_leakage"
-        found = {
+        written = {
             "type": self.kind,
             "version": 1,
             "joint": self.joint.to_dict(),
@@ -270,7 +208,7 @@ class DistortionPrivacy(Problem[Release]):
             bound: encode_float(self.budget),
             "leakage": self.leakage,
         }
-        return found if self.alpha is None else {**found, "alpha": encode_float(self.alpha)}
+        return written if self.alpha is None else {**written, "alpha": encode_float(self.alpha)}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -281,21 +219,63 @@ class DistortionPrivacy(Problem[Release]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a joint or a question.
+            If the numbers do not make a joint or a problem.
         """
-        given = read_fields(fields, f"problem-{cls.kind}")
+        read = read_fields(fields, f"problem-{cls.kind}")
         names = ("max_distortion", "max_leakage", "leakage", "alpha")
-        known = {name: given[name] for name in names if name in given}
-        return cls(model_from_dict(given["joint"]), given["distortion"], **known)  # type: ignore[arg-type]  # any other model is refused at the door
+        known = {name: read[name] for name in names if name in read}
+        return cls(model_from_dict(read["joint"]), read["distortion"], **known)  # type: ignore[arg-type]  # any other model is refused
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:
         """Small instances; the optima are closed forms."""
-        from privopt.problems.distortion_privacy.examples import examples
-
-        return examples()
+        equal = JointDistribution.normalised([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
+        steps = JointDistribution.normalised([[2, 2, 0], [0, 2, 2]])
+        hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+        squared = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
+        full = ObservedJoint.full_data(JointDistribution.normalised([[3, 1], [1, 2]]))
+        return (
+            Example("rate", cls(equal, hamming, max_distortion=0.2), -_rate(3, 0.2)),
+            Example("distortion-at-rate", cls(equal, hamming, max_leakage=_rate(3, 0.25)), -0.25),
+            Example(
+                "maximal",
+                cls(equal, hamming, max_distortion=0.25, leakage="maximal_leakage"),
+                -math.log(2.25),
+            ),
+            Example(
+                "order-two",
+                cls(equal, hamming, max_distortion=0.2, leakage="sibson", alpha=2.0),
+                -_symmetric(3, 0.2, 2.0),
+            ),
+            Example("ldp", cls(equal, hamming, max_distortion=0.5, leakage="ldp"), -math.log(2)),
+            Example(
+                "lip", cls(equal, hamming, max_leakage=0.5, leakage="lip"), -_lip_error(3, math.exp(0.5))
+            ),
+            Example("nothing-leaks", cls(steps, hamming, max_leakage=0.0), -0.25),
+            Example("constant", cls(small, hamming, max_distortion=1.0), 0.0),
+            Example("small", cls(small, squared, max_distortion=0.25)),
+            Example("full-data", cls(full, [[0, 1], [1, 0]], max_leakage=0.01)),
+        )
 
     def __repr__(self) -> str:
         bound = "max_distortion" if self.max_leakage is None else "max_leakage"
         order = "" if self.alpha is None else f", alpha={self.alpha:g}"
         return f"DistortionPrivacy({self.joint!r}, {bound}={self.budget:g}, leakage={self.leakage!r}{order})"
+
+
+def _rate(n: int, error: float) -> float:
+    """Rate of a uniform source at a Hamming error: ln n - h(error) - error ln(n - 1) (Shannon)."""
+    h = -error * math.log(error) - (1 - error) * math.log(1 - error)
+    return math.log(n) - h - error * math.log(n - 1)
+
+
+def _symmetric(n: int, error: float, order: float) -> float:
+    """Sibson's information of the symmetric channel with that error at a uniform input."""
+    inner = ((1 - error) ** order + (n - 1) * (error / (n - 1)) ** order) / n
+    return order / (order - 1) * math.log(n * inner ** (1 / order))
+
+
+def _lip_error(n: int, r: float) -> float:
+    """Least Hamming error for S = X uniform on n and lifts in [1/r, r]."""
+    return 1 - min(r, n - (n - 1) / r) / n

@@ -3,42 +3,38 @@
 Where distortion is bounded the partner is the best deterministic reproduction, among the releases in use if that is
 enough: a release used for the first time, however rarely, would have a posterior of its own, and the ratio measures
 would see it. Expected distortion is linear in the mixture, so the least weight is exact. Where leakage is bounded the
-partner is the release's own output law, and every leakage is convex or quasi-convex in the channel: bisection.
+partner is the release's own output distribution, and every leakage is convex or quasi-convex in the channel: bisection.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
+from privopt.problems.costs import share
 from privopt.problems.distortion_privacy.certificate import level_of
-from privopt.problems.distortion_privacy.costs import share
-from privopt.problems.distortion_privacy.leakage import leakage_of
+from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.repair import covered
-from privopt.problems.local_information_privacy.repair import repair as repair_ratios
-
-if TYPE_CHECKING:
-    from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 
 HALVINGS = 60
 
 
-def repair(problem: DistortionPrivacy, release: Release, margin: float) -> Release:
-    """A release near the given one that meets the bound with a relative margin, symbols of probability 0 included."""
+def repair(problem: DistortionData, release: Release, margin: float) -> Release:
+    """A release near the one proposed that meets the bound with a relative margin, symbols of probability 0 included."""
     if problem.max_leakage is not None and problem.order is None and problem.budget < math.inf:
-        return repair_ratios(problem.ratios(problem.budget), release, margin)
+        return problem.ratios(problem.budget).repair(release, margin)
     if problem.budget < math.inf:
         mixed = _closer if problem.max_leakage is None else _quieter
         release = mixed(problem, release, margin)
     return covered(problem.ratios(level_of(problem, release)), release)
 
 
-def _closer(problem: DistortionPrivacy, release: Release, margin: float) -> Release:
+def _closer(problem: DistortionData, release: Release, margin: float) -> Release:
     """Mixed with a reproduction, exactly, until least + (floor - least) (1 - margin) is met."""
     costs = problem.costs
     target = costs.least + (problem.floor - costs.least) * (1 - Fraction(margin))
@@ -59,24 +55,37 @@ def _closer(problem: DistortionPrivacy, release: Release, margin: float) -> Rele
     return Channel(rows, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
 
-def _quieter(problem: DistortionPrivacy, release: Release, margin: float) -> Release:
-    """Mixed with its own output law until the leakage reads at most budget (1 - margin)."""
-    law, _ = problem.observation.with_release(release)
-    marginal = law.sum(axis=0) / law.sum()
-    free = law.sum(axis=1)[:, None] * marginal[None, :]
+def _quieter(problem: DistortionData, release: Release, margin: float) -> Release:
+    """Mixed with its own output distribution until the leakage reads at most budget (1 - margin)."""
+    joint, _ = problem.observation.with_release(release)
+    marginal = joint.sum(axis=0) / joint.sum()
+    free = joint.sum(axis=1)[:, None] * marginal[None, :]
     limit = problem.budget * (1.0 - margin)
 
-    def keeps(kept: float) -> bool:
-        return leakage_of(problem, kept * law + (1.0 - kept) * free) <= limit
+    def keeps(share: float) -> bool:
+        return problem.leakage_of(share * joint + (1.0 - share) * free) <= limit
 
-    if keeps(1.0):
+    kept = largest_share(keeps) if problem.budget > 0 else float(keeps(1.0))
+    if kept == 1.0:
         return release
+    matrix = np.tile(marginal, (len(release.matrix), 1))
+    if kept > 0.0:
+        matrix = kept * release.matrix + (1.0 - kept) * matrix
+    return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+
+
+def largest_share(keeps: Callable[[float], bool]) -> float:
+    """The largest share in [0, 1] that keeps a bound which 0 keeps and all smaller ones with it, by bisection.
+
+    Examples
+    --------
+    >>> largest_share(lambda share: share <= 0.25), largest_share(lambda share: True)
+    (0.25, 1.0)
+    """
+    if keeps(1.0):
+        return 1.0
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS if problem.budget > 0 else 0):
+    for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if keeps(middle) else (low, middle)
-    if low == 0.0:
-        matrix = np.tile(marginal, (len(release.matrix), 1))
-    else:
-        matrix = low * release.matrix + (1.0 - low) * marginal[None, :]
-    return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    return low

@@ -29,7 +29,7 @@ from privopt.core.problem import Enclosure
 from privopt.measures.information_bound import mutual_information_bound
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
-from privopt.problems.distortion_privacy.costs import Costs, costs
+from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.exact_utility import enclose, information_enclosure
 from privopt.problems.local_information_privacy.rows import LARGEST, Polytope, alignments

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
-from privopt.problems.distortion_privacy.leakage import leakage_of
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 
 NEGLIGIBLE = 1e-9
@@ -84,7 +83,7 @@ class Space:
     def leakage(self, matrix: Floats) -> float:
         """The leakage of a matrix on the observations seen, rows summing to 1; nats."""
         law = self.table @ matrix
-        return leakage_of(self.problem, self._all_secrets(law / law.sum()))
+        return self.problem.leakage_of(self._all_secrets(law / law.sum()))
 
     def _all_secrets(self, law: Floats) -> Floats:
         full = np.zeros((len(self.problem.observation.p_s), law.shape[1]))

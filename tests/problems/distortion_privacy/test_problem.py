@@ -23,7 +23,7 @@ from oracles.distortion import (
 
 import privopt as po
 from privopt.problems.distortion_privacy.bound import information, transformed
-from privopt.problems.distortion_privacy.enclosure import at_most, enclosure
+from privopt.problems.distortion_privacy.certificate import at_most, enclosure
 from privopt.problems.exact_joint import leaking_joint
 
 HAMMING = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]

@@ -13,7 +13,7 @@ from privopt.arrays import Floats
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
 from privopt.models.channel_data import Observation, Release
-from privopt.problems.distortion_privacy.validation import Matrix
+from privopt.problems.validation import Matrix
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,13 @@ class Costs:
 
 
 def costs(observed: Observation, matrix: Matrix) -> Costs:
-    """The costs of a distortion D[x, y] under a law of (X, W)."""
+    """The costs of a distortion D[x, y] under a distribution of (X, W)."""
     ratios = [[d.as_integer_ratio() for d in row] for row in matrix]
     halves = max(down for row in ratios for _, down in row)  # all are powers of 2
     whole = [[up * (halves // down) for up, down in row] for row in ratios]
     if observed.useful is None:
-        law = observed.leaking.exact
-        seen = [sum(law.weights[w :: len(whole)]) for w in range(len(whole))]
-        cells = tuple(tuple(p * d for d in row) for p, row in zip(seen, whole, strict=True))
-        return Costs(cells, law.total * halves)
+        cells = tuple(tuple(p * d for d in row) for p, row in zip(observed.weights, whole, strict=True))
+        return Costs(cells, observed.leaking.exact.total * halves)
     return Costs(_through(observed.useful, whole), observed.useful.exact.total * halves)
 
 
