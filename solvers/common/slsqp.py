@@ -35,10 +35,10 @@ def minimise(
 
     Examples
     --------
-    >>> found = minimise(
+    >>> x = minimise(
     ...     lambda x: (float(x @ x), 2 * x), lambda x: (np.array([x.sum() - 1]), np.ones((1, 2))), np.zeros(2)
     ... )
-    >>> np.round(found, 6).tolist()
+    >>> np.round(x, 6).tolist()
     [0.5, 0.5]
     """
     from scipy.optimize import Bounds, NonlinearConstraint
@@ -56,7 +56,7 @@ def minimise(
     def slope(x: Floats, /) -> Floats:
         return slack(x)[1]
 
-    found = scipy_minimize(
+    result = scipy_minimize(
         value,
         start,
         jac=gradient,
@@ -65,4 +65,4 @@ def minimise(
         constraints=[NonlinearConstraint(room, 0.0, np.inf, jac=slope)],
         options={"maxiter": 200, "ftol": 1e-14},
     )
-    return np.clip(np.asarray(found.x, dtype=np.float64), lower, upper)
+    return np.clip(np.asarray(result.x, dtype=np.float64), lower, upper)

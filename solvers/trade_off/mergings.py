@@ -57,7 +57,7 @@ class MergingTable:
         return self.costs_of(self.secret, self.useful, self.mass)
 
     def costs_of(self, secret: Floats, useful: Floats, mass: Floats) -> tuple[Floats, Floats]:
-        """The same for blocks given by sums of rows."""
+        """The same for blocks, from sums of rows."""
         own = xlogx(mass)
         return xlogx(secret).sum(axis=-1) - own, xlogx(useful).sum(axis=-1) - own
 

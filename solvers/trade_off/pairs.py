@@ -49,7 +49,7 @@ class PairRule:
     floor : float
         I(X;Y) must stay at least this, to 9.9e-13.
     price : float or None
-        If given, only merges with dS - price dX > 2^-45 are made.
+        Unless None, only merges with dS - price dX > 2^-45 are made.
     stop_secret, stop_useful : float
         Ends as soon as I(S;Y), or I(X;Y), is at most this.
     first : bool
@@ -251,7 +251,7 @@ def max_symbols() -> int:
 
 
 def predicted_seconds(size: int, width: int) -> float:
-    """What a path of merges from n symbols takes, for joint laws of so many rows."""
+    """What a path of merges from n symbols takes, for joint distributions of so many rows."""
     if size > MAX_SYMBOLS:
         return 20.0 + 1.2e-8 * size**2 * (width + 2)
     return 1e-3 + 2e-5 * size + 1e-8 * size**2 * (width + 10)

@@ -259,7 +259,7 @@ class Submodular(Solver[PrivacyFunnel]):
         return refusal(problem, MAX_STEPPED, self.steps)
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
-        """Propose the best merging found at the prices tried."""
+        """Propose the best merging at the prices tried."""
         return subset_proposal(problem, STEPS[self.variant], self.steps, budget)
 
 
@@ -292,7 +292,7 @@ class SubmodularExact(Solver[PrivacyFunnel]):
         return refusal(problem, MAX_TABULATED, self.steps)
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
-        """Propose the best merging found at the prices tried."""
+        """Propose the best merging at the prices tried."""
         return subset_proposal(problem, tabulated, self.steps, budget)
 
 

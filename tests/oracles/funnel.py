@@ -30,13 +30,13 @@ def information(table: Table) -> Any:
     """Mutual information of an exact joint distribution, as a ball; exactly 0 where it is a product."""
     total = sum(sum(row) for row in table)
     rows, columns = [sum(row) for row in table], [sum(c) for c in zip(*table, strict=True)]
-    found = arb(0)
+    nats = arb(0)
     for i, row in enumerate(table):
         for j, p in enumerate(row):
             lift = p * total / (rows[i] * columns[j]) if p else Fraction(1)
             if p and lift != 1:
-                found += _ball(p / total) * _ball(lift).log()
-    return found
+                nats += _ball(p / total) * _ball(lift).log()
+    return nats
 
 
 def merged(table: Table, assignment: Sequence[int]) -> list[list[Fraction]]:
@@ -61,9 +61,7 @@ def both(table: Table, assignment: Sequence[int]) -> tuple[Any, Any]:
 
 def best_merging(table: Table, mode: str, budget: float, *, funnel: bool) -> Any:
     """The best objective of all merged releases, as a ball; None if no partition keeps the bound."""
-    saved = ctx.prec
-    try:
-        ctx.prec = PRECISION
+    with ctx.workprec(PRECISION):
         level = _ball(Fraction(budget)) if budget < float("inf") else arb(10) ** 9
         best = None
         for assignment in partitions(len(table[0])):
@@ -79,8 +77,6 @@ def best_merging(table: Table, mode: str, budget: float, *, funnel: bool) -> Any
             if kept and (best is None or value.mid() > best.mid()):
                 best = value
         return best
-    finally:
-        ctx.prec = saved
 
 
 def _ball(value: Fraction) -> Any:

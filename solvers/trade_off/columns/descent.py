@@ -87,7 +87,7 @@ def alternate(
         Sums over m to p_w.
     rounds : int
     bold : bool
-        Keep the entropy of the release given the observation exact, instead of its tangent: longer steps, for C = 1 and
+        Keep the conditional entropy of the release exact, instead of its tangent: longer steps, for C = 1 and
         c < d only.
     deadline : float
         On the clock of ``time.monotonic()``; there are fewer rounds when it passes.

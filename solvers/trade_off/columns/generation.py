@@ -156,7 +156,7 @@ class Generation:
             self.stop = "no further progress"
 
     def descend(self) -> None:
-        """Local pricing until the gap would be closed if nothing was missed, or nothing more is found."""
+        """Local pricing until the gap would be closed if nothing was missed, or nothing more turns up."""
         quiet = 0
         while (
             quiet < QUIET
@@ -172,7 +172,7 @@ class Generation:
             quiet = 0 if self.pool.objective - before > self.tolerance / 50 else quiet + 1
 
     def prove(self, at: Prices) -> Search:
-        """Exact pricing at given prices."""
+        """Exact pricing at some prices."""
         tolerance = 0.6 * self.tolerance / self._scale(at)
         search = Search(at.cost, at.prices, tolerance)
         search.run(self._exact, -5 * tolerance)

@@ -112,7 +112,7 @@ class Pool:
         self.resolve()
 
     def take(self, starts: Floats, at: Prices) -> None:
-        """Walk downhill from some posteriors at given prices, and solve the master again."""
+        """Walk downhill from some posteriors at some prices, and solve the master again."""
         self.price(at, starts)
         self.resolve()
 

@@ -22,7 +22,7 @@ NEAR = 0.995
 """Share of the way to the boundary that a step may go."""
 
 CENTRE = 1e-11
-"""The least product of slack and multiplier aimed at, unless more is asked: far below it rounding takes over."""
+"""The least product of slack and multiplier aimed at, unless more is wanted: far below it rounding takes over."""
 
 RIDGE = 1e-12
 COARSE = 1e-9

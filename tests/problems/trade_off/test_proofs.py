@@ -41,12 +41,12 @@ def noisy(p: float) -> po.JointDistribution:
 
 
 def solved(problem: TradeOff, solver: str | None = None, seconds: float = 20.0) -> po.Solution[Any]:
-    found = po.solve(problem, solver, time_limit=seconds)
-    assert found.status.ok, found.reason
-    assert found.certified
-    verdict = po.verify(problem, found)
+    solution = po.solve(problem, solver, time_limit=seconds)
+    assert solution.status.ok, solution.reason
+    assert solution.certified
+    verdict = po.verify(problem, solution)
     assert verdict.ok, verdict.reason
-    return found
+    return solution
 
 
 # ---------------------------------------------------------------- the pieces
@@ -57,14 +57,11 @@ def test_logarithms_are_enclosed() -> None:
     edges = [5e-324, 2.3e-308, 1.7e308, math.sqrt(0.5), math.nextafter(math.sqrt(0.5), 0), 1.0, math.e]
     near_one = 1 + np.arange(-40, 41) * 2.0**-53
     x = np.concatenate([rng.random(3000), 10.0 ** rng.uniform(-323, 308, 3000), near_one, edges])
-    found, saved = log_balls(x), ctx.prec
-    try:
-        ctx.prec = 200
-        for value, mid, rad in zip(x.tolist(), found.mid.tolist(), found.rad.tolist(), strict=True):
+    balls = log_balls(x)
+    with ctx.workprec(200):
+        for value, mid, rad in zip(x.tolist(), balls.mid.tolist(), balls.rad.tolist(), strict=True):
             assert abs(arb(value).log() - arb(mid)) <= arb(rad)
             assert rad <= 2e-15 * abs(mid)
-    finally:
-        ctx.prec = saved
     assert np.isinf(log_balls(np.array([0.0, -1.0, math.nan, math.inf])).rad).all()
 
 
@@ -88,10 +85,10 @@ def test_knapsacks_are_enclosed() -> None:
         high = low + rng.random(n) * rng.integers(0, 2, n)
         cost = np.round(rng.normal(size=n), 1 if case % 5 == 0 else 12)
         below, above = proved_knapsacks(Balls.exact(cost[None]), low[None], high[None])
-        found = linprog(cost, A_eq=np.ones((1, n)), b_eq=[1.0], bounds=list(zip(low, high, strict=True)))
-        if found.fun is not None:
-            assert below[0] <= found.fun + 1e-9
-            assert above[0] >= found.fun - 1e-9
+        result = linprog(cost, A_eq=np.ones((1, n)), b_eq=[1.0], bounds=list(zip(low, high, strict=True)))
+        if result.fun is not None:
+            assert below[0] <= result.fun + 1e-9
+            assert above[0] >= result.fun - 1e-9
             assert above[0] - below[0] <= 1e-13
         else:
             assert below[0] == math.inf
@@ -207,9 +204,9 @@ def forgeries(dual: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("case", range(3))
 def test_no_forged_dual_proves_a_false_bound(case: int) -> None:
     problem, optimum = truths()[case]
-    found = solved(problem, "column-generation")
-    assert found.objective == pytest.approx(optimum, rel=2e-6)
-    dual = json.loads(json.dumps(found.dual))
+    solution = solved(problem, "column-generation")
+    assert solution.objective == pytest.approx(optimum, rel=2e-6)
+    dual = json.loads(json.dumps(solution.dual))
     assert dual["kind"] == "pricing"
     proved = problem.check_bound(-math.inf, dual)
     assert proved is not None
@@ -296,7 +293,7 @@ def extreme_tables() -> dict[str, list[list[Fraction]]]:
     return {"plain": plain, "rare": rare, "cell": cell, "ties": ties, "nearly ties": near}
 
 
-ASKED: list[tuple[str, float, bool]] = [
+BUDGETS: list[tuple[str, float, bool]] = [
     *(("trade_off", w, funnel) for w in (0.0, 1e-12, 0.2, 1.0, 1e6, 1e12) for funnel in (True, False)),
     *(("min_utility", v, True) for v in (0.0, 1e-9, 0.6, 1.2)),
     *(("max_leakage", v, True) for v in (0.0, 1e-20, 1e-9, 0.05, math.inf)),
@@ -305,9 +302,11 @@ ASKED: list[tuple[str, float, bool]] = [
 
 
 @pytest.mark.parametrize("name", extreme_tables())
-@pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_the_bound_over_partitions_encloses_the_exact_best(name: str, asked: tuple[str, float, bool]) -> None:
-    table, (mode, budget, funnel) = extreme_tables()[name], asked
+@pytest.mark.parametrize("wanted", BUDGETS, ids=str)
+def test_the_bound_over_partitions_encloses_the_exact_best(
+    name: str, wanted: tuple[str, float, bool]
+) -> None:
+    table, (mode, budget, funnel) = extreme_tables()[name], wanted
     kind: Any = PrivacyFunnel if funnel else InformationBottleneck
     problem = kind(po.JointDistribution.normalised(table), form="merging", **{mode: budget})
     proved = problem.prove_bound({"kind": "partitions"})
@@ -316,10 +315,10 @@ def test_the_bound_over_partitions_encloses_the_exact_best(name: str, asked: tup
     low, high = (arb(end) for end in proved)
     assert not best > high
     assert not best < low
-    found = solved(problem)
-    assert found.bound is not None
-    assert not best > arb(found.bound)
-    assert found.status is po.Status.OPTIMAL
+    solution = solved(problem)
+    assert solution.bound is not None
+    assert not best > arb(solution.bound)
+    assert solution.status is po.Status.OPTIMAL
 
 
 def test_the_float_best_alone_would_be_wrong() -> None:
@@ -341,11 +340,11 @@ def test_partitions_that_floats_cannot_tell_apart_are_compared_exactly(
     monkeypatch.setattr(_partitions, "MOST_NEAR", 2)
     weighed = PrivacyFunnel(problem.joint, trade_off=1e-40, form="merging")
     best = oracle.best_merging(table, "trade_off", 1e-40, funnel=True)
-    for asked, truth in (
+    for other, truth in (
         (problem, oracle.best_merging(table, "min_utility", 1.0, funnel=True)),
         (weighed, best),
     ):
-        proved = asked.prove_bound({"kind": "partitions"})
+        proved = other.prove_bound({"kind": "partitions"})
         assert proved is not None
         assert not truth > arb(proved[1])
     assert exact is not None
@@ -381,25 +380,25 @@ def test_nothing_may_be_leaked(seed: int, form: str) -> None:
         table[:, -1] = table[:, 0]
     joint = po.JointDistribution.normalised(table)
     problem = PrivacyFunnel(joint, max_leakage=0.0, form=form)
-    found = solved(problem)
-    assert found.status is po.Status.OPTIMAL, (found.status, found.gap)
-    assert found.certificate is not None
-    assert found.certificate.leakage == (0.0, 0.0)
+    solution = solved(problem)
+    assert solution.status is po.Status.OPTIMAL, (solution.status, solution.gap)
+    assert solution.certificate is not None
+    assert solution.certificate.leakage == (0.0, 0.0)
     if form == "merging":
         exact = [[Fraction(int(v)) for v in row] for row in table]
-        assert abs(oracle.best_merging(exact, "max_leakage", 0.0, funnel=True) - arb(found.objective)) <= arb(
-            1e-14
-        )
+        assert abs(
+            oracle.best_merging(exact, "max_leakage", 0.0, funnel=True) - arb(solution.objective)
+        ) <= arb(1e-14)
     else:
         strict = po.solve(po.LocalInformationPrivacy(joint, epsilon=0.0))
-        assert found.objective == pytest.approx(strict.utility, abs=1e-9)
+        assert solution.objective == pytest.approx(strict.utility, abs=1e-9)
 
 
 def test_an_independent_merging_is_found_at_a_cap_of_zero() -> None:
     joint = po.JointDistribution.normalised([[3, 1, 2], [1, 3, 2]])
-    found = solved(PrivacyFunnel(joint, max_leakage=0.0, form="merging"))
-    assert found.objective == pytest.approx(math.log(3) - 2 / 3 * LN2, abs=1e-15)
-    assert found.status is po.Status.OPTIMAL
+    solution = solved(PrivacyFunnel(joint, max_leakage=0.0, form="merging"))
+    assert solution.objective == pytest.approx(math.log(3) - 2 / 3 * LN2, abs=1e-15)
+    assert solution.status is po.Status.OPTIMAL
 
 
 def test_what_cannot_be_told_from_zero_is_not_zero() -> None:
@@ -410,9 +409,9 @@ def test_what_cannot_be_told_from_zero_is_not_zero() -> None:
     certificate = problem.certify(problem.everything())
     assert certificate.leakage[1] > 0
     assert not certificate.ok
-    found = solved(problem)
-    assert found.objective == 0.0
-    assert found.bound == 0.0
+    solution = solved(problem)
+    assert solution.objective == 0.0
+    assert solution.bound == 0.0
 
 
 def test_silence_is_proved_best_where_values_of_the_secret_tell_nothing() -> None:
@@ -440,8 +439,8 @@ def test_silence_is_proved_best_only_where_it_is(seed: int) -> None:
             tried = max(problem.evaluate(problem.check(po.Channel(r))).objective for r in rows)
             assert tried <= proved[1] + 1e-15
             if silent[-1]:
-                found = solved(problem)
-                assert (found.objective, found.bound, found.status) == (0.0, 0.0, po.Status.OPTIMAL)
+                solution = solved(problem)
+                assert (solution.objective, solution.bound, solution.status) == (0.0, 0.0, po.Status.OPTIMAL)
         assert silent == sorted(silent, reverse=kind is PrivacyFunnel)
         assert any(silent)
 
@@ -486,11 +485,11 @@ def test_every_mode_says_what_it_claims() -> None:
         InformationBottleneck(joint, trade_off=0.1),
     ):
         for form in ("stochastic", "merging"):
-            asked = type(problem)(joint, form=form, **{problem.mode: problem.budget})  # type: ignore[call-arg]
-            certificate = solved(asked).certificate
+            other = type(problem)(joint, form=form, **{problem.mode: problem.budget})  # type: ignore[call-arg]
+            certificate = solved(other).certificate
             assert certificate is not None
             kinds[type(problem).__name__, problem.mode] = certificate.kind
-            lo, hi = worst_log_lift(leaking_joint(asked.observation, solved(asked).mechanism))[0]
+            lo, hi = worst_log_lift(leaking_joint(other.observation, solved(other).mechanism))[0]
             assert certificate.where.startswith(f"worst log-lift in [{lo:.9g}") or hi == 0
             assert "log-lift" in certificate.statement or hi == 0
             assert certificate.adversary
@@ -562,14 +561,14 @@ def test_symbols_that_hardly_or_never_occur(name: str, form: str) -> None:
     joint = po.JointDistribution.normalised(PADDED[name])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for kind, asked in MODES:
-            problem = kind(joint, form=form, **asked)
+        for kind, options in MODES:
+            problem = kind(joint, form=form, **options)
             for candidate in po.candidates(problem):
                 if candidate.refusal is None:
-                    found = solved(problem, candidate.name, seconds=2.0)
-                    assert math.isfinite(found.objective or 0.0)
-                    assert found.certificate is not None
-                    said = " ".join(found.certificate.uncovered)
+                    solution = solved(problem, candidate.name, seconds=2.0)
+                    assert math.isfinite(solution.objective or 0.0)
+                    assert solution.certificate is not None
+                    said = " ".join(solution.certificate.uncovered)
                     assert "may give them away" not in said, (candidate.name, said)
                     assert ("probability 0" in said) == (name == "impossible")
 
@@ -598,19 +597,19 @@ def test_what_floats_cannot_hold_is_refused_in_a_sentence() -> None:
 @pytest.mark.parametrize("kind", [PrivacyFunnel, InformationBottleneck])
 def test_examples_are_optimal_by_their_own_scale(kind: Any) -> None:
     for example in kind.examples():
-        found = solved(example.problem, seconds=30.0)
-        assert found.status is po.Status.OPTIMAL, (example.name, found.gap)
-        assert found.gap is not None
-        assert found.gap <= max(1e-15, 1e-6 * example.problem.scale(found))
+        solution = solved(example.problem, seconds=30.0)
+        assert solution.status is po.Status.OPTIMAL, (example.name, solution.gap)
+        assert solution.gap is not None
+        assert solution.gap <= max(1e-15, 1e-6 * example.problem.scale(solution))
 
 
 def test_a_small_leakage_is_closed_to_its_own_size() -> None:
     joint = lecture_joint()
-    found = solved(PrivacyFunnel(joint, theta_fraction=0.5), "column-generation", seconds=40.0)
-    assert found.leakage == pytest.approx(0.0016875 * LN2, abs=2e-6 * LN2)
-    assert found.gap is not None
-    assert found.leakage is not None
-    assert found.gap <= 1e-6 * found.leakage < 1.2e-9
+    solution = solved(PrivacyFunnel(joint, theta_fraction=0.5), "column-generation", seconds=40.0)
+    assert solution.leakage == pytest.approx(0.0016875 * LN2, abs=2e-6 * LN2)
+    assert solution.gap is not None
+    assert solution.leakage is not None
+    assert solution.gap <= 1e-6 * solution.leakage < 1.2e-9
 
 
 SETTINGS: list[dict[str, str]] = [
@@ -636,8 +635,8 @@ def test_other_processors_verify_the_same_files(setting: dict[str, str], tmp_pat
         "import sys, privopt as po\n"
         f"for i in range({len(problems)}):\n"
         "    problem = po.load_problem(f'{sys.argv[1]}/{i}.problem.json')\n"
-        "    found = po.verify(problem, po.Solution.load(f'{sys.argv[1]}/{i}.solution.json'))\n"
-        "    assert found.ok and not found.remarks, (i, found.reason, found.remarks)\n"
+        "    verdict = po.verify(problem, po.Solution.load(f'{sys.argv[1]}/{i}.solution.json'))\n"
+        "    assert verdict.ok and not verdict.remarks, (i, verdict.reason, verdict.remarks)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],

@@ -1,4 +1,4 @@
-"""The randomised optimum of the information bottleneck: closed forms, laws, and its relation to the funnel."""
+"""The randomised optimum of the information bottleneck: closed forms, invariants, and its relation to the funnel."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def table(seed: int, n_s: int, n_x: int) -> JointDistribution:
 
 
 def answer(problem: Any, solver: Any = "column-generation", seconds: float = 30.0) -> po.Solution[Any]:
-    found = po.solve(problem, solver, time_limit=seconds)
-    assert found.status.ok, found.reason
-    assert found.certified
-    assert "bound_refused" not in found.stats
-    return found
+    solution = po.solve(problem, solver, time_limit=seconds)
+    assert solution.status.ok, solution.reason
+    assert solution.certified
+    assert "bound_refused" not in solution.stats
+    return solution
 
 
 def h2(p: float) -> float:
@@ -46,13 +46,13 @@ def inverse(entropy: float) -> float:
 def test_noisy_bit(p: float, rate: float) -> None:
     joint = JointDistribution([[(1 - p) / 2, p / 2], [p / 2, (1 - p) / 2]])
     a = inverse(1 - rate)
-    found = answer(InformationBottleneck(joint, max_rate=rate * BITS))
-    assert found.objective == pytest.approx(BITS * (1 - h2(p * (1 - a) + a * (1 - p))), abs=1e-6)
-    assert found.status is po.Status.OPTIMAL
+    solution = answer(InformationBottleneck(joint, max_rate=rate * BITS))
+    assert solution.objective == pytest.approx(BITS * (1 - h2(p * (1 - a) + a * (1 - p))), abs=1e-6)
+    assert solution.status is po.Status.OPTIMAL
 
 
 @pytest.mark.parametrize(
-    ("rows", "asked", "optimum"),
+    ("rows", "options", "optimum"),
     [
         ([[1], [2]], {"max_rate": 0.5}, 0.0),
         ([[1, 2], [2, 4]], {"max_rate": 0.5}, 0.0),
@@ -63,24 +63,24 @@ def test_noisy_bit(p: float, rate: float) -> None:
         ([[5, 2, 0], [1, 3, 0]], {"trade_off": 0.0}, None),
     ],
 )
-def test_edges(rows: list[list[int]], asked: dict[str, Any], optimum: float | None) -> None:
-    problem = InformationBottleneck(JointDistribution.normalised(rows), **asked)
-    found = answer(problem)
+def test_edges(rows: list[list[int]], options: dict[str, Any], optimum: float | None) -> None:
+    problem = InformationBottleneck(JointDistribution.normalised(rows), **options)
+    solution = answer(problem)
     if optimum is None:
         optimum = problem.evaluate(problem.everything()).objective
-    assert found.objective == pytest.approx(optimum, abs=1e-6)
-    assert found.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(optimum, abs=1e-6)
+    assert solution.status is po.Status.OPTIMAL
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("asked", [{"max_rate": 0.3}, {"trade_off": 0.1}], ids=lambda a: next(iter(a)))
-def test_random_tables_against_a_grid(seed: int, asked: dict[str, Any]) -> None:
-    problem = InformationBottleneck(table(seed, 2 + seed % 3, 2 + seed % 2), **asked)
-    obvious, found = answer(problem, "oracle"), answer(problem)
-    assert found.bound is not None
+@pytest.mark.parametrize("options", [{"max_rate": 0.3}, {"trade_off": 0.1}], ids=lambda a: next(iter(a)))
+def test_random_tables_against_a_grid(seed: int, options: dict[str, Any]) -> None:
+    problem = InformationBottleneck(table(seed, 2 + seed % 3, 2 + seed % 2), **options)
+    obvious, solution = answer(problem, "oracle"), answer(problem)
+    assert solution.bound is not None
     assert obvious.objective is not None
-    assert found.bound >= obvious.objective - 1e-9
-    assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+    assert solution.bound >= obvious.objective - 1e-9
+    assert solution.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -94,24 +94,24 @@ def test_random_tables_against_a_grid(seed: int, asked: dict[str, Any]) -> None:
 def test_boxes_without_interior_are_shown_to_be_empty(rows: list[list[int]]) -> None:
     joint = JointDistribution.normalised(rows)
     asks: list[dict[str, Any]] = [{"max_rate": 0.17}, {"trade_off": 0.325}]
-    for asked in asks:
-        problem = InformationBottleneck(joint, **asked)
-        obvious, found = answer(problem, "oracle"), answer(problem)
-        assert found.status is po.Status.OPTIMAL
-        assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+    for options in asks:
+        problem = InformationBottleneck(joint, **options)
+        obvious, solution = answer(problem, "oracle"), answer(problem)
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_observed_may_be_another_symbol(seed: int) -> None:
-    law = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)
+    cells = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)
     asks: list[dict[str, Any]] = [{"max_rate": 0.03}, {"trade_off": 0.2}]
-    for asked in asks:
-        problem = InformationBottleneck(ObservedJoint(law), **asked)
-        obvious, found = answer(problem, "oracle"), answer(problem)
-        assert found.bound is not None
+    for options in asks:
+        problem = InformationBottleneck(ObservedJoint(cells), **options)
+        obvious, solution = answer(problem, "oracle"), answer(problem)
+        assert solution.bound is not None
         assert obvious.objective is not None
-        assert found.bound >= obvious.objective - 1e-9
-        assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+        assert solution.bound >= obvious.objective - 1e-9
+        assert solution.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
 @pytest.mark.long
@@ -130,17 +130,17 @@ def test_bottleneck_lies_above_the_funnel_and_below_the_rate() -> None:
 
 def test_channels_are_at_least_as_good_as_mergings() -> None:
     problem = InformationBottleneck(table(2, 3, 7), max_rate=0.8)
-    merged, found = best_partition(problem, 10.0), answer(problem)
+    merged, solution = best_partition(problem, 10.0), answer(problem)
     assert merged is not None
-    assert found.objective is not None
-    assert found.objective >= merged.objective - 1e-6
+    assert solution.objective is not None
+    assert solution.objective >= merged.objective - 1e-6
 
 
 @pytest.mark.long
 def test_self_consistent_equations_reach_the_proved_optimum() -> None:
     asks: list[dict[str, Any]] = [{"max_rate": 0.5}, {"trade_off": 0.05}]
-    for asked in asks:
-        problem = InformationBottleneck(lecture_joint(), **asked)
+    for options in asks:
+        problem = InformationBottleneck(lecture_joint(), **options)
         best, local = answer(problem), answer(problem, "self-consistent")
         assert best.status is po.Status.OPTIMAL
         assert best.bound is not None

@@ -1,4 +1,4 @@
-"""The randomised optimum of the privacy funnel: public values, closed forms, laws, and proofs that cannot be bent."""
+"""The randomised optimum of the privacy funnel: public values, closed forms, invariants, and proofs that cannot be bent."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def table(seed: int, n_s: int, n_x: int) -> JointDistribution:
 def answer(
     problem: PrivacyFunnel, solver: Any = "column-generation", seconds: float = 30.0
 ) -> po.Solution[Any]:
-    found = po.solve(problem, solver, time_limit=seconds)
-    assert found.status.ok, found.reason
-    assert found.certified
-    assert "bound_refused" not in found.stats
-    return found
+    solution = po.solve(problem, solver, time_limit=seconds)
+    assert solution.status.ok, solution.reason
+    assert solution.certified
+    assert "bound_refused" not in solution.stats
+    return solution
 
 
 def h2(p: float) -> float:
@@ -59,21 +59,21 @@ def h2(p: float) -> float:
     ],
 )
 def test_lecture_table(fraction: float, low: float, high: float) -> None:
-    found = answer(PrivacyFunnel(lecture_joint(), theta_fraction=fraction))
-    assert found.status is po.Status.OPTIMAL
-    assert found.leakage is not None
-    assert found.bound is not None
-    assert low - 5e-7 <= -found.bound / BITS <= found.leakage / BITS <= high + 5e-7
+    solution = answer(PrivacyFunnel(lecture_joint(), theta_fraction=fraction))
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.leakage is not None
+    assert solution.bound is not None
+    assert low - 5e-7 <= -solution.bound / BITS <= solution.leakage / BITS <= high + 5e-7
 
 
 def test_zero_leakage_threshold_of_the_lecture_table() -> None:
     joint = lecture_joint()
-    found = answer(PrivacyFunnel(joint, theta_fraction=0.4), "zero-leakage")
-    assert found.stats["theta0"] == pytest.approx(1.289061 * BITS, abs=1e-6)
-    assert found.certificate is not None
-    assert found.certificate.leakage == (0.0, 0.0)
-    assert found.status is po.Status.OPTIMAL
-    assert found.utility == pytest.approx(0.4 * PrivacyFunnel(joint, max_leakage=0.0).most, abs=1e-11)
+    solution = answer(PrivacyFunnel(joint, theta_fraction=0.4), "zero-leakage")
+    assert solution.stats["theta0"] == pytest.approx(1.289061 * BITS, abs=1e-6)
+    assert solution.certificate is not None
+    assert solution.certificate.leakage == (0.0, 0.0)
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.utility == pytest.approx(0.4 * PrivacyFunnel(joint, max_leakage=0.0).most, abs=1e-11)
     capped = answer(PrivacyFunnel(joint, max_leakage=0.0), "zero-leakage")
     assert capped.utility == pytest.approx(1.289061 * BITS, abs=1e-6)
     lip = po.solve(po.LocalInformationPrivacy(joint, epsilon=0.0))
@@ -82,11 +82,11 @@ def test_zero_leakage_threshold_of_the_lecture_table() -> None:
 
 def test_above_the_threshold_zero_leakage_keeps_the_floor_along_a_chord() -> None:
     problem = PrivacyFunnel(lecture_joint(), theta_fraction=0.7)
-    found = answer(problem, "zero-leakage")
-    assert found.utility == pytest.approx(problem.budget, abs=1e-9)
-    assert found.leakage is not None
-    assert found.leakage > 0.019803 * BITS
-    assert found.bound is None
+    solution = answer(problem, "zero-leakage")
+    assert solution.utility == pytest.approx(problem.budget, abs=1e-9)
+    assert solution.leakage is not None
+    assert solution.leakage > 0.019803 * BITS
+    assert solution.bound is None
 
 
 # ---------------------------------------------------------------- closed forms and edges
@@ -95,9 +95,9 @@ def test_above_the_threshold_zero_leakage_keeps_the_floor_along_a_chord() -> Non
 @pytest.mark.parametrize(("p", "share"), [(0.1, 0.3), (0.25, 0.8), (0.4, 0.5)])
 def test_noisy_bit(p: float, share: float) -> None:
     joint = JointDistribution([[(1 - p) / 2, p / 2], [p / 2, (1 - p) / 2]])
-    found = answer(PrivacyFunnel(joint, theta_fraction=share))
-    assert found.leakage == pytest.approx(share * BITS * (1 - h2(p)), abs=1e-6)
-    assert found.status is po.Status.OPTIMAL
+    solution = answer(PrivacyFunnel(joint, theta_fraction=share))
+    assert solution.leakage == pytest.approx(share * BITS * (1 - h2(p)), abs=1e-6)
+    assert solution.status is po.Status.OPTIMAL
 
 
 EDGES = {
@@ -113,13 +113,13 @@ EDGES = {
 
 @pytest.mark.parametrize("name", EDGES)
 def test_edges(name: str) -> None:
-    rows, asked, optimum = EDGES[name]
-    problem = PrivacyFunnel(JointDistribution.normalised(rows), **asked)
-    found = answer(problem)
-    assert found.status is po.Status.OPTIMAL
+    rows, options, optimum = EDGES[name]
+    problem = PrivacyFunnel(JointDistribution.normalised(rows), **options)
+    solution = answer(problem)
+    assert solution.status is po.Status.OPTIMAL
     if optimum is None:
         optimum = problem.evaluate(problem.everything()).objective
-    assert found.objective == pytest.approx(optimum, abs=1e-6)
+    assert solution.objective == pytest.approx(optimum, abs=1e-6)
 
 
 def test_a_floor_above_everything_is_infeasible() -> None:
@@ -141,45 +141,45 @@ def test_symbols_of_probability_zero_change_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [{"theta_fraction": 0.7}, {"max_leakage": 0.03}, {"trade_off": 0.25}],
     ids=lambda a: next(iter(a)),
 )
-def test_random_tables_against_a_grid(seed: int, asked: dict[str, Any]) -> None:
-    problem = PrivacyFunnel(table(seed, 2 + seed % 3, 2 + seed % 2), **asked)
+def test_random_tables_against_a_grid(seed: int, options: dict[str, Any]) -> None:
+    problem = PrivacyFunnel(table(seed, 2 + seed % 3, 2 + seed % 2), **options)
     obvious = answer(problem, "oracle")
-    found = answer(problem)
-    assert found.bound is not None
+    solution = answer(problem)
+    assert solution.bound is not None
     assert obvious.objective is not None
-    assert found.bound >= obvious.objective - 1e-9
-    assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+    assert solution.bound >= obvious.objective - 1e-9
+    assert solution.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_observed_may_be_another_symbol(seed: int) -> None:
-    law = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)
+    cells = np.random.default_rng(seed).dirichlet(np.ones(12)).reshape(2, 2, 3)
     asks: list[dict[str, Any]] = [{"min_utility": 0.05}, {"max_leakage": 0.02}, {"trade_off": 0.4}]
-    for asked in asks:
-        problem = PrivacyFunnel(ObservedJoint(law), **asked)
+    for options in asks:
+        problem = PrivacyFunnel(ObservedJoint(cells), **options)
         if problem.is_floor and problem.most < problem.budget:
             continue
-        obvious, found = answer(problem, "oracle"), answer(problem)
-        assert found.bound is not None
+        obvious, solution = answer(problem, "oracle"), answer(problem)
+        assert solution.bound is not None
         assert obvious.objective is not None
-        assert found.bound >= obvious.objective - 1e-9
-        assert found.objective == pytest.approx(obvious.objective, abs=1e-6)
+        assert solution.bound >= obvious.objective - 1e-9
+        assert solution.objective == pytest.approx(obvious.objective, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_channels_are_at_least_as_good_as_mergings(seed: int) -> None:
     problem = PrivacyFunnel(table(seed, 3, 7), theta_fraction=0.75)
     merged = best_partition(problem, 10.0)
-    found = answer(problem)
+    solution = answer(problem)
     assert merged is not None
-    assert found.objective is not None
-    assert found.bound is not None
-    assert found.bound >= merged.objective
-    assert found.objective >= merged.objective - 1e-6
+    assert solution.objective is not None
+    assert solution.bound is not None
+    assert solution.bound >= merged.objective
+    assert solution.objective >= merged.objective - 1e-6
 
 
 def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
@@ -221,20 +221,20 @@ def priced(
 @pytest.mark.parametrize("seed", range(3))
 def test_walks_never_go_uphill(seed: int) -> None:
     cost, prices = priced(seed)
-    law = np.random.default_rng(seed).dirichlet(np.ones(6))
+    p_w = np.random.default_rng(seed).dirichlet(np.ones(6))
     v = np.random.default_rng(seed).dirichlet(np.full(6, 0.5), size=50)
     for _ in range(20):
         after = descend(cost, prices, v, 1)
         assert (reduced_costs(cost, prices, after) <= reduced_costs(cost, prices, v) + 1e-12).all()
         v = after
     for bold, start in itertools.product((False, True), range(3)):
-        joint = (np.random.default_rng(start).dirichlet(np.ones(5), size=6) * law[:, None]).T
+        joint = (np.random.default_rng(start).dirichlet(np.ones(5), size=6) * p_w[:, None]).T
         values = []
         for _ in range(25):
             mass = joint.sum(axis=1)
             values.append(float(mass @ reduced_costs(cost, 0.0 * prices, joint / mass[:, None])))
-            joint = alternate(cost, law, joint, 1, bold=bold)
-            assert joint.sum(axis=0) == pytest.approx(law, abs=1e-14)
+            joint = alternate(cost, p_w, joint, 1, bold=bold)
+            assert joint.sum(axis=0) == pytest.approx(p_w, abs=1e-14)
         assert (np.diff(values) <= 1e-12).all()
 
 
@@ -253,14 +253,14 @@ def test_relaxations_match_a_general_solver(seed: int) -> None:
             q = np.maximum(cost.tangents @ v, 1e-300)
             return float(cost.concave * slope @ v + q @ np.log(q) - prices @ v)
 
-        found = minimize(
+        result = minimize(
             value,
             np.minimum(top, 1.0 / 5),
             bounds=[(1e-12, t) for t in top],
             constraints=[{"type": "eq", "fun": lambda v: v.sum() - 1}],
             options={"ftol": 1e-14, "maxiter": 500},
         )
-        assert value(point) <= found.fun + 1e-7
+        assert value(point) <= result.fun + 1e-7
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -282,12 +282,12 @@ def test_the_search_bounds_every_posterior(seed: int) -> None:
 
 def test_tampered_proofs_are_refused_or_prove_less() -> None:
     problem = PrivacyFunnel(table(0, 3, 5), theta_fraction=0.7)
-    found = answer(problem)
-    assert found.bound is not None
-    dual = json.loads(json.dumps(found.dual))
+    solution = answer(problem)
+    assert solution.bound is not None
+    dual = json.loads(json.dumps(solution.dual))
     assert dual["kind"] == "pricing"
-    assert problem.check_bound(found.bound, dual) == pytest.approx(found.bound, abs=1e-12)
-    obvious = found.objective
+    assert problem.check_bound(solution.bound, dual) == pytest.approx(solution.bound, abs=1e-12)
+    obvious = solution.objective
     assert obvious is not None
     rng = np.random.default_rng(0)
     for _ in range(60):
@@ -315,8 +315,8 @@ def test_tampered_proofs_are_refused_or_prove_less() -> None:
 def test_out_of_time_it_returns_an_honest_gap() -> None:
     problem = PrivacyFunnel(table(0, 10, 40), theta_fraction=0.7)
     begun = time.monotonic()
-    found = answer(problem, seconds=3.0)
+    solution = answer(problem, seconds=3.0)
     assert time.monotonic() - begun < 5.0 + 1.0
-    assert found.bound is not None
-    assert found.objective is not None
-    assert found.bound >= found.objective
+    assert solution.bound is not None
+    assert solution.objective is not None
+    assert solution.bound >= solution.objective

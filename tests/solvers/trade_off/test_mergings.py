@@ -1,4 +1,4 @@
-"""Deterministic releases under the funnel and the bottleneck, against enumeration, public values and laws."""
+"""Deterministic releases under the funnel and the bottleneck, against enumeration, public values and invariants."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ def definitions(joint: Joint, assignment: list[int]) -> tuple[float, float]:
         merged[:, :, block] += table[:, :, w]
     merged /= merged.sum()
 
-    def information(law: NDArray[np.float64]) -> float:
-        rows, columns = law.sum(axis=1), law.sum(axis=0)
-        cells = [(p, rows[i] * columns[j]) for (i, j), p in np.ndenumerate(law) if p > 0]
+    def information(table: NDArray[np.float64]) -> float:
+        rows, columns = table.sum(axis=1), table.sum(axis=0)
+        cells = [(p, rows[i] * columns[j]) for (i, j), p in np.ndenumerate(table) if p > 0]
         return math.fsum(p * math.log(p / q) for p, q in cells)
 
     return information(merged.sum(axis=1)), information(merged.sum(axis=0))
 
 
-def questions(joint: Joint) -> list[TradeOff]:
+def problems_of(joint: Joint) -> list[TradeOff]:
     """All modes, at both ends and inside."""
     most = PrivacyFunnel(joint, trade_off=0.1).most
     return [
@@ -114,7 +114,7 @@ def test_best_partition_equals_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 7))
     joint = (random_joint(rng, 3, n), counted_joint(rng, 3, n), observed_joint(rng, min(n, 4)))[seed % 3]
-    for problem in questions(joint):
+    for problem in problems_of(joint):
         best = best_partition(problem, math.inf)
         assert best is not None
         assert best.objective == pytest.approx(enumerated(problem), abs=1e-12)
@@ -153,9 +153,9 @@ def test_best_partition_at_its_limits() -> None:
 
 
 def portfolio_cost(problem: PrivacyFunnel) -> float:
-    found = Portfolio().run(problem, Budget()).mechanism
-    assert found is not None
-    return -problem.evaluate(problem.check(found)).objective
+    merging = Portfolio().run(problem, Budget()).mechanism
+    assert merging is not None
+    return -problem.evaluate(problem.check(merging)).objective
 
 
 # Public values
@@ -198,8 +198,8 @@ def test_public_weighed_optima() -> None:
     ):
         solution = solve(PrivacyFunnel(lecture_joint(), trade_off=weight, form="merging"), "exact-merging")
         assert solution.objective == pytest.approx(-value * BITS, abs=1e-9)
-        found: list[Any] = [{x + 1 for x in block} for block in solution.mechanism.blocks]  # type: ignore[union-attr]
-        assert sorted(found, key=min) == sorted(blocks, key=min)
+        merged: list[Any] = [{x + 1 for x in block} for block in solution.mechanism.blocks]  # type: ignore[union-attr]
+        assert sorted(merged, key=min) == sorted(blocks, key=min)
     alone = solve(PrivacyFunnel(lecture_joint(), trade_off=0.5, form="merging"), "exact-merging")
     assert len(alone.mechanism.blocks) == 9  # type: ignore[union-attr]
 
@@ -289,7 +289,7 @@ def test_a_duplicate_symbol_never_helps_the_adversary(seed: int) -> None:
 def test_every_solver_keeps_the_bound_and_never_beats_the_best(seed: int) -> None:
     rng = np.random.default_rng(seed)
     joint = (random_joint(rng, 3, 6), counted_joint(rng, 3, 6), observed_joint(rng, 5))[min(seed % 4, 2)]
-    for problem in questions(joint):
+    for problem in problems_of(joint):
         best = best_partition(problem, math.inf)
         assert best is not None
         names = EVERY if isinstance(problem, PrivacyFunnel) else ("exact-merging", "agglomerative")
@@ -382,11 +382,11 @@ def test_portfolio_without_enumeration_is_no_worse_than_its_parts() -> None:
         problem = PrivacyFunnel(
             random_joint(np.random.default_rng(seed), 4, 9), theta_fraction=0.7, form="merging"
         )
-        found = solve(problem, Portfolio(enumerated=0)).objective
-        assert found is not None
+        objective = solve(problem, Portfolio(enumerated=0)).objective
+        assert objective is not None
         for part in (Greedy(), Greedy(score="ratio"), Greedy("first")):
-            assert found >= (solve(problem, part).objective or 0.0) - 1e-12
-        assert found <= (solve(problem, "exact-merging").objective or 0.0) + 1e-12
+            assert objective >= (solve(problem, part).objective or 0.0) - 1e-12
+        assert objective <= (solve(problem, "exact-merging").objective or 0.0) + 1e-12
 
 
 def test_moves_end_where_none_helps() -> None:

@@ -42,8 +42,8 @@ def test_the_step_of_sorted_prefixes_is_exact(seed: int) -> None:
     def value(chosen: frozenset[int]) -> float:
         return (1 - merge.price) * f(chosen) - sum(float(modular[i]) for i in chosen)
 
-    found = frozenset(merge.best_for(modular).tolist())
-    assert value(found) == pytest.approx(min(map(value, subsets(8))), abs=1e-13)
+    best = frozenset(merge.best_for(modular).tolist())
+    assert value(best) == pytest.approx(min(map(value, subsets(8))), abs=1e-13)
 
 
 def whole(merge: SubsetMerge) -> Callable[[frozenset[int]], float]:
@@ -83,9 +83,9 @@ def test_public_best_sets() -> None:
     for price, change, chosen in ((0.1, -0.036079727, [1, 8, 9]), (0.3, -0.011620223, [8, 9])):
         merge = SubsetMerge(merging_table(PrivacyFunnel(lecture_joint(), trade_off=price)), price)
         for step in (sub_sup, tabulated):
-            found = step(merge, Budget())
-            assert (found + 1).tolist() == chosen
-            assert merge.change(found) == pytest.approx(change, abs=1e-9)
+            chosen_set = step(merge, Budget())
+            assert (chosen_set + 1).tolist() == chosen
+            assert merge.change(chosen_set) == pytest.approx(change, abs=1e-9)
     alone = SubsetMerge(merging_table(PrivacyFunnel(lecture_joint(), trade_off=0.5)), 0.5)
     assert not len(tabulated(alone, Budget()))
 
