@@ -6,7 +6,7 @@ from privopt.mechanisms.colouring import Colouring as Colouring
 from privopt.mechanisms.load import mechanism_from_dict as mechanism_from_dict
 from privopt.mechanisms.merging import Merging as Merging
 from privopt.mechanisms.noise.noisy_query import NoisyQuery as NoisyQuery
-from privopt.mechanisms.noise.query import Query as Query
+from privopt.mechanisms.noise.statistics import Query as Query
 from privopt.mechanisms.policy.journal import PolicyJournal as PolicyJournal
 from privopt.mechanisms.policy.policy import SequencePolicy as SequencePolicy
 from privopt.mechanisms.policy.state import PolicyState as PolicyState

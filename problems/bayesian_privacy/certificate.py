@@ -12,7 +12,7 @@ import math
 
 from privopt.core.certificate import Terms
 from privopt.mechanisms import NoisyQuery, Query
-from privopt.mechanisms.noise.accuracy import EXACT_REPORTS
+from privopt.mechanisms.noise.shapes import EXACT_REPORTS
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.bayesian_privacy.validation import impossible

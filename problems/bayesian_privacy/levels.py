@@ -33,7 +33,7 @@ from privopt.measures.bayesian.leakage import bayesian_leakage
 from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
-from privopt.mechanisms.noise.accuracy import enclosed_error
+from privopt.mechanisms.noise.shapes import enclosed_error
 from privopt.mechanisms.noise.statistics import counted, spacing
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import enumeration

@@ -13,9 +13,8 @@ from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Nu
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.numbers import decode_float
 from privopt.mechanisms import Mechanism, NoisyQuery, Query
-from privopt.mechanisms.noise import validation as noisy
-from privopt.mechanisms.noise.accuracy import enclosed_error, expected_error
-from privopt.mechanisms.noise.level import level, scale_for
+from privopt.mechanisms.noise.noisy_query import decode_query, encode_query, query_text
+from privopt.mechanisms.noise.shapes import SHAPES, enclosed_error
 from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.certificate import terms
@@ -99,10 +98,10 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     def answer(self, tau: float) -> NoisyQuery:
         """The noisy query of the least scale whose level is at most tau, with the leakage that is read for it."""
-        return self._noisy(scale_for(self.mechanism, tau, self.sensitivity))
+        return self._noisy(SHAPES[self.mechanism].scale_for(tau, self.sensitivity))
 
     def _noisy(self, scale: float) -> NoisyQuery:
-        tau = level(self.mechanism, scale, self.sensitivity)
+        tau = SHAPES[self.mechanism].level(scale, self.sensitivity)
         return NoisyQuery(
             self.query, self.mechanism, scale, tau, self._read(tau), self.scope,
             clip=self.clip, length=self.length, states=self.states,
@@ -144,7 +143,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     def utility_of(self, scale: float) -> float:
         """-E|error| of noise of a scale; -inf where the data are not read."""
-        return 0.0 - expected_error(self.mechanism, scale, self.length)
+        return 0.0 - SHAPES[self.mechanism].expected_error(scale, self.length)
 
     def certify(self, mechanism: NoisyQuery) -> Certificate:
         """Prove the bound on the leakage in rationals and balls, and the level of the noise."""
@@ -235,7 +234,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         InvalidProblem
             If the query is a function, which cannot be written.
         """
-        return self._fields(as_problem(lambda: noisy.encode_query(self.query)))
+        return self._fields(as_problem(lambda: encode_query(self.query)))
 
     def _fields(self, query: object) -> dict[str, Any]:
         return {
@@ -255,7 +254,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         """SHA-256 of the canonical JSON form; a function counts as itself, in this process only."""
         if not isinstance(self.query, Query):
             return super().fingerprint
-        return fingerprint_of(self._fields(f"{noisy.query_text(self.query)} {id(self.query)}"))
+        return fingerprint_of(self._fields(f"{query_text(self.query)} {id(self.query)}"))
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -278,7 +277,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
             )
         return cls(
             model,
-            noisy.decode_query(fields["query"]),
+            decode_query(fields["query"]),
             decode_float(fields["epsilon"]),
             length=fields.get("length"),
             clip=fields.get("clip"),
@@ -313,6 +312,6 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     def __repr__(self) -> str:
         clip = "" if self.clip is None else f", clip={self.clip}"
         return (
-            f"BayesianPrivacy({self.model!r}, {noisy.query_text(self.query)}, epsilon={self.epsilon:g}, "
+            f"BayesianPrivacy({self.model!r}, {query_text(self.query)}, epsilon={self.epsilon:g}, "
             f"length={self.length}{clip}, scope={self.scope!r}, mechanism={self.mechanism!r})"
         )

@@ -1,4 +1,4 @@
-"""Noise on queries: its level against OpenDP's own map, its laws against exact tables, and what the door refuses."""
+"""Noise on queries: its level against OpenDP's own map, its distributions against exact tables, and what validation refuses."""
 
 from __future__ import annotations
 
@@ -11,43 +11,41 @@ from scipy import stats
 
 import privopt as po
 from privopt.errors import InvalidMechanism, MissingExtra
-from privopt.mechanisms.noise.level import level, scale_for
+from privopt.mechanisms.noise import shapes
+from privopt.mechanisms.noise.shapes import SHAPES
 
 NAN = float("nan")
 
 
 @pytest.mark.parametrize("noise", ["laplace", "discrete_laplace", "randomised_response"])
 def test_the_level_is_never_below_the_map_of_opendp(noise: str) -> None:
-    from privopt.mechanisms.noise.draw import opendp_level
-
-    rng = np.random.default_rng(5)
+    shape, rng = SHAPES[noise], np.random.default_rng(5)
     for tau in np.exp(rng.uniform(math.log(1e-4), math.log(20.0), 200)).tolist():
         sensitivity = 1.0 if noise != "laplace" else float(rng.uniform(0.01, 1e3))
-        scale = scale_for(noise, tau, sensitivity)
-        stated = level(noise, scale, sensitivity)
-        mapped = opendp_level(noise, scale, sensitivity, False)
+        scale = shape.scale_for(tau, sensitivity)
+        stated = shape.level(scale, sensitivity)
+        mapped = shape.opendp_level(scale, sensitivity)
         assert mapped <= stated <= tau
         assert stated == pytest.approx(tau, rel=1e-7)
         assert mapped == pytest.approx(stated, rel=1e-9)
 
 
 def test_the_vector_map_of_opendp_agrees() -> None:
-    from privopt.mechanisms.noise.draw import opendp_level
+    assert SHAPES["discrete_laplace"].opendp_level(4.0, 2.0, True) == 0.5
+    assert SHAPES["discrete_laplace"].level(4.0, 2.0) == 0.5
+    assert SHAPES["laplace"].opendp_level(4.0, 2.0, True) == 0.5
 
-    assert opendp_level("discrete_laplace", 4.0, 2.0, True) == 0.5 == level("discrete_laplace", 4.0, 2.0)
-    assert opendp_level("laplace", 4.0, 2.0, True) == 0.5
 
-
-def test_errors_and_quantiles_against_tables_of_the_law() -> None:
+def test_errors_and_quantiles_against_tables_of_the_distribution() -> None:
     for scale in (0.3, 1.0, 7.5):
         q, k = math.exp(-1 / scale), np.arange(-4000, 4001)
-        law = (1 - q) / (1 + q) * q ** np.abs(k)
+        weights = (1 - q) / (1 + q) * q ** np.abs(k)
         m = po.NoisyQuery("count", "discrete_laplace", scale, 1 / scale + 1e-9, 9.0)
-        assert m.expected_error == pytest.approx(float(law @ np.abs(k)), rel=1e-10)
+        assert m.expected_error == pytest.approx(float(weights @ np.abs(k)), rel=1e-10)
         for beta in (0.5, 0.05, 0.001):
             alpha = m.accuracy(beta)
-            assert law[np.abs(k) > alpha].sum() <= beta * (1 + 1e-12)
-            assert alpha == 0 or law[np.abs(k) > alpha - 1].sum() > beta
+            assert weights[np.abs(k) > alpha].sum() <= beta * (1 + 1e-12)
+            assert alpha == 0 or weights[np.abs(k) > alpha - 1].sum() > beta
         continuous = po.NoisyQuery("count", "laplace", scale, 1 / scale + 1e-9, 9.0)
         assert stats.laplace(scale=scale).sf(continuous.accuracy(0.1)) * 2 == pytest.approx(0.1)
 
@@ -98,7 +96,7 @@ def test_releases_by_opendp() -> None:
 
 
 def test_without_opendp_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("privopt.mechanisms.noise.draw.find_spec", lambda name: None)
+    monkeypatch.setattr(shapes, "find_spec", lambda name: None)
     m = po.NoisyQuery("count", "discrete_laplace", 2.0, 0.5, 1.0)
     with pytest.raises(MissingExtra, match="pip install 'privopt\\[noise\\]'"):
         m.release([1, 0])
@@ -156,9 +154,9 @@ def test_bad_data_are_refused(data: Any, words: str) -> None:
 
 
 def test_queries_need_a_sensitivity() -> None:
-    for given in (None, 0, -1, math.inf, NAN, True):
+    for sensitivity in (None, 0, -1, math.inf, NAN, True):
         with pytest.raises(InvalidMechanism, match="sensitivity"):
-            po.Query(max, given)  # type: ignore[arg-type]
+            po.Query(max, sensitivity)  # type: ignore[arg-type]
     with pytest.raises(InvalidMechanism, match="cannot be written"):
         po.NoisyQuery(po.Query(max, 1.0), "laplace", 2.0, 1.0, 1.0).to_dict()
     with pytest.raises(InvalidMechanism, match="not certified"):

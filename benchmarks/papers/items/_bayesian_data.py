@@ -15,7 +15,8 @@ from privopt.benchmarks.data import streams
 from privopt.core.dispatch import solve
 from privopt.errors import FileRefused
 from privopt.mechanisms import NoisyQuery
-from privopt.mechanisms.noise import draw, statistics
+from privopt.mechanisms.noise import statistics
+from privopt.mechanisms.noise.shapes import SHAPES
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
@@ -276,7 +277,8 @@ def errors(
     mechanism: NoisyQuery, truth: float, rng: np.random.Generator, runs: int = RUNS
 ) -> NDArray[np.float64]:
     """Absolute errors of simulated runs: the mechanism's noise on the query's value."""
-    found = [float(draw.simulate(mechanism.noise, mechanism.scale, truth, rng)) for _ in range(runs)]
+    shape = SHAPES[mechanism.noise]
+    found = [float(shape.simulate(truth, mechanism.scale, rng)) for _ in range(runs)]
     return np.abs(np.array(found) - truth)
 
 
@@ -288,9 +290,9 @@ def released_errors(mechanism: NoisyQuery, truth: float, runs: int) -> NDArray[n
     MissingExtra
         If OpenDP is not installed.
     """
-    add = draw.add_noise
+    shape = SHAPES[mechanism.noise]
     found = [
-        float(add(mechanism.noise, mechanism.scale, mechanism.sensitivity, mechanism.tau, truth))
+        float(shape.release(truth, mechanism.scale, mechanism.sensitivity, mechanism.tau))
         for _ in range(runs)
     ]
     return np.abs(np.array(found) - truth)

@@ -14,17 +14,56 @@ import numpy as np
 
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Labels
+from privopt.files.labels import Labels, decode_label, decode_labels, encode_label, encode_labels
+from privopt.files.numbers import decode_float, decode_table, encode_float
 from privopt.mechanisms.base import Mechanism
-from privopt.mechanisms.noise import accuracy, draw, statistics
+from privopt.mechanisms.columns import ReleasedArray
+from privopt.mechanisms.noise import statistics
 from privopt.mechanisms.noise import validation as checks
-from privopt.mechanisms.noise.level import keep, level
-from privopt.mechanisms.noise.query import Query
+from privopt.mechanisms.noise.shapes import SHAPES, Shape, keep
+from privopt.mechanisms.noise.statistics import AnyQuery, Query
+
+
+class ReleasedFloat(float):
+    """A released number; ``simulated`` says whether it was drawn with a simulation generator."""
+
+    simulated: bool = False
+
+
+class ReleasedInt(int):
+    """A released count; ``simulated`` says whether it was drawn with a simulation generator."""
+
+    simulated: bool = False
+
+
+def query_text(query: AnyQuery) -> str:
+    """A query as it is shown."""
+    if not isinstance(query, Query):
+        return repr(query)
+    function: Any = query.function
+    name = getattr(function, "__qualname__", type(function).__name__)
+    return f"Query({function.__module__}.{name}, sensitivity={query.sensitivity!r})"
+
+
+def encode_query(query: AnyQuery) -> object:
+    """A query as JSON holds it."""
+    if isinstance(query, Query):
+        raise InvalidMechanism(
+            "a query that is a Python function cannot be written to a file; use sum, mean, count or histogram"
+        )
+    return query if isinstance(query, str) else {"count": encode_label(query[1])}
+
+
+def decode_query(value: object) -> object:
+    """The query that :func:`encode_query` wrote."""
+    if isinstance(value, dict) and set(value) == {"count"}:
+        return ("count", decode_label(value["count"], "query"))
+    return value
 
 
 @dataclass(frozen=True, init=False)
 class NoisyQuery(Mechanism):
-    """The value of a query plus noise whose law does not depend on the data.
+    """The value of a query plus noise whose distribution does not depend on the data.
 
     Data are released with OpenDP's noise, which is safe against attacks on the digits of floats; its own privacy map
     is read at every release and must not exceed ``tau``. Sums and means are first rounded at random to a grid of
@@ -74,7 +113,7 @@ class NoisyQuery(Mechanism):
 
     kind: ClassVar[str] = "noisy_query"
 
-    query: statistics.AnyQuery
+    query: AnyQuery
     noise: str
     scale: float
     tau: float
@@ -99,10 +138,10 @@ class NoisyQuery(Mechanism):
         states: object = None,
         simulation_only: bool = False,
     ) -> None:
-        asked = statistics.read_query(query)
+        statistic = statistics.read_query(query)
         values: dict[str, object] = {
-            "query": asked,
-            "noise": checks.noise(noise, asked),
+            "query": statistic,
+            "noise": checks.noise(noise, statistic),
             "scale": checks.scale(scale, noise),
             "tau": checks.nats(tau, "tau"),
             "leakage": checks.nats(leakage, "leakage"),
@@ -114,11 +153,15 @@ class NoisyQuery(Mechanism):
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        if level(self.noise, self.scale, self.sensitivity) > self.tau:
-            spent = level(self.noise, self.scale, self.sensitivity)
+        spent = self._shape.level(self.scale, self.sensitivity)
+        if spent > self.tau:
             raise InvalidMechanism(
                 f"noise of scale {self.scale} has level {spent}, above the stated tau {self.tau}: raise the scale"
             )
+
+    @property
+    def _shape(self) -> Shape:
+        return SHAPES[self.noise]
 
     @property
     def sensitivity(self) -> float:
@@ -133,7 +176,7 @@ class NoisyQuery(Mechanism):
     @property
     def expected_error(self) -> float:
         """E|error|, of one cell for a histogram; ``inf`` where the data are not read."""
-        return accuracy.expected_error(self.noise, self.scale, self.length)
+        return self._shape.expected_error(self.scale, self.length)
 
     def accuracy(self, beta: float = 0.05) -> float:
         """The alpha with Pr(|error| > alpha) <= beta, 0 < beta < 1, of one cell for a histogram.
@@ -145,7 +188,7 @@ class NoisyQuery(Mechanism):
         """
         if not 0 < beta < 1:
             raise InvalidMechanism(f"beta must be a probability in (0, 1), got {beta}")
-        return accuracy.quantile(self.noise, self.scale, self.length, beta)
+        return self._shape.quantile(self.scale, self.length, beta)
 
     def accuracy_statement(self, confidence: float = 0.95) -> str:
         """The accuracy in plain words.
@@ -223,27 +266,28 @@ class NoisyQuery(Mechanism):
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
         if self.noise == "randomised_response" and not self.constant:
-            return draw.mark(self._reported(data, rng), rng is not None)
+            return _marked(self._reported(data, rng), rng is not None)
         chance = secrets.randbelow if rng is None else None
-        found = statistics.value(self.query, data, self.clip, self.length, self.states, chance)
-        value = found.tolist() if isinstance(found, np.ndarray) else found
+        value = statistics.value(self.query, data, self.clip, self.length, self.states, chance)
+        value = value.tolist() if isinstance(value, np.ndarray) else value
         if self.constant:
             value = [0] * len(value) if isinstance(value, list) else 0.0
         elif rng is None:
-            value = draw.add_noise(self.noise, self.scale, self.sensitivity, self.tau, value)
+            value = self._shape.release(value, self.scale, self.sensitivity, self.tau)
         else:
-            value = draw.simulate(self.noise, self.scale, value, rng)
-        return draw.mark(value, rng is not None)
+            value = self._shape.simulate(value, self.scale, rng)
+        return _marked(value, rng is not None)
 
     def _reported(self, data: Any, rng: np.random.Generator | None) -> float:
         """The unbiased estimate of a count from reports that lie."""
-        bits = statistics.members(self.query, data, self.states)
+        bits = statistics.members(self.query, data, self.states).tolist()
         statistics.check_length(len(bits), self.length)
         truth = keep(self.scale)
+        reports: int
         if rng is None:
-            reports = sum(draw.lie(self.scale, self.tau, bits.tolist()))
+            reports = sum(self._shape.release(bits, self.scale, self.sensitivity, self.tau))
         else:
-            reports = int((bits ^ (rng.random(len(bits)) >= truth)).sum())
+            reports = sum(self._shape.simulate(bits, self.scale, rng))
         return (reports - len(bits) * (1.0 - truth)) / (2.0 * truth - 1.0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -254,7 +298,20 @@ class NoisyQuery(Mechanism):
         InvalidMechanism
             If the query is a function, which cannot be written.
         """
-        return checks.encode(self)
+        return {
+            "type": self.kind,
+            "version": 1,
+            "query": encode_query(self.query),
+            "noise": self.noise,
+            "scale": encode_float(self.scale),
+            "tau": encode_float(self.tau),
+            "leakage": encode_float(self.leakage),
+            "scope": self.scope,
+            "clip": None if self.clip is None else list(self.clip),
+            "length": self.length,
+            "states": None if self.states is None else encode_labels(self.states),
+            "simulation_only": self.simulation_only,
+        }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> NoisyQuery:
@@ -265,11 +322,21 @@ class NoisyQuery(Mechanism):
         InvalidMechanism
             If a field is missing or not of its kind.
         """
-        given = checks.decode(fields)
+        for name in ("query", "noise", "scale", "tau", "leakage", "scope"):
+            if name not in fields:
+                raise InvalidMechanism(f'a noisy query needs "{name}"')
+        labels, clip = fields.get("states"), fields.get("clip")
+        try:
+            query = decode_query(fields["query"])
+            scale, tau, leakage = (decode_float(fields[name]) for name in ("scale", "tau", "leakage"))
+            interval = None if clip is None else decode_table(clip, "clip")
+            states = None if labels is None else decode_labels(labels)
+        except ValueError as cause:
+            raise InvalidMechanism(str(cause)) from cause
         return cls(
-            given["query"], given["noise"], given["scale"], given["tau"], given["leakage"], given["scope"],
-            clip=given["clip"], length=given["length"], states=given["states"],
-            simulation_only=given["simulation_only"] is True,
+            query, fields["noise"], scale, tau, leakage, fields["scope"],
+            clip=interval, length=fields.get("length"), states=states,
+            simulation_only=fields.get("simulation_only") is True,
         )  # fmt: skip
 
     @property
@@ -284,7 +351,7 @@ class NoisyQuery(Mechanism):
         note += "" if self.length is None else f", length={self.length}"
         note += ", simulation only" if self.simulation_only else ""
         return (
-            f"NoisyQuery({checks.query_text(self.query)}, {self.noise!r}, scale={self.scale!r}, tau={self.tau!r}, "
+            f"NoisyQuery({query_text(self.query)}, {self.noise!r}, scale={self.scale!r}, tau={self.tau!r}, "
             f"leakage={self.leakage!r}, scope={self.scope!r}{note})"
         )
 
@@ -294,3 +361,14 @@ class NoisyQuery(Mechanism):
         numbers = [(name, number(value)) for name, value in (("scale", self.scale), ("tau", self.tau))]
         words = [("leakage (nats)", number(self.leakage)), ("scope", self.scope)]
         return html_table([("query", self.name), ("noise", self.noise), *numbers, *words])
+
+
+def _marked(value: Any, simulated: bool) -> Any:
+    """A number or an array that says whether it is a simulation."""
+    marked: Any
+    if isinstance(value, list):
+        marked = np.array(value).view(ReleasedArray)
+    else:
+        marked = ReleasedInt(value) if isinstance(value, int) else ReleasedFloat(value)
+    marked.simulated = simulated
+    return marked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -13,9 +14,65 @@ from numpy.typing import NDArray
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, plain_label
 from privopt.mechanisms.columns import encode
-from privopt.mechanisms.noise.query import Query
 
-AnyQuery: TypeAlias = "str | tuple[str, Label] | Query"
+
+@dataclass(frozen=True)
+class Query:
+    """A function of the records, with its sensitivity, which nobody can check: it is the caller's word.
+
+    Parameters
+    ----------
+    function : callable (records) -> float
+        Reads all records as ``release`` gets them.
+    sensitivity : float
+        The most by which the value changes when one record is replaced by another, > 0 and finite.
+
+    Raises
+    ------
+    InvalidMechanism
+        If the function cannot be called or the sensitivity is missing or not a positive number.
+
+    Examples
+    --------
+    >>> Query(max, sensitivity=10).value([1, 7, 3])
+    7.0
+    """
+
+    function: Callable[[Any], float]
+    sensitivity: float = math.nan  # so that leaving it out is refused with the sentence below
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InvalidMechanism(f"the function of a query must be callable, got {self.function!r}")
+        most: object = self.sensitivity
+        if isinstance(most, np.generic):
+            most = most.item()
+        if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0 < most < math.inf:
+            raise InvalidMechanism(
+                f"the sensitivity of a query must be a finite number > 0, got {most!r}: "
+                "give the most that one record can change its value"
+            )
+        object.__setattr__(self, "sensitivity", float(most))
+
+    def value(self, records: Any) -> float:
+        """The value of the function on these records.
+
+        Raises
+        ------
+        InvalidMechanism
+            If it is not a finite number.
+        """
+        answer = self.function(records)
+        try:
+            number = float(answer)
+        except (TypeError, ValueError) as cause:
+            raise InvalidMechanism(f"the query gave {answer!r} on these records, not a number") from cause
+        if not math.isfinite(number):
+            raise InvalidMechanism(f"the query gave {number} on these records, not a finite number")
+        return number
+
+
+AnyQuery: TypeAlias = str | tuple[str, Label] | Query
 Clip: TypeAlias = tuple[float, float]
 
 MOST = math.nextafter(math.inf, 0.0)
@@ -24,25 +81,25 @@ MOST_RECORDS = 2**20
 """Records that a sum of unknown length may have."""
 
 
-def read_query(given: object) -> AnyQuery:
+def read_query(value: object) -> AnyQuery:
     """A query as it is stored: a name, ``("count", state)``, or a :class:`Query`."""
-    if isinstance(given, Query) or (isinstance(given, str) and given in NAMED):
-        return given
-    if isinstance(given, (tuple, list)) and len(given) == 2 and given[0] == "count":
-        return ("count", plain_label(given[1]))
+    if isinstance(value, Query) or (isinstance(value, str) and value in NAMED):
+        return value
+    if isinstance(value, (tuple, list)) and len(value) == 2 and value[0] == "count":
+        return ("count", plain_label(value[1]))
     raise InvalidMechanism(
-        f'query must be one of {", ".join(NAMED)}, ("count", state), or a privopt.Query, got {given!r}'
+        f'query must be one of {", ".join(NAMED)}, ("count", state), or a privopt.Query, got {value!r}'
     )
 
 
-def read_clip(given: object) -> Clip | None:
+def read_clip(value: object) -> Clip | None:
     """Two finite numbers, the lower first."""
-    if given is None:
+    if value is None:
         return None
     try:
-        low, high = (float(x) for x in given)  # type: ignore[attr-defined]  # refused below
+        low, high = (float(x) for x in value)  # type: ignore[attr-defined]  # refused below
     except (TypeError, ValueError) as cause:
-        raise InvalidMechanism(f"clip must be two numbers (lower, upper), got {given!r}") from cause
+        raise InvalidMechanism(f"clip must be two numbers (lower, upper), got {value!r}") from cause
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidMechanism(
             f"clip must be two finite numbers, the lower first, got ({low}, {high}): swap or correct them"
@@ -59,10 +116,10 @@ def up(value: Fraction) -> float:
     (True, 0.5)
     """
     try:
-        found = float(value)
+        nearest = float(value)
     except OverflowError:
         return math.inf if value > 0 else -MOST
-    return found if Fraction(found) >= value else math.nextafter(found, math.inf)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
 def sensitivity(query: AnyQuery, clip: Clip | None, length: int | None) -> float:
@@ -83,10 +140,10 @@ def sensitivity(query: AnyQuery, clip: Clip | None, length: int | None) -> float
     if query not in ("sum", "mean"):
         return 1.0
     apart, grid = spacing(query, clip, length)
-    found = up(math.ceil(apart / grid) * grid)
-    if found == math.inf:
+    most = up(math.ceil(apart / grid) * grid)
+    if most == math.inf:
         raise InvalidMechanism(f"clip is {clip}: the {query} of values so far apart is beyond the floats")
-    return found
+    return most
 
 
 def spacing(query: AnyQuery, clip: Clip | None, length: int | None) -> tuple[Fraction, Fraction]:
@@ -169,7 +226,7 @@ def _count(data: Any) -> int:
         return len(data)
     except TypeError as cause:
         raise InvalidMechanism(
-            f"a {type(data).__name__} does not tell its number of records, which this mechanism states: give a list"
+            f"a {type(data).__name__} does not show its number of records, which this mechanism states: give a list"
         ) from cause
 
 
@@ -186,10 +243,10 @@ def counted(query: AnyQuery, states: Labels | None) -> Label:
     return states[1]
 
 
-def check_length(found: int, length: int | None) -> None:
+def check_length(count: int, length: int | None) -> None:
     """Refuse data of another number of records."""
-    if length is not None and found != length:
-        raise InvalidMechanism(f"the data have {found} records, the mechanism is for {length}")
+    if length is not None and count != length:
+        raise InvalidMechanism(f"the data have {count} records, the mechanism is for {length}")
 
 
 def _total(
@@ -227,7 +284,7 @@ def _list(data: Any) -> list[Any]:
 
 
 def _numbers(records: Sequence[Any]) -> list[float]:
-    found: list[float] = []
+    numbers: list[float] = []
     for i, record in enumerate(records):
         if isinstance(record, (str, bytes)) or record is None:
             raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it")
@@ -237,7 +294,7 @@ def _numbers(records: Sequence[Any]) -> list[float]:
             raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it") from cause
         if math.isnan(number):
             raise InvalidMechanism(f"record {i} is not a number (NaN); drop or replace it")
-        found.append(number)
-    if not found:
+        numbers.append(number)
+    if not numbers:
         raise InvalidMechanism("there are no records")
-    return found
+    return numbers

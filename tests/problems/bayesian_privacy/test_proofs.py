@@ -27,7 +27,8 @@ from privopt.measures.bayesian.gaussian_proof import prove_factor, prove_least_f
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
 from privopt.measures.bayesian.proof import Setting, prove_leak, prove_leakage
 from privopt.measures.bayesian.tables import exact_small
-from privopt.mechanisms.noise.accuracy import enclosed_error, expected_error
+from privopt.mechanisms.noise import shapes
+from privopt.mechanisms.noise.shapes import SHAPES, enclosed_error
 from privopt.mechanisms.noise.statistics import sensitivity, spacing, value
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
@@ -243,7 +244,7 @@ def test_errors_are_enclosed() -> None:
         exact = max(_deviation(n, k, truth) for k in range(n + 1)) / (2 * truth - 1)
         low, high = enclosed_error("randomised_response", lie, n)
         assert Fraction(low) <= exact <= Fraction(high)
-        assert expected_error("randomised_response", lie, n) == pytest.approx(float(exact), rel=1e-11)
+        assert SHAPES["randomised_response"].expected_error(lie, n) == pytest.approx(float(exact), rel=1e-11)
 
 
 def _deviation(n: int, count: int, truth: Fraction) -> Fraction:
@@ -259,7 +260,7 @@ def _deviation(n: int, count: int, truth: Fraction) -> Fraction:
 def test_certificates_do_not_depend_on_opendp(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = [(e.problem, po.solve(e.problem)) for e in po.BayesianPrivacy.examples()]
     monkeypatch.setitem(sys.modules, "opendp", None)
-    monkeypatch.setattr("privopt.mechanisms.noise.draw.find_spec", lambda name: None)
+    monkeypatch.setattr(shapes, "find_spec", lambda name: None)
     for problem, solution in solved:
         assert problem.certify(solution.mechanism) == solution.certificate
         assert po.verify(problem, solution).ok
