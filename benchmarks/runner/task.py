@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
@@ -15,18 +15,19 @@ from typing import Any
 import privopt
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.suite import Instance, Suite
+from privopt.core.folders import is_own
 from privopt.core.registry import find_solver, solvers_of
 from privopt.core.solver import Solver
 from privopt.errors import InvalidProblem, PrivoptError
 from privopt.files.numbers import encode_float
 
-CORE = ("", "measures", "mechanisms", "models", "problems", "solvers/common")
+CORE = ("core", "files", "measures", "mechanisms", "models", "problems", "solvers/common")
 
 
 def digest(solver: type[Solver[Any]] | None) -> str:
     """SHA-256 of the code that judges and of the folder that the solver lives in.
 
-    The command line, the benchmarks and the folders of other problems do not count; for a solver from
+    The command line, the benchmarks and the solvers of other problems do not count; of a solver or a problem from
     outside the package its own file counts.
 
     Examples
@@ -36,32 +37,36 @@ def digest(solver: type[Solver[Any]] | None) -> str:
     """
     parts = [_folders(CORE)]
     if solver is not None:
-        inside = solver.__module__.startswith("privopt.solvers.")
-        parts.append(_folders(("solvers/" + solver.__module__.split(".")[2],)) if inside else _file(solver))
+        module = solver.__module__
+        inside = module.startswith("privopt.solvers.") and not is_own(module)
+        parts.append(_folders(("solvers/" + module.split(".")[2],)) if inside else _file(solver))
+        if not solver.solves.__module__.startswith("privopt.problems.") or is_own(solver.solves.__module__):
+            parts.append(_file(solver.solves))
     return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 @cache
 def _folders(names: tuple[str, ...]) -> str:
-    """One digest of the Python files directly in some folders of the package, with their names."""
+    """One digest of the Python files in some folders of the package and in those within, with their names."""
     total = hashlib.sha256()
     for name in names:
-        place = files("privopt").joinpath(name) if name else files("privopt")
-        for entry in sorted(place.iterdir(), key=lambda e: e.name):
-            if _counts(entry, top=not name):
-                total.update(f"{name}/{entry.name}\0".encode() + entry.read_bytes() + b"\0")
+        for where, content in _sources(files("privopt").joinpath(name), name):
+            total.update(f"{where}\0".encode() + content + b"\0")
     return total.hexdigest()
 
 
-def _counts(entry: Traversable, *, top: bool) -> bool:
-    """Whether a file can change an answer: the command line cannot."""
-    return entry.name.endswith(".py") and not (top and entry.name.startswith(("cli", "_cli", "__main__")))
+def _sources(place: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
+    for entry in sorted(place.iterdir(), key=lambda e: e.name):
+        if entry.is_dir():
+            yield from _sources(entry, f"{name}/{entry.name}")
+        elif entry.name.endswith(".py"):
+            yield f"{name}/{entry.name}", entry.read_bytes()
 
 
 @cache
-def _file(solver: type[Solver[Any]]) -> str:
+def _file(cls: type) -> str:
     try:
-        return hashlib.sha256(inspect.getsource(inspect.getmodule(solver) or solver).encode()).hexdigest()
+        return hashlib.sha256(inspect.getsource(inspect.getmodule(cls) or cls).encode()).hexdigest()
     except (OSError, TypeError):
         return "the source is not to be had"
 

@@ -12,19 +12,18 @@ import pytest
 
 from privopt.benchmarks.data import external as registry
 from privopt.benchmarks.data import streams as loaders
-from privopt.benchmarks.data.external import External
 from privopt.errors import FileRefused
 
 
 def place(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     """A small file in the place of an external set, with its own checksum."""
-    entry = registry.external_sets()[name]
+    known = registry.external_sets()
+    entry = known[name]
     path = folder / entry.file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix == ".gz" else text.encode())
-    known: tuple[External, ...] = tuple(e for e in registry.ENTRIES if e.name != name)
     mine = replace(entry, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
-    monkeypatch.setattr(registry, "ENTRIES", (*known, mine))
+    monkeypatch.setattr(registry, "external_sets", lambda: {**known, name: mine})
     monkeypatch.setenv("PRIVOPT_DATA", str(folder))
 
 
