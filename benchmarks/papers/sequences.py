@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.mechanisms.policy.hamming_cases import Levels
-from privopt.mechanisms.policy.hamming_kernel import HammingKernel
-from privopt.mechanisms.policy.hamming_rows import rows
+from privopt.mechanisms.policy.fixed import Levels
+from privopt.mechanisms.policy.hamming import HammingKernel, rows
 
 Kernels = Callable[[Floats], Floats]
 """Kernels for beliefs."""
@@ -75,7 +74,7 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
     >>> round(float((belief @ (found * hamming)).sum()), 9) == round(HammingKernel(belief, 1.0).error, 9)
     True
     """
-    from privopt.solvers.sequence.structure import solve_structure
+    from privopt.mechanisms.policy.formulas.programme import solve_structure
 
     levels = Levels.of(epsilon)
 

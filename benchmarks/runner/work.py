@@ -27,7 +27,6 @@ from privopt.files.numbers import decode_float
 from privopt.measures.sequence.adversary import adversary
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems.sequence_information_privacy.leakage import QUICK
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 SEQUENCES, LETTERS = 20, 48
@@ -58,7 +57,7 @@ def attack_accuracy(problem: Problem[Any], solution: Solution[Any], seed: int) -
     policy = solution.mechanism if solution.status.ok else None
     if not isinstance(problem, SequenceInformationPrivacy) or not isinstance(policy, SequencePolicy):
         return None
-    if policy.rule not in QUICK and len(policy.setting.inputs) * len(policy.setting.outputs) > CELLS:
+    if not policy.cost.quick and len(policy.setting.inputs) * len(policy.setting.outputs) > CELLS:
         return None
     rng = np.random.default_rng([seed, 0x5EC])
     length = min(LETTERS, problem.horizon)

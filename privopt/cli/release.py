@@ -23,11 +23,8 @@ from privopt.files.json import read_json, writing
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
-from privopt.mechanisms.policy.follow import check_transitions
-from privopt.mechanisms.policy.journal import document, read_document
-from privopt.mechanisms.policy.release import outputs_of
-from privopt.mechanisms.policy.state import PolicyState
-from privopt.mechanisms.policy.users import release_from
+from privopt.mechanisms.policy.journal import PolicyState, document, read_document
+from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
 
 
 @dataclass

@@ -15,9 +15,13 @@ from privopt.cluster.scheduler import RETRIES, client
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import ReleasedArray
-from privopt.mechanisms.policy.follow import check_transitions
-from privopt.mechanisms.policy.release import codes_of, decode_releases
-from privopt.mechanisms.policy.users import release_codes, release_from
+from privopt.mechanisms.policy.release import (
+    check_transitions,
+    codes_of,
+    decode_releases,
+    release_codes,
+    release_from,
+)
 
 PIECE = 2000
 """Users in one piece of work."""

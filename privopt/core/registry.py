@@ -16,7 +16,6 @@ from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
 from privopt.errors import UnsuitableSolver
-from privopt.mechanisms.policy.rules import on_missing_rule
 
 S = TypeVar("S", bound=type[Solver[Any]])
 
@@ -76,14 +75,11 @@ def _scan_solvers() -> None:
 
 
 def _scan_everything() -> None:
-    """Import every solver file there is; those that bring a rule of a policy register it."""
+    """Import every solver file there is."""
     _scan_solvers()
     for folder in os.environ.get(FOLDERS, "").split(os.pathsep):
         if folder:
             scan(folder)
-
-
-on_missing_rule(_scan_everything)
 
 
 def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]:

@@ -48,13 +48,13 @@ from privopt.measures.report.table import LeakageReport as LeakageReport
 from privopt.measures.report.table import LeakageRow as LeakageRow
 from privopt.measures.sequence.adversary import Attack as Attack
 from privopt.measures.sequence.adversary import adversary as adversary
+from privopt.measures.sequence.adversary import hmm_reidentify as hmm_reidentify
 from privopt.measures.sequence.batch_distortion import BatchDistortion as BatchDistortion
 from privopt.measures.sequence.batch_distortion import iid_batch_distortion as iid_batch_distortion
 from privopt.measures.sequence.composition import composition as composition
 from privopt.measures.sequence.leakage import SequenceRatios as SequenceRatios
 from privopt.measures.sequence.leakage import sequence_leakage as sequence_leakage
 from privopt.measures.sequence.leakage import sequence_ratios as sequence_ratios
-from privopt.measures.sequence.reidentify import hmm_reidentify as hmm_reidentify
 from privopt.measures.shannon import conditional_entropy as conditional_entropy
 from privopt.measures.shannon import entropy as entropy
 from privopt.measures.shannon import mutual_information as mutual_information

@@ -8,8 +8,8 @@ from privopt.mechanisms.merging import Merging as Merging
 from privopt.mechanisms.noise.noisy_query import NoisyQuery as NoisyQuery
 from privopt.mechanisms.noise.statistics import Query as Query
 from privopt.mechanisms.policy.journal import PolicyJournal as PolicyJournal
+from privopt.mechanisms.policy.journal import PolicyState as PolicyState
 from privopt.mechanisms.policy.policy import SequencePolicy as SequencePolicy
-from privopt.mechanisms.policy.state import PolicyState as PolicyState
 from privopt.mechanisms.redaction import RedactionMechanism as RedactionMechanism
 
 __all__ = [

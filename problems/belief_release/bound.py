@@ -22,17 +22,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.balls import Balls, U
+from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
-
-if TYPE_CHECKING:
-    from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.belief_release.data import BeliefData
 
 CELLS = 2**18
 """Distortions that are priced at a time: the bound is the weakest of the bounds of each part."""
@@ -65,7 +64,7 @@ class BallLevels:
         return cls(low, 1.0 - low, low / (1.0 + low))
 
 
-def check_dual(problem: BeliefRelease, dual: object) -> Enclosure | None:
+def check_dual(problem: BeliefData, dual: object) -> Enclosure | None:
     """The enclosure of the upper bound on utility that a dual proves, or None."""
     if not isinstance(dual, dict) or dual.get("kind") != "structure":
         return None
@@ -86,7 +85,7 @@ def price_row(given: object, most: int) -> Floats | None:
     return row if np.isfinite(row).all() else None
 
 
-def structure_bound(problem: BeliefRelease, lam: Floats) -> float:
+def structure_bound(problem: BeliefData, lam: Floats) -> float:
     """The upper bound on utility of prices lam, shape (n,).
 
     Examples
@@ -100,13 +99,13 @@ def structure_bound(problem: BeliefRelease, lam: Floats) -> float:
     return math.inf if found is None else found[1]
 
 
-def structure_enclosure(problem: BeliefRelease, lam: Floats) -> Enclosure | None:
+def structure_enclosure(problem: BeliefData, lam: Floats) -> Enclosure | None:
     """Floats around the same."""
     if lam.shape != (len(problem.letters),) or not np.isfinite(lam).all():
         return None
     seen = problem.support
     laws = [problem.exact_belief.fraction(int(x)) for x in seen]
-    return priced(Balls.fractions(laws), problem.matrix[seen], problem.budget, lam[seen], laws)
+    return priced(Balls.fractions(laws), problem.matrix[seen], problem.epsilon, lam[seen], laws)
 
 
 def priced_bound(p: Floats, cost: Floats, budget: float, lam: Floats) -> float:
@@ -210,9 +209,7 @@ def _precise(
     """The same with balls of 192 bits."""
     from flint import arb, ctx, fmpq
 
-    saved = ctx.prec
-    ctx.prec = _BITS
-    try:
+    with ctx.workprec(_BITS):
         laws = (
             [arb(mid, rad) for mid, rad in zip(p.mid.tolist(), p.rad.tolist(), strict=True)]
             if exact is None
@@ -238,14 +235,10 @@ def _precise(
         spent = sum((q * v for q, v in zip(laws, nu, strict=True)), arb(0))
         low_end, least = (min(each) for each in zip(*ends, strict=True))
         return _floats(-(spent + least), -(spent + low_end))
-    finally:
-        ctx.prec = saved
 
 
 def _floats(low: Any, high: Any) -> Enclosure:
     """Floats below one ball and above another."""
-    from privopt.core.exact import ball_ceiling, ball_floor
-
     if not (low.is_finite() and high.is_finite()):
         return -math.inf, math.inf
     return ball_floor(low), ball_ceiling(high)

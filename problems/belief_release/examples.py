@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from privopt.core.problem import Example
+from privopt.core.problem import Example, Problem
 from privopt.mechanisms import Channel
-from privopt.problems.belief_release.problem import BeliefRelease
 
 
-def examples() -> tuple[Example[Channel], ...]:
+def examples(ask: Callable[..., Problem[Channel]]) -> tuple[Example[Channel], ...]:
     """Easiest first; Hamming error unless said otherwise."""
-    ask = BeliefRelease
     return (
         Example("coin", ask([0.6, 0.4], 0.5), -0.29113471666206403),
         Example("constant", ask([0.85, 0.15], 1.0), -0.15),

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from privopt.arrays import Floats
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
-from privopt.core.exact import IntegerRow, Number, law
+from privopt.core.exact import Number
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.files.json import check_schema
+from privopt.files.labels import decode_labels, encode_labels
 from privopt.files.numbers import decode_float, encode_float
 from privopt.files.text import number
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution
 from privopt.models.codec import decode_numbers, encode_number
-from privopt.models.validation import Row
-from privopt.problems.belief_release import validation as checks
+from privopt.problems.belief_release.bound import check_dual
+from privopt.problems.belief_release.data import BeliefData
+from privopt.problems.belief_release.examples import examples
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.validation import level
 
 
 @dataclass(frozen=True, init=False)
-class BeliefRelease(Problem[Channel]):
+class BeliefRelease(BeliefData, Problem[Channel]):
     """The least distortion of a letter X of known belief, if no release changes the odds of a letter by more than epsilon.
 
     The belief is what is known of the present letter from all that was released before. A channel reads the letter
@@ -70,31 +69,6 @@ class BeliefRelease(Problem[Channel]):
     kind: ClassVar[str] = "belief_release"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
 
-    belief: tuple[Number, ...]
-    epsilon: float
-    distortion: checks.Distortion
-    letters: Labels
-
-    def __init__(
-        self,
-        belief: Row,
-        epsilon: float,
-        distortion: str | ArrayLike = "hamming",
-        letters: Iterable[Label] | None = None,
-    ) -> None:
-        given = checks.belief(belief)
-        symbols = checks.letters(letters, len(given))
-        cost = checks.distortion(distortion, symbols)
-        checks.costs(cost, symbols)
-        values: dict[str, object] = {
-            "belief": given,
-            "epsilon": level(epsilon, "epsilon"),
-            "distortion": cost,
-            "letters": symbols,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     @property
     def budget(self) -> float:
         """Epsilon, in nats."""
@@ -113,32 +87,6 @@ class BeliefRelease(Problem[Channel]):
             table[x][x] = p
         joint = JointDistribution.normalised(table, self.letters, self.letters)
         return LocalInformationPrivacy(joint, self.epsilon, utility=self.matrix)
-
-    @cached_property
-    def p(self) -> Floats:
-        """The belief divided by its exact sum, each probability rounded once; shape (n,)."""
-        return JointDistribution.normalised([self.belief]).p_x
-
-    @cached_property
-    def exact_belief(self) -> IntegerRow:
-        """The belief divided by its exact sum."""
-        return law(self.belief)
-
-    @property
-    def support(self) -> NDArray[np.int64]:
-        """Positions of the letters of positive probability."""
-        return np.flatnonzero(self.p > 0)
-
-    @cached_property
-    def matrix(self) -> Floats:
-        """The distortion D[x, y], shape (n, m)."""
-        return np.array(checks.costs(self.distortion, self.letters))
-
-    @property
-    def outputs(self) -> Labels:
-        """Labels of the releases: the letters, or 0 .. m-1 for a matrix that is not square."""
-        n, m = self.matrix.shape
-        return self.letters if n == m else tuple(range(m))
 
     def check(self, mechanism: Mechanism) -> Channel:
         """The mechanism, if it is a channel that reads these letters and has a release for each column."""
@@ -234,9 +182,7 @@ class BeliefRelease(Problem[Channel]):
 
         See :mod:`privopt.problems.belief_release.bound` for the proof.
         """
-        from privopt.problems.belief_release.bound import check_dual
-
-        return check_dual(self, dual)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return check_dual(self, dual)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
@@ -261,8 +207,6 @@ class BeliefRelease(Problem[Channel]):
         InvalidModel, InvalidProblem
             If the numbers do not make a belief or a question.
         """
-        from privopt.files.json import check_schema
-
         check_schema(fields, f"problem-{cls.kind}")
         names = fields.get("letters")
         return cls(
@@ -275,9 +219,7 @@ class BeliefRelease(Problem[Channel]):
     @classmethod
     def examples(cls) -> tuple[Example[Channel], ...]:
         """Small instances; the optima are public values."""
-        from privopt.problems.belief_release.examples import examples
-
-        return examples()
+        return examples(cls)
 
     def __repr__(self) -> str:
         named = self.distortion if isinstance(self.distortion, str) else "matrix"

@@ -16,44 +16,51 @@ reads them. Where it does not end, the utility is only simulated, and its enclos
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Terms
 from privopt.core.problem import Enclosure
+from privopt.files.labels import Label
 from privopt.files.text import number
-from privopt.mechanisms.policy.part import FORMULAS
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.sequence_information_privacy import exact
+from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.leakage import Walked, walk
-from privopt.problems.sequence_information_privacy.releases import releases
-
-if TYPE_CHECKING:
-    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 
-def certify(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Certificate:
+@dataclass(frozen=True)
+class Verdict:
+    """What is proved of a policy, and how."""
+
+    ok: bool
+    reason: str
+    method: str
+    leakage: Enclosure
+    utility: Enclosure
+    worst: tuple[Label, ...] = ()
+    where: str = ""
+
+
+def judge(problem: SequenceData, policy: SequencePolicy) -> Verdict:
     """Prove or refute that no release leaks more than its budget."""
     checked, known = exact.walk(problem, policy), walk(problem, policy)
     fault = _fault(problem, policy) if policy.enforced or not checked.complete else ""
     ok = not checked.broken and not fault
-    return problem.certificate(
-        policy,
-        policy.fingerprint,
-        ok=ok,
-        claim="leakage <= budget",
-        reason=_reason(checked, fault),
-        leakage=_leakage(problem, known, ok=ok),
-        utility=_utility(problem, known),
-        worst=known.reading.worst if known.complete else (),
-        where=known.reading.where if known.complete else "",
-        method="integer kernels checked at the computed belief, with a proved distance from the true one"
+    return Verdict(
+        ok,
+        _reason(checked, fault),
+        "integer kernels checked at the computed belief, with a proved distance from the true one"
         if policy.enforced
         else "exact rationals against balls of e^budget",
+        _leakage(problem, known, ok=ok),
+        _utility(problem, known),
+        known.reading.worst if known.complete else (),
+        known.reading.where if known.complete else "",
     )
 
 
-def terms(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Terms:
+def terms_of(problem: SequenceData, policy: SequencePolicy) -> Terms:
     """What the certificate of a policy is about."""
     words = f"a word of {problem.batch} letters" if problem.batch > 1 else "a letter"
     level, letters = problem.batch * problem.epsilon, ", ".join(map(repr, problem.chain.letters[:4]))
@@ -89,19 +96,19 @@ def _factor(nats: float) -> str:
     return number(math.exp(nats)) if nats < 700.0 else f"e^{number(nats)}"
 
 
-def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> tuple[str, ...]:
+def _simulated(problem: SequenceData, policy: SequencePolicy) -> tuple[str, ...]:
     """The sentence for a utility that is not proved."""
     if walk(problem, policy).complete:
         return ()
     why = "too many beliefs are within reach"
-    if policy.rule not in FORMULAS:
+    if not policy.cost.same_everywhere:
         why += f", or the policy does not carry the kernels that {policy.rule!r} finds"
     return (
         f"the utility: {why}, so it is simulated, with a standard error, and a gap to a bound rests on the simulation",
     )
 
 
-def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
+def _fault(problem: SequenceData, policy: SequencePolicy) -> str:
     """Why the way in which a policy builds its kernels proves nothing here; empty if it does."""
     if not policy.enforced:
         return "the policy is not enforced, and has too many outputs to check each"
@@ -109,7 +116,7 @@ def _fault(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> str:
         return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
     if problem.epsilon == math.inf:
         return ""
-    for release in releases(problem):
+    for release in problem.releases():
         part = policy.part(release.length)
         spent = Fraction(part.margin.check) + Fraction(part.filter.distance(policy.limit))
         if part.margin.mix > 0 and spent > Fraction(problem.epsilon) * release.length:
@@ -132,14 +139,14 @@ def _reason(checked: exact.Walked, fault: str) -> str:
     )
 
 
-def _leakage(problem: SequenceInformationPrivacy, known: Walked, *, ok: bool) -> Enclosure:
+def _leakage(problem: SequenceData, known: Walked, *, ok: bool) -> Enclosure:
     """Enclosure, a letter: what is proved to be within the budget is at most that."""
     most = problem.epsilon if ok else math.inf
     lo, hi = known.leakage if known.complete else (0.0, math.inf)
     return min(lo, most), min(hi, most)
 
 
-def _utility(problem: SequenceInformationPrivacy, known: Walked) -> Enclosure:
+def _utility(problem: SequenceData, known: Walked) -> Enclosure:
     """Enclosure: that of the walk, or what the distortions allow."""
     if known.complete:
         return known.utility

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,8 @@ from privopt.files.labels import Label
 from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
+from privopt.problems.sequence_information_privacy.data import Release, SequenceData
 from privopt.problems.sequence_information_privacy.leakage import affordable
-from privopt.problems.sequence_information_privacy.releases import Release, releases
-
-if TYPE_CHECKING:
-    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 
 Ratio: TypeAlias = tuple[int, int]
 Key: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]
@@ -78,12 +75,12 @@ def _within(ratio: Ratio, budget: Fraction) -> bool:
     return exp_at_least(budget, *ratio) is True  # type: ignore[arg-type]  # any exact rational will do
 
 
-def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
+def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     """Check the kernels of all outputs within the horizon, or of a few where those are too many."""
     found = Walked()
     start = problem.chain.exact_initial
     nodes: dict[Key, None] = {(policy.start().belief, start.weights): None}
-    for at, release in enumerate(releases(problem)):
+    for at, release in enumerate(problem.releases()):
         cells = len(release.setting.inputs) * len(release.setting.outputs)
         single = len(release.paths.states) + problem.chain.k**2
         going = release.begin + release.length < problem.horizon
@@ -100,7 +97,7 @@ def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
 
 
 def _checked(
-    problem: SequenceInformationPrivacy,
+    problem: SequenceData,
     policy: SequencePolicy,
     release: Release,
     nodes: dict[Key, None],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from privopt.core.problem import Example
+from privopt.core.problem import Example, Problem
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
-from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
 
 
-def examples() -> tuple[Example[SequencePolicy], ...]:
+def examples(ask: Callable[..., Problem[SequencePolicy]]) -> tuple[Example[SequencePolicy], ...]:
     """Easiest first; Hamming error a letter unless said otherwise.
 
     The values of batches allow 1e-7: a policy keeps 2^-24 nats back for the rounding of its kernels.
@@ -22,17 +22,17 @@ def examples() -> tuple[Example[SequencePolicy], ...]:
     line = MarkovChain([[0.1, 0.3, 0.3, 0.2, 0.1]] * 5)
     near = MarkovChain([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
     return (
-        Example("one-letter", Ask(letter, 1.0, horizon=1), -0.38448138875788973, 1e-7),
-        Example("fair-coin", Ask(coin, 0.5, horizon=6), -0.5 * math.exp(-0.5), 1e-7),
-        Example("independent", Ask(biased, 0.5, horizon=4), -0.29113471666206403, 1e-7),
-        Example("nothing-leaks", Ask(biased, 0.0, horizon=3), -0.4),
-        Example("everything", Ask(weather, math.inf, horizon=3), 0.0),
-        Example("line", Ask(line, 1.0, distortion="l1", horizon=2), -0.5310914970542981, 1e-6),
-        Example("two-words", Ask(weather, 0.5, batch=2, horizon=2), -0.24819150640920878, 1e-7),
-        Example("three-words", Ask(weather, 2 / 3, batch=3, horizon=3), -0.09449394617421311, 1e-7),
-        Example("five-words", Ask(weather, 0.5, batch=5, horizon=5), -0.09058187033971153, 1e-7),
-        Example("five-coins", Ask(coin, 0.5, batch=5, horizon=5), -0.1489979435741723, 1e-7),
-        Example("weather", Ask(weather, 0.5, horizon=5)),
-        Example("weather-words", Ask(weather, 0.5, batch=2, horizon=5)),
-        Example("walk", Ask(near, 1.0, distortion="squared", horizon=2)),
+        Example("one-letter", ask(letter, 1.0, horizon=1), -0.38448138875788973, 1e-7),
+        Example("fair-coin", ask(coin, 0.5, horizon=6), -0.5 * math.exp(-0.5), 1e-7),
+        Example("independent", ask(biased, 0.5, horizon=4), -0.29113471666206403, 1e-7),
+        Example("nothing-leaks", ask(biased, 0.0, horizon=3), -0.4),
+        Example("everything", ask(weather, math.inf, horizon=3), 0.0),
+        Example("line", ask(line, 1.0, distortion="l1", horizon=2), -0.5310914970542981, 1e-6),
+        Example("two-words", ask(weather, 0.5, batch=2, horizon=2), -0.24819150640920878, 1e-7),
+        Example("three-words", ask(weather, 2 / 3, batch=3, horizon=3), -0.09449394617421311, 1e-7),
+        Example("five-words", ask(weather, 0.5, batch=5, horizon=5), -0.09058187033971153, 1e-7),
+        Example("five-coins", ask(coin, 0.5, batch=5, horizon=5), -0.1489979435741723, 1e-7),
+        Example("weather", ask(weather, 0.5, horizon=5)),
+        Example("weather-words", ask(weather, 0.5, batch=2, horizon=5)),
+        Example("walk", ask(near, 1.0, distortion="squared", horizon=2)),
     )

@@ -15,29 +15,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.core.exact import log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.files.labels import Label
 from privopt.mechanisms.channel import Channel
-from privopt.mechanisms.policy.beliefs import FAINT
+from privopt.mechanisms.policy.beliefs import FAINT, distinct
 from privopt.mechanisms.policy.fixed import gathered, means, total
 from privopt.mechanisms.policy.kernel import TOTAL
-from privopt.mechanisms.policy.part import FORMULAS, Part
+from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.policy import SequencePolicy
-from privopt.problems.sequence_information_privacy.releases import Release, releases
-
-if TYPE_CHECKING:
-    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
-
-
-QUICK = FORMULAS | {"randomised-response-calibrated", "threshold-smoothing"}
-"""Rules that are formulas. Others solve a programme for every belief, so fewer beliefs are read."""
+from privopt.problems.sequence_information_privacy.data import Release, SequenceData
 
 MAX_CELLS = 2**23
 """Of all kernels that are read together, about 3 s."""
@@ -187,7 +178,7 @@ class Nodes:
         beliefs = self.part.filter.after(self.beliefs[users], columns, release.begin)
         last = release.joint(self.joint[users], columns / float(TOTAL))
         joint = means(last, release.setting.chain.step(release.begin + release.length - 1))
-        first, which = _alike(beliefs)
+        first, which = distinct(beliefs)
         merged = np.zeros((len(first), joint.shape[1]))
         np.add.at(merged, which, joint)
         most = int(np.bincount(which).max())
@@ -202,14 +193,6 @@ class Nodes:
         return most + 2 * self.release.length + 4
 
 
-def _alike(beliefs: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Position of the first of each distinct belief, to the last digit, and for every belief which of these it is."""
-    rows = np.ascontiguousarray(beliefs + 0.0)
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
-    _, first, which = np.unique(keys.ravel(), return_index=True, return_inverse=True)
-    return first, np.asarray(which.ravel())
-
-
 def affordable(policy: SequencePolicy, cells: int) -> int:
     """How many beliefs to ask a rule about: as many as take about 3 s where it solves a programme of so many cells.
 
@@ -219,7 +202,7 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
     >>> affordable(SequencePolicy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 1.0), 4)
     100000
     """
-    if policy.rule in QUICK:
+    if policy.cost.quick:
         return max(1, min(MAX_BELIEFS, MAX_CELLS // cells))
     return max(4, min(600, int(SLOW_SECONDS / (0.005 + 4e-5 * cells + 8e-9 * cells**2))))
 
@@ -228,19 +211,17 @@ def _cells(release: Release) -> int:
     return len(release.setting.inputs) * len(release.setting.outputs)
 
 
-def nodes(
-    problem: SequenceInformationPrivacy, policy: SequencePolicy, *, carried: bool
-) -> Iterator[Nodes | None]:
+def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> Iterator[Nodes | None]:
     """All beliefs, release by release; None, and no more, where there are too many, or one is not carried."""
     beliefs, joint, terms = np.array([policy.start().belief]), np.array([problem.chain.initial]), 1
-    most = affordable(policy, _cells(next(releases(problem))))
+    most = affordable(policy, _cells(next(problem.releases())))
     asked: set[bytes] = set()
     seen = work = 0
-    for release in releases(problem):
+    for release in problem.releases():
         part = policy.part(release.length)
         work += len(beliefs) + RELEASE
         seen += len(beliefs)
-        if policy.rule not in QUICK:  # it is not asked twice
+        if not policy.cost.quick:  # it is not asked twice
             asked |= {row.tobytes() for row in beliefs}
             seen = len(asked)
         if seen > most or work > MAX_BELIEFS + RELEASE:
@@ -261,7 +242,7 @@ def nodes(
             beliefs, joint, terms = following
 
 
-def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
+def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     """Utility and leakage over all outputs within the horizon, proved; remembered for the last few policies.
 
     Examples
@@ -277,7 +258,7 @@ def walk(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Walked:
 
 
 @lru_cache(maxsize=8)
-def _walk(problem: SequenceInformationPrivacy, policy: SequencePolicy, limits: tuple[int, int]) -> Walked:
+def _walk(problem: SequenceData, policy: SequencePolicy, limits: tuple[int, int]) -> Walked:
     best, count, spread, charged, faint = Reading(), 0, 0.0, False, False
     costs: list[float] = []
     errors: list[float] = []
@@ -335,7 +316,7 @@ def _logarithm(ratio: float, length: int) -> Enclosure:
 
 
 def is_worst(
-    problem: SequenceInformationPrivacy, policy: SequencePolicy, worst: tuple[Label, ...], where: str
+    problem: SequenceData, policy: SequencePolicy, worst: tuple[Label, ...], where: str
 ) -> bool | None:
     """Whether a pair leaks as much as any, where the walk is complete; None where rounding leaves it open."""
     known = walk(problem, policy)
@@ -358,12 +339,12 @@ def is_worst(
     return None if low + 2 * spread >= known.reading.leakage else False
 
 
-def settled(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> SequencePolicy:
+def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
     """The same policy with the kernel of every belief within reach written into it, where they are few.
 
     A linear programme has other optima on another processor; a policy that carries its kernels does not ask again.
     """
-    if policy.rule in FORMULAS:
+    if policy.cost.same_everywhere:
         return policy
     carried: dict[tuple[int, bytes], tuple[Floats, Channel]] = {}
     cells = 0
@@ -382,7 +363,7 @@ def settled(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Sequ
     return policy.with_prepared(tuple(carried.values()))
 
 
-def read(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Reading:
+def read(problem: SequenceData, policy: SequencePolicy) -> Reading:
     """Utility and leakage: those of the walk, or simulated with a fixed seed where it is not complete."""
     found = walk(problem, policy)
     return found.reading if found.complete else _simulated(problem, policy)
@@ -433,7 +414,7 @@ def _moved(table: Table, beliefs: Floats, users: Ints, outputs: Ints) -> Floats:
     return table.part.filter.after(beliefs[users], columns, table.release.begin)
 
 
-def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Reading:
+def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
     """Releases drawn from their own law; the distortion of each is its mean at the belief."""
     reading, rng = Reading(exact=False), np.random.default_rng(SEED)
     users = _users(problem, policy)
@@ -448,10 +429,10 @@ def _simulated(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> R
 
 
 def _drawn(
-    problem: SequenceInformationPrivacy, policy: SequencePolicy, beliefs: Floats, rng: np.random.Generator
+    problem: SequenceData, policy: SequencePolicy, beliefs: Floats, rng: np.random.Generator
 ) -> Iterator[Table]:
     everybody: Ints = np.arange(len(beliefs), dtype=np.int64)
-    for release in releases(problem):
+    for release in problem.releases():
         table = _table(release, policy, beliefs)
         yield table
         if release.begin + release.length < problem.horizon:
@@ -460,9 +441,9 @@ def _drawn(
             beliefs = _moved(table, beliefs, everybody, drawn)
 
 
-def _users(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> int:
+def _users(problem: SequenceData, policy: SequencePolicy) -> int:
     """How many sequences to simulate: bounded in memory and in work."""
-    cells = _cells(next(releases(problem)))
+    cells = _cells(next(problem.releases()))
     count = -(-problem.horizon // problem.batch)
-    most = USERS if policy.rule in QUICK else affordable(policy, cells) // count
+    most = USERS if policy.cost.quick else affordable(policy, cells) // count
     return max(2, min(most, 2**20 // cells, max(8, MAX_CELLS // (count * cells))))

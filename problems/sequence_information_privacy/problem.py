@@ -7,26 +7,24 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike
-
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.core.solution import Solution
 from privopt.errors import InvalidMechanism
+from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms.policy.policy import SequencePolicy
-from privopt.mechanisms.policy.rules import Setting
 from privopt.models import MarkovChain
-from privopt.problems.belief_release.validation import Distortion
-from privopt.problems.belief_release.validation import costs as check_costs
-from privopt.problems.belief_release.validation import distortion as read_distortion
-from privopt.problems.sequence_information_privacy import validation as checks
-from privopt.problems.sequence_information_privacy.anchor import CONSTANT
-from privopt.problems.validation import level
+from privopt.problems.sequence_information_privacy.bound import check_dual
+from privopt.problems.sequence_information_privacy.certificate import judge, terms_of
+from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.sequence_information_privacy.examples import examples
+from privopt.problems.sequence_information_privacy.leakage import is_worst, read, settled, walk
 
 
 @dataclass(frozen=True, init=False)
-class SequenceInformationPrivacy(Problem[SequencePolicy]):
+class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     """The least distortion of a released sequence if each release tells at most its budget of all the data so far.
 
     A policy keeps a belief: the law of the next letter given all that was released. It reads the letters one by one (or
@@ -74,38 +72,6 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
     kind: ClassVar[str] = "sequence_information_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = SequencePolicy
 
-    chain: MarkovChain
-    epsilon: float
-    batch: int
-    memory: int
-    distortion: Distortion
-    horizon: int
-
-    def __init__(
-        self,
-        chain: MarkovChain,
-        epsilon: float,
-        *,
-        batch: int = 1,
-        memory: int = 1,
-        distortion: str | ArrayLike = "hamming",
-        horizon: int | None = None,
-    ) -> None:
-        law = checks.chain(chain)
-        given = checks.horizon(horizon, law)
-        named = read_distortion(distortion, law.letters)
-        check_costs(named, law.letters)
-        values: dict[str, object] = {
-            "chain": law,
-            "epsilon": level(epsilon, "epsilon"),
-            "batch": checks.count(batch, "batch"),
-            "memory": checks.memory(memory),
-            "distortion": named,
-            "horizon": given or law.max_length or checks.HORIZON,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     @property
     def budget(self) -> float:
         """Epsilon a letter, in nats."""
@@ -124,19 +90,11 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
 
     def terms(self, mechanism: SequencePolicy) -> Terms:
         """What a certificate of this policy is about, in plain sentences."""
-        from privopt.problems.sequence_information_privacy.certificate import terms
-
-        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return terms_of(self, mechanism)
 
     def is_worst(self, mechanism: SequencePolicy, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair leaks as much as any; None where its release is not followed, or rounding hides it."""
-        from privopt.problems.sequence_information_privacy.leakage import is_worst
-
-        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-
-    def setting(self, length: int) -> Setting:
-        """What a release of ``length`` letters reads, may leak and costs."""
-        return Setting(self.chain, length, length * self.epsilon, self.distortion)
+        return is_worst(self, mechanism, worst, where)
 
     def answer(
         self,
@@ -150,8 +108,6 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
 
         Kernels that are no formula are written into it for every belief within the horizon, where these are few.
         """
-        from privopt.problems.sequence_information_privacy.leakage import settled
-
         policy = SequencePolicy(
             self.chain,
             self.epsilon if epsilon is None else epsilon,
@@ -161,7 +117,7 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
             enforced=enforced,
             prepared=prepared,
         )
-        return settled(self, policy)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return settled(self, policy)
 
     def check(self, mechanism: Mechanism) -> SequencePolicy:
         """The mechanism, if it is a policy for this chain, batch and distortion; its budget may be another."""
@@ -185,9 +141,7 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
 
     def evaluate(self, mechanism: SequencePolicy) -> Evaluation:
         """Utility and leakage in float64: over all beliefs within reach, else simulated with a fixed seed."""
-        from privopt.problems.sequence_information_privacy.leakage import read
-
-        found = read(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        found = read(self, self.check(mechanism))
         excess = found.leakage - self.epsilon if found.leakage > self.epsilon else 0.0
         feasible = excess <= FEASIBILITY * max(1.0, self.epsilon)
         return Evaluation(
@@ -204,13 +158,23 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
 
     def certify(self, mechanism: SequencePolicy) -> Certificate:
         """Prove the budget: by exact rationals over all outputs within reach, or by how the policy builds its kernels."""
-        from privopt.problems.sequence_information_privacy.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        verdict = judge(self, self.check(mechanism))
+        return self.certificate(
+            mechanism,
+            mechanism.fingerprint,
+            ok=verdict.ok,
+            claim="leakage <= budget",
+            reason=verdict.reason,
+            leakage=verdict.leakage,
+            utility=verdict.utility,
+            worst=verdict.worst,
+            where=verdict.where,
+            method=verdict.method,
+        )
 
     def anchor(self) -> SequencePolicy:
         """A policy that releases the same whatever it reads: leaks nothing."""
-        return self.answer(CONSTANT.name, 0.0)
+        return self.answer("constant", 0.0)
 
     def repair(self, mechanism: SequencePolicy, margin: float) -> SequencePolicy:
         """The same rule, enforced at epsilon (1 - margin): each kernel is mixed with its own output law as needed."""
@@ -219,19 +183,14 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected distortion: gaps are relative to it. Negative if it is only simulated."""
-        from privopt.core.solution import Solution
-        from privopt.problems.sequence_information_privacy.leakage import walk
-
         answer = solution.answer if isinstance(solution, Solution) else None
-        if isinstance(answer, SequencePolicy) and not walk(self, answer).complete:  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        if isinstance(answer, SequencePolicy) and not walk(self, answer).complete:
             return -1.0
         return abs(solution.objective or 0.0)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """The upper bound on utility that ``dual`` proves, or None."""
-        from privopt.problems.sequence_information_privacy.bound import check_dual
-
-        return check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return check_dual(self, dual, seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
@@ -258,22 +217,20 @@ class SequenceInformationPrivacy(Problem[SequencePolicy]):
         InvalidModel, InvalidProblem
             If the numbers do not make a chain or a question.
         """
-        given = checks.fields(fields)
+        check_schema(fields, f"problem-{cls.kind}")
         return cls(
-            MarkovChain.from_dict(given["chain"]),
-            given["epsilon"],
-            batch=given["batch"],
-            memory=given["memory"],
-            distortion=given["distortion"],
-            horizon=given["horizon"],
+            MarkovChain.from_dict({"type": "markov_chain", **fields["chain"]}),
+            fields["epsilon"],
+            batch=fields.get("batch", 1),
+            memory=fields.get("memory", 1),
+            distortion=fields.get("distortion", "hamming"),
+            horizon=fields.get("horizon"),
         )
 
     @classmethod
     def examples(cls) -> tuple[Example[SequencePolicy], ...]:
         """Small instances; optima where the question is one release, or letters are independent."""
-        from privopt.problems.sequence_information_privacy.examples import examples
-
-        return examples()
+        return examples(cls)
 
     def __repr__(self) -> str:
         named = self.distortion if isinstance(self.distortion, str) else "matrix"

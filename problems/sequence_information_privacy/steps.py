@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +27,10 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
-from privopt.mechanisms.policy.words import reachable
+from privopt.mechanisms.policy.setting import reachable
 from privopt.models import MarkovChain
 from privopt.problems.belief_release.bound import BallLevels, cheapest, priced
-from privopt.problems.sequence_information_privacy.releases import Release, releases
-
-if TYPE_CHECKING:
-    from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.data import Release, SequenceData
 
 FAINT = 1e-280
 """What is less likely is not followed: it is taken to be anything up to this."""
@@ -90,7 +86,7 @@ def relative(values: Floats, spread: float) -> Balls:
     return Balls(mid, np.where((mid == 0) & (spread == 0), 0.0, rad))
 
 
-def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
+def steps(problem: SequenceData) -> Iterator[Step]:
     """Each release with its law and its level.
 
     Examples
@@ -106,7 +102,7 @@ def steps(problem: SequenceInformationPrivacy) -> Iterator[Step]:
     can = np.array([weight > 0 for weight in chain.exact_initial.weights])
     moved: tuple[Floats, Floats, float] | None = None
     known: object = None
-    for release in releases(problem):
+    for release in problem.releases():
         budget = problem.epsilon
         level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
         read = law if release.paths.identity else law @ release.given

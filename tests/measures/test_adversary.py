@@ -15,8 +15,7 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidModel
 from privopt.measures import hmm_reidentify
-from privopt.measures.sequence._hidden_words import backward, forward, letter_laws
-from privopt.measures.sequence._policy_reading import read
+from privopt.measures.sequence.hidden_words import backward, forward, letter_laws, read
 from privopt.mechanisms.policy.rules import Setting, register_rule
 
 

@@ -118,7 +118,7 @@ def test_misuse_of_sequence_leakage(monkeypatch: pytest.MonkeyPatch) -> None:
         sequence_leakage(WEATHER, [response(2, 1.0)] * 2, 3)
     with pytest.raises(InvalidMechanism, match="rows"):
         sequence_leakage(WEATHER, response(3, 1.0), 3)
-    monkeypatch.setattr("privopt.measures.sequence.leakage.MAX_BELIEFS", 100)
+    monkeypatch.setattr("privopt.mechanisms.policy.beliefs.MAX_BELIEFS", 100)
     with pytest.raises(InvalidProblem, match="smaller length"):
         sequence_leakage(WEATHER, response(2, 1.0), 60)
 

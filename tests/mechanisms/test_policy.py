@@ -18,7 +18,7 @@ import privopt as po
 from privopt.errors import InvalidMechanism, UnsuitableSolver
 from privopt.files.json import check_schema
 from privopt.mechanisms import PolicyState, mechanism_from_dict
-from privopt.mechanisms.policy._draw import draw
+from privopt.mechanisms.policy.kernel import draw
 from privopt.mechanisms.policy.rules import Setting
 
 PLAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], ["home", "away"])

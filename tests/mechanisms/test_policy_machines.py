@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import privopt as po
+from privopt.core.judge import with_bound
 from privopt.mechanisms.policy import fixed
-from privopt.mechanisms.policy.part import FORMULAS
-from privopt.mechanisms.policy.rules import HammingRule
+from privopt.mechanisms.policy.rules import cost_of
 from privopt.problems.sequence_information_privacy.leakage import walk
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
 
@@ -185,7 +185,7 @@ def test_what_is_simulated_says_so_and_is_never_optimal() -> None:
     assert checked.ok
     assert any("simulated" in text for text in checked.remarks)
     tight = po.SequencePolicy(problem.chain, problem.epsilon)
-    pretended = po._judge.with_bound(problem, solution, solution.objective, solution.dual)  # type: ignore[attr-defined]
+    pretended = with_bound(problem, solution, solution.objective, solution.dual)
     assert pretended.status is po.Status.GAP
     assert problem.scale(solution) < 0
     assert tight == solution.mechanism
@@ -200,8 +200,8 @@ def test_a_programme_that_is_not_carried_is_simulated() -> None:
     assert certificate.ok
     assert any("does not carry" in text for text in certificate.uncovered)
     assert problem.evaluate(problem.answer("structure-lp")).exact
-    assert "structure-lp" not in FORMULAS
-    assert HammingRule().name in FORMULAS
+    assert not cost_of("structure-lp").same_everywhere
+    assert cost_of("closed-form").same_everywhere
 
 
 def test_terms_name_the_data_the_letter_and_the_whole() -> None:

@@ -20,7 +20,7 @@ from privopt.errors import FileRefused, InvalidMechanism
 from privopt.mechanisms import PolicyJournal, PolicyState
 from privopt.mechanisms.columns import ReleasedArray
 from privopt.mechanisms.policy import policy as sequence_policy
-from privopt.mechanisms.policy.users import release_from
+from privopt.mechanisms.policy.release import release_from
 
 PLAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], ["home", "away"])
 BARRED = po.MarkovChain([[0.0, 1.0], [0.5, 0.5]], [0.5, 0.5], ["a", "b"])

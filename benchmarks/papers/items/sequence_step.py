@@ -13,7 +13,7 @@ from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
 from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import cheapest, leakages, optimum, printed, walk
-from privopt.mechanisms.policy.hamming_kernel import HammingKernel
+from privopt.mechanisms.policy.hamming import HammingKernel
 
 HAMMING = 1.0 - np.eye(2)
 SKEWED = np.array([[0.9, 0.1]])

@@ -28,7 +28,7 @@ from privopt.benchmarks.papers.sequences import (
     randomised_response,
     walk,
 )
-from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.mechanisms.policy.fixed import Levels
 
 if TYPE_CHECKING:
     import pandas as pd

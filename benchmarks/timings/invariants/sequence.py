@@ -20,13 +20,13 @@ from privopt.benchmarks.papers.sequences import (
 )
 from privopt.benchmarks.timings.measurement import Check, register_invariants
 from privopt.core.solver import Budget
-from privopt.mechanisms.policy.hamming_kernel import HammingKernel
+from privopt.mechanisms.policy.formulas.words import solve_words
+from privopt.mechanisms.policy.hamming import HammingKernel
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
 from privopt.problems.sequence_information_privacy.bound import sequence_bound
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
-from privopt.solvers.common.words.restricted import solve_words
-from privopt.solvers.sequence.revealed import revealed_prices
+from privopt.solvers.sequence.prices import revealed_prices
 
 NOISE = 1e-9
 """What rounding may explain, in nats or in distortion."""

@@ -13,16 +13,16 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.timings.measurement import Timing, register_measurement
-from privopt.mechanisms.policy.hamming_cases import Levels
-from privopt.mechanisms.policy.hamming_kernel import HammingKernel, release_many
+from privopt.mechanisms.policy.fixed import Levels
+from privopt.mechanisms.policy.formulas.programme import solve_structure
+from privopt.mechanisms.policy.formulas.words import solve_words
+from privopt.mechanisms.policy.hamming import HammingKernel, release_many
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
 from privopt.problems.belief_release.bound import structure_bound
 from privopt.problems.belief_release.problem import BeliefRelease
-from privopt.solvers.common.words.aggregate import solve_aggregated
-from privopt.solvers.common.words.restricted import solve_words
-from privopt.solvers.sequence.hamming_prices import prices
-from privopt.solvers.sequence.structure import solve_structure
+from privopt.solvers.sequence.aggregate import solve_aggregated
+from privopt.solvers.sequence.closed_form import prices
 
 
 def plain(p: Floats, cost: Floats, epsilon: float) -> Floats | None:

@@ -11,9 +11,12 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem, NotSolved
 from privopt.files.numbers import decode_float
-from privopt.measures.sequence.joint_types import count_joint_types, joint_types
-from privopt.measures.sequence.orbit_programme import solve_orbits
-from privopt.measures.sequence.uniform_batch import uniform_value
+from privopt.mechanisms.policy.formulas.types import (
+    count_joint_types,
+    joint_types,
+    solve_orbits,
+    uniform_value,
+)
 
 MAX_TYPES = 60_000
 MAX_LENGTH = 20_000

@@ -1,29 +1,22 @@
-"""The door of a sequence policy: arguments checked, and policies as plain JSON values and back."""
+"""Arguments of a sequence policy validated, and read from plain JSON values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidModel
-from privopt.files.labels import Label, short
-from privopt.files.numbers import decode_float, encode_float
+from privopt.files.labels import short
+from privopt.files.numbers import decode_float
 from privopt.mechanisms.channel import Channel
-from privopt.mechanisms.policy.costs import Distortion
-from privopt.mechanisms.policy.rules import Setting
+from privopt.mechanisms.policy.setting import Distortion, Setting
+from privopt.mechanisms.policy.stepwise import Prepared
 from privopt.models import MarkovChain
-
-if TYPE_CHECKING:
-    from privopt.mechanisms.policy.policy import SequencePolicy
-
-Progress: TypeAlias = Callable[[float, str], None]
-Prepared: TypeAlias = tuple[tuple[tuple[float, ...], Channel], ...]
 
 LARGEST_LIMIT = 2**40
 _FIELDS = (
@@ -61,16 +54,6 @@ def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
             raise InvalidMechanism(f"{name} must be an integer in 1 .. {most}, got {value!r}")
 
 
-def belief(given: ArrayLike, chain: MarkovChain) -> Floats:
-    """Probabilities of the states of a chain, divided by their sum."""
-    found = np.array(given, dtype=np.float64)
-    if found.shape != (chain.k,) or not (found >= 0).all() or abs(found.sum() - 1) > 1e-9:
-        raise InvalidMechanism(
-            f"belief must be {chain.k} probabilities that sum to 1, one a state of the chain, got {short(given)}"
-        )
-    return np.asarray(found / found.sum())
-
-
 def prepared(given: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
     """Beliefs over inputs with their kernels, checked against the setting; words at the end of data may be shorter."""
     found = []
@@ -104,46 +87,6 @@ def _setting_of(kernel: object, whole: Setting) -> Setting:
         return whole
     each = whole.epsilon / whole.batch
     return Setting(whole.chain, length, length * each, whole.distortion)
-
-
-def word_length(item: Label, batch: int) -> int:
-    """How many letters an input or a release has."""
-    if batch == 1:
-        return 1
-    if not isinstance(item, tuple) or not 1 <= len(item) <= batch:
-        raise InvalidMechanism(f"a release reads a word, a tuple of 1 to {batch} letters, not {short(item)}")
-    return len(item)
-
-
-def place(item: Label, places: dict[Label, int], batch: int) -> int:
-    """Position of an input or of a release."""
-    single = batch > 1 and isinstance(item, tuple) and len(item) == 1
-    label = item[0] if single and isinstance(item, tuple) else item
-    try:
-        return places[label]
-    except (KeyError, TypeError):
-        known = ", ".join(repr(s) for s in list(places)[:8])
-        raise InvalidMechanism(
-            f"{short(item)} is not one of {known}{', ...' if len(places) > 8 else ''}: recode or drop it"
-        ) from None
-
-
-def encode(policy: SequencePolicy) -> dict[str, Any]:
-    """Every argument of a policy."""
-    named = policy.distortion
-    return {
-        "type": policy.kind,
-        "version": 1,
-        "chain": policy.chain.to_dict(),
-        "epsilon": encode_float(policy.epsilon),
-        "batch": policy.batch,
-        "distortion": named if isinstance(named, str) else [list(row) for row in named],
-        "rule": policy.rule,
-        "enforced": policy.enforced,
-        "limit": policy.limit,
-        "prepared": [{"belief": list(law), "kernel": kernel.to_dict()} for law, kernel in policy.prepared],
-        "simulation_only": policy.simulation_only,
-    }
 
 
 def decode(fields: Mapping[str, Any]) -> Fields:

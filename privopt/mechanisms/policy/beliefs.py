@@ -19,20 +19,29 @@ grows by at most n (k + 1) 1e-30 a step, over all steps by less than n 2^41 1e-3
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats
-from privopt.errors import InvalidMechanism
-from privopt.mechanisms.policy import words
+from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.mechanisms.policy import setting
 from privopt.mechanisms.policy.fixed import gathered, means, total
 from privopt.models import MarkovChain
 
 FLOOR = 1e-300
 FAINT = 1e-270
 _UNIT = 2.0**-53
+MAX_BELIEFS = 2**20
+DIGITS = 13
+"""Beliefs of a walk that agree to so many decimals are one."""
+
+Kernels: TypeAlias = Callable[[Floats, int, int], Floats]
+"""From beliefs over states (M, k), the first record and the number of letters to kernels (M, n, m)."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +61,9 @@ class Filter:
     batch: int
 
     @property
-    def paths(self) -> words.Paths:
+    def paths(self) -> setting.Paths:
         """How states spell inputs."""
-        return words.paths(self.chain, self.batch)
+        return setting.paths(self.chain, self.batch)
 
     def distance(self, steps: int) -> float:
         """Hilbert distance h between computed and true beliefs after at most ``steps`` releases."""
@@ -75,8 +84,8 @@ class Filter:
         ways = self.paths
         if ways.identity:
             return beliefs
-        sure = words.possible(self.chain, ways.states, record)
-        joint = beliefs[:, ways.states[:, 0]] * words.probabilities(self.chain, ways.states, record)
+        sure = setting.possible(self.chain, ways.states, record)
+        joint = beliefs[:, ways.states[:, 0]] * setting.probabilities(self.chain, ways.states, record)
         can = (beliefs[:, ways.states[:, 0]] > 0) & sure
         joint = np.where(can, np.maximum(joint, FLOOR), 0.0)
         return gathered(joint, ways.word, len(ways.words))
@@ -87,7 +96,7 @@ class Filter:
         if ways.identity or not faint.any():
             return faint if ways.identity else self._impossible(beliefs, record)
         risky = (faint & (beliefs > 0))[:, ways.states[:, 0]]
-        risky &= words.possible(self.chain, ways.states, record)
+        risky &= setting.possible(self.chain, ways.states, record)
         found: Bools = gathered(risky.astype(np.float64), ways.word, len(ways.words)) > 0
         return found | self._impossible(beliefs, record)
 
@@ -118,7 +127,7 @@ class Filter:
         moved /= total(moved)[:, None]
         low = (moved < FLOOR).any(axis=1)
         if low.any():
-            can = (joint[low] > 0).astype(np.float64) @ words.reachable(self.chain, last) > 0
+            can = (joint[low] > 0).astype(np.float64) @ setting.reachable(self.chain, last) > 0
             moved[low] = np.where(can, np.maximum(moved[low], FLOOR), 0.0)
         return np.asarray(moved)
 
@@ -144,7 +153,106 @@ class Filter:
             return beliefs * columns
         first = ways.states[:, 0]
         weight = beliefs[:, first] * columns[:, ways.word]
-        can = (weight > 0) & words.possible(self.chain, ways.states, record)
-        joint = weight * words.probabilities(self.chain, ways.states, record)
+        can = (weight > 0) & setting.possible(self.chain, ways.states, record)
+        joint = weight * setting.probabilities(self.chain, ways.states, record)
         joint = np.where(can, np.maximum(joint, FLOOR), 0.0)
         return gathered(joint, ways.states[:, -1], self.chain.k)
+
+
+def distinct(beliefs: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Position of the first of each distinct belief, to the last digit, and for every belief which of these it is.
+
+    Examples
+    --------
+    >>> first, which = distinct(np.array([[0.25, 0.75], [0.5, 0.5], [0.25, 0.75]]))
+    >>> len(first), bool(which[0] == which[2] != which[1])
+    (2, True)
+    """
+    rows = np.ascontiguousarray(beliefs + 0.0)
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    _, first, which = np.unique(keys.ravel(), return_index=True, return_inverse=True)
+    return first, np.asarray(which.ravel())
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Distinct beliefs (M, k), and for each state the extremes of the sums of log-ratios of paths that end there."""
+
+    beliefs: Floats
+    most: Floats
+    least: Floats
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Outputs of a chain released ``batch`` letters at a time.
+
+    Examples
+    --------
+    >>> walk = Walk(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 1)
+    >>> kernel = np.array([[[0.75, 0.25], [0.25, 0.75]]])
+    >>> [round(x, 6) for x in walk.extremes(lambda beliefs, begin, length: kernel, 1)]
+    [0.405465, -0.693147]
+    """
+
+    chain: MarkovChain
+    batch: int
+
+    def extremes(self, kernels: Kernels, count: int) -> tuple[float, float]:
+        """The largest and the least ln Pr(x | y) / Pr(x) over sequences of ``count`` letters."""
+        start = Filter(self.chain, 1).start()[None, :]
+        front = Front(start, np.where(start > 0, 0.0, -np.inf), np.where(start > 0, 0.0, np.inf))
+        floor = np.inf
+        for begin in range(0, count, self.batch):
+            length = min(self.batch, count - begin)
+            table = kernels(front.beliefs, begin, length)
+            if len(table) * table.shape[2] > 2 * MAX_BELIEFS or len(front.beliefs) > MAX_BELIEFS:
+                raise InvalidProblem(
+                    f"more than {MAX_BELIEFS} beliefs within {begin} letters: give a smaller length"
+                )
+            front, lowest = self._released(front, table, begin, length)
+            floor = min(floor, lowest)
+            if begin + length < count:
+                front = self._moved(front, begin + length - 1)
+        return float(front.most.max()), min(float(front.least.min()), floor)
+
+    def _released(self, front: Front, table: Floats, begin: int, length: int) -> tuple[Front, float]:
+        """After a release, by output and by state at its last letter; and the least ratio if that is -inf."""
+        filtered = Filter(self.chain, length)
+        ways = filtered.paths
+        inputs = filtered.inputs(front.beliefs, begin)
+        law = (inputs[:, None, :] @ table)[:, 0] / inputs.sum(axis=1, keepdims=True)
+        users, outputs = np.nonzero(law > 0)
+        columns = table[users, :, outputs]
+        with np.errstate(divide="ignore"):
+            told = np.log(columns) - np.log(law[users, outputs])[:, None]
+        first, last = ways.states[:, 0], ways.states[:, -1]
+        can = (front.beliefs[:, first] > 0) & setting.possible(self.chain, ways.states, begin)
+        can = can[users]
+        step = told[:, ways.word]
+        most = np.where(can, front.most[users][:, first] + step, -np.inf)
+        least = np.where(can, front.least[users][:, first] + step, np.inf)
+        there, begins = np.unique(last, return_index=True)
+        shape = (len(users), self.chain.k)
+        ups, downs = np.full(shape, -np.inf), np.full(shape, np.inf)
+        ups[:, there] = np.maximum.reduceat(most, begins, axis=1)
+        downs[:, there] = np.minimum.reduceat(least, begins, axis=1)
+        after = filtered.after(front.beliefs[users], columns, begin)
+        return Front(after, ups, downs), float(downs.min())
+
+    def _moved(self, front: Front, record: int) -> Front:
+        """One transition on, and beliefs that are the same made one."""
+        can = setting.reachable(self.chain, record)
+        most, least = np.full(front.most.shape, -np.inf), np.full(front.least.shape, np.inf)
+        for state in range(self.chain.k):
+            if can[:, state].any():
+                most[:, state] = front.most[:, can[:, state]].max(axis=1)
+                least[:, state] = front.least[:, can[:, state]].min(axis=1)
+        firsts, which = distinct(np.round(front.beliefs, DIGITS))
+        order = np.argsort(which, kind="stable")
+        begins = np.searchsorted(which[order], np.arange(len(firsts)))
+        return Front(
+            front.beliefs[firsts],
+            np.maximum.reduceat(most[order], begins, axis=0),
+            np.minimum.reduceat(least[order], begins, axis=0),
+        )

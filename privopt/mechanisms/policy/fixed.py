@@ -8,6 +8,7 @@ sum, and exponentials are rounded from 40 digits. Integer weights that are made 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import lru_cache
 
@@ -55,6 +56,28 @@ def lacking(epsilon: float) -> float:
         found = _PLAIN.add(found, term)
         term = _PLAIN.multiply(term, _PLAIN.divide(-x, i))
     return float(found)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The numbers that a budget fixes: L = e^-epsilon, 1 - L, and theta = L / (1 + L)."""
+
+    low: float
+    room: float
+    theta: float
+
+    @classmethod
+    def of(cls, epsilon: float) -> Levels:
+        """For epsilon >= 0 nats, perhaps inf.
+
+        Examples
+        --------
+        >>> levels = Levels.of(float(np.log(2)))
+        >>> round(levels.low, 12), round(levels.room, 12), round(levels.theta, 12)
+        (0.5, 0.5, 0.333333333333)
+        """
+        low = exp(-epsilon)
+        return cls(low, lacking(epsilon), low / (1 + low))
 
 
 def total(values: Floats) -> Floats:

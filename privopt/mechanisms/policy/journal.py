@@ -1,4 +1,4 @@
-"""Where a released sequence stands, on disk before anybody sees it."""
+"""Where a released sequence stands, in memory and on disk before anybody sees it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,27 @@ from typing import Any, Self
 
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.labels import Label, Labels, decode_label, encode_label
-from privopt.mechanisms.policy.state import PolicyState
 
 MAX_BYTES = 2**26
+
+
+@dataclass(frozen=True)
+class PolicyState:
+    """What the releases so far tell everybody; nothing else.
+
+    Parameters
+    ----------
+    step : int
+        Number of releases so far.
+    belief : tuple of float
+        Probabilities of the states of the chain at the next record, given the releases.
+    ended : bool
+        Whether a word of fewer letters than a batch has ended the sequence.
+    """
+
+    step: int
+    belief: tuple[float, ...]
+    ended: bool = False
 
 
 @dataclass

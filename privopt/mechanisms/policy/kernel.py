@@ -15,6 +15,7 @@ h, then sum b w / sum b' w is in [e^-h, e^h]. So at the true belief the ratio of
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import dataclass
 
 import numpy as np
@@ -187,3 +188,26 @@ def passes(weights: Ints, beliefs: Floats, level: float) -> Bools:
     high = real.max(axis=1) <= law * exp(min(level, 700.0))
     low = real.min(axis=1) >= law * exp(-level)
     return np.asarray((high & low).all(axis=1) & (weights >= 0).all(axis=(1, 2)))
+
+
+def draw(rows: Ints, rng: np.random.Generator | None) -> Ints:
+    """One output a row: output j with probability ``rows[i, j] / 2**52``, exactly.
+
+    Parameters
+    ----------
+    rows : int64 array (M, m)
+        Non-negative; each row sums to 2**52.
+    rng : numpy.random.Generator or None
+        None masks bits of the operating system's generator; otherwise the draws are a simulation.
+
+    Examples
+    --------
+    >>> draw(np.array([[0, 2**52], [2**52, 0]]), None).tolist()
+    [1, 0]
+    """
+    if rng is None:
+        bits = np.frombuffer(secrets.token_bytes(8 * len(rows)), dtype=np.uint64)
+        drawn = (bits & np.uint64(TOTAL - 1)).astype(np.int64)
+    else:
+        drawn = rng.integers(0, TOTAL, size=len(rows), dtype=np.int64)
+    return np.asarray((np.cumsum(rows, axis=1) <= drawn[:, None]).sum(axis=1))

@@ -12,26 +12,15 @@ from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label
 from privopt.mechanisms.policy.beliefs import Filter
 from privopt.mechanisms.policy.fixed import means, total
+from privopt.mechanisms.policy.formulas.formula import Cost
 from privopt.mechanisms.policy.kernel import TOTAL, Margin, cleaned, enforce, integers, keeps
-from privopt.mechanisms.policy.rules import Setting, find_rule
+from privopt.mechanisms.policy.rules import cost_of, find_rule
+from privopt.mechanisms.policy.setting import Setting
 
 CELLS = 2**19
 """Cells of kernels that are worked on at once: about 50 MB with all temporaries."""
 MEMORY = 2**22
 """Cells of kernels that are remembered: 32 MB."""
-CHEAP = "closed-form"
-"""The rule that is faster than a memory."""
-FORMULAS = frozenset(
-    (
-        "closed-form",
-        "constant",
-        "published",
-        "randomised-response",
-        "randomised-response-double",
-        "temporal-randomised-response",
-    )
-)
-"""Rules of plain arithmetic in a fixed order: the same kernels on every machine. A programme has other optima elsewhere."""
 _SAME = 1e-12
 
 
@@ -65,6 +54,11 @@ class Part:
         return Filter(self.setting.chain, self.setting.batch)
 
     @cached_property
+    def cost(self) -> Cost:
+        """The class of cost of the rule."""
+        return cost_of(self.rule)
+
+    @cached_property
     def margin(self) -> Margin:
         """Levels of mixing and of the check."""
         n, m = self.shape
@@ -94,7 +88,7 @@ class Part:
         """Integer kernels (M, n, m) for beliefs over states (M, k) at a record; rows sum to 2**52."""
         if len(beliefs) > 1 and (beliefs == beliefs[0]).all():
             return np.repeat(self._remembered(beliefs[:1], record), len(beliefs), axis=0)
-        if self.rule == CHEAP:
+        if self.cost is Cost.INSTANT:
             return self._chunked(beliefs, record)
         distinct, back = np.unique(beliefs, axis=0, return_inverse=True)
         return self._remembered(distinct, record)[np.asarray(back).ravel()]
@@ -109,7 +103,7 @@ class Part:
 
     def _remembered(self, beliefs: Floats, record: int) -> Ints:
         """The same for a rule that may be slow, which is not asked twice about a belief while there is room."""
-        if self.rule == CHEAP:
+        if self.cost is Cost.INSTANT:
             return self._some(beliefs, record)
         when = 0 if self.setting.chain.homogeneous else record
         keys = [(when, row.tobytes()) for row in beliefs]
@@ -159,7 +153,7 @@ class Part:
 
     def carried(self, beliefs: Floats, record: int) -> Bools:
         """For which beliefs (M, k) the kernel is the same on every machine: that of a formula, or a prepared one."""
-        if find_rule(self.rule).name in FORMULAS:
+        if self.cost.same_everywhere:
             return np.ones(len(beliefs), dtype=bool)
         return self._known(self.filter.inputs(beliefs, record)) >= 0
 

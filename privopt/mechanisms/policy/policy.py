@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt.arrays import Floats, Ints
 from privopt.core.exact import IntegerRow
-from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label, Labels
-from privopt.mechanisms.base import Mechanism
+from privopt.errors import FileRefused, InvalidMechanism, UnsuitableSolver
+from privopt.files.numbers import encode_float
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy import _codec as codec
-from privopt.mechanisms.policy._draw import draw
-from privopt.mechanisms.policy.costs import Distortion
-from privopt.mechanisms.policy.costs import distortion as read_distortion
 from privopt.mechanisms.policy.journal import PolicyJournal
 from privopt.mechanisms.policy.kernel import TOTAL
-from privopt.mechanisms.policy.part import Part
-from privopt.mechanisms.policy.rules import Setting, find_rule
-from privopt.mechanisms.policy.state import PolicyState
+from privopt.mechanisms.policy.release import Progress, release
+from privopt.mechanisms.policy.rules import find_rule
+from privopt.mechanisms.policy.setting import distortion as read_distortion
+from privopt.mechanisms.policy.stepwise import StepwisePolicy
 from privopt.models import MarkovChain
 
 LIMIT = 2**20
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class SequencePolicy(Mechanism):
+class SequencePolicy(StepwisePolicy):
     """Releases a sequence letter by letter, or word by word, so that no release changes any odds by more than its budget.
 
     Before each release everybody who has read the earlier ones has the same belief over the present input. A rule
@@ -88,18 +82,6 @@ class SequencePolicy(Mechanism):
     True
     """
 
-    kind: ClassVar[str] = "sequence_policy"
-
-    chain: MarkovChain
-    epsilon: float
-    batch: int
-    distortion: Distortion
-    rule: str
-    enforced: bool
-    limit: int
-    prepared: tuple[tuple[tuple[float, ...], Channel], ...]
-    simulation_only: bool
-
     def __init__(
         self,
         chain: MarkovChain,
@@ -134,188 +116,13 @@ class SequencePolicy(Mechanism):
                 'the rule "closed-form" knows the Hamming distortion of single letters; name another rule, as rule='
             )
 
-    @property
-    def letters(self) -> Labels:
-        """Labels of the letters."""
-        return self.chain.letters
-
-    @cached_property
-    def setting(self) -> Setting:
-        """What a full release is about: inputs, outputs, cost and budget."""
-        return Setting(self.chain, self.batch, self.batch * self.epsilon, self.distortion)
-
-    @cached_property
-    def _parts(self) -> dict[int, Part]:
-        return {}
-
-    def part(self, length: int) -> Part:
-        """Releases of words of this length: ``batch``, or less at the end of data."""
-        if length not in self._parts:
-            setting = Setting(self.chain, length, length * self.epsilon, self.distortion)
-            known = [(law, kernel) for law, kernel in self.prepared if kernel.inputs == setting.inputs]
-            tables = tuple((np.array(belief), kernel.matrix) for belief, kernel in known)
-            drift = 0.0 if length == self.batch else self._drift
-            self._parts[length] = Part(setting, self.rule, self.enforced, self.limit, tables, drift)
-        return self._parts[length]
-
-    @cached_property
-    def _drift(self) -> float:
-        """How far full releases may have moved the computed belief from the true one; nothing where there can be none."""
-        try:
-            return self.part(self.batch).filter.distance(self.limit)
-        except InvalidMechanism:  # more words than are listed: no full release can come before a shorter one
-            return 0.0
-
-    def record(self, step: int) -> int:
-        """The first record of a release.
-
-        Raises
-        ------
-        InvalidMechanism
-            If it is beyond the limit of the policy or the end of the chain.
-        """
-        if not 0 <= step < self.limit:
-            raise InvalidMechanism(
-                f"release {step} is not within the {self.limit} that the margin covers: give a larger limit="
-            )
-        last = self.chain.max_length
-        if last is not None and step * self.batch >= last:
-            raise InvalidMechanism(
-                f"release {step} is beyond the chain, which has {last} records: give more matrices"
-            )
-        return step * self.batch
-
-    def kernel(self, belief: ArrayLike, step: int = 0) -> Channel:
-        """The integer kernel that is used at a belief over the states of the chain, as a channel.
-
-        Parameters
-        ----------
-        belief : array-like, shape (k,)
-        step : int
-            Which release, 0 first; matters only for batches on a chain with a matrix per step.
-        """
-        weights, total = self.kernels(codec.belief(belief, self.chain)[None, :], step)
-        return Channel(weights[0] / total, self.setting.inputs, self.setting.outputs)
-
-    def kernels(self, beliefs: Floats, step: int = 0) -> tuple[Ints, int]:
-        """Integer kernels at many beliefs over the states of the chain.
-
-        Parameters
-        ----------
-        beliefs : array (M, k)
-            As :meth:`start` and :meth:`predict` give them.
-        step : int
-            Which release, 0 first; matters only for batches on a chain with a matrix per step.
-
-        Returns
-        -------
-        weights : int64 array (M, n, m)
-            Input x is released as output y with probability ``weights[., x, y] / total``.
-        total : int
-            2**52.
-
-        Examples
-        --------
-        >>> policy = SequencePolicy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.0)
-        >>> policy.kernels(np.array([[0.75, 0.25]]))[0].tolist() == [[[2**52, 0], [2**52, 0]]]
-        True
-        """
-        return self.part(self.batch).weights(np.asarray(beliefs, dtype=np.float64), self.record(step)), TOTAL
-
-    def predict(self, beliefs: Floats, kernels: Ints, releases: Ints, step: int = 0) -> Floats:
-        """Beliefs over the state after the release: the posterior, moved on by the chain.
-
-        Parameters
-        ----------
-        beliefs : array (M, k)
-        kernels : int array (M, n, m)
-            As :meth:`kernels` gives them for these beliefs.
-        releases : int array (M,)
-            Positions of outputs.
-        step : int
-            Which release this is, 0 first; matters on a chain with a matrix per step.
-
-        Returns
-        -------
-        array (M, k)
-            At the last record of a finite chain, the posterior itself.
-
-        Raises
-        ------
-        InvalidMechanism
-            If a release has probability 0.
-        """
-        columns = kernels[np.arange(len(kernels)), :, releases].astype(np.float64)
-        return self.part(self.batch).filter.after(beliefs, columns, self.record(step))
-
-    def start(self) -> PolicyState:
-        """The state before anything is released."""
-        return PolicyState(0, tuple(self.part(self.batch).filter.start().tolist()))
-
-    def step(
-        self, state: PolicyState, letter: Label, rng: np.random.Generator | None = None
-    ) -> tuple[Label, PolicyState]:
-        """Release one letter, or a word (a tuple of ``batch`` letters; fewer end the sequence).
-
-        Raises
-        ------
-        InvalidMechanism
-            If the letter is unknown, the word cannot occur, or the policy may only simulate and no ``rng`` is given.
-        """
-        self.check_release(rng)
-        part = self._part_of(letter, state)
-        weights = self._weights(part, state)
-        row = weights[:, codec.place(letter, part.places, self.batch)]
-        code = draw(row, rng)
-        release = part.setting.outputs[int(code[0])]
-        single = self.batch > 1 and part.setting.batch == 1
-        return (release,) if single else release, self._moved(part, state, weights, code)
-
-    def advance(self, state: PolicyState, release: Label) -> PolicyState:
-        """The state after a release, as every reader of the releases computes it.
-
-        Raises
-        ------
-        InvalidMechanism
-            If the release is unknown, or impossible at this state.
-        """
-        part = self._part_of(release, state)
-        code = codec.place(release, part.codes, self.batch)
-        return self._moved(part, state, self._weights(part, state), np.array([code]))
-
-    def _part_of(self, item: Label, state: PolicyState) -> Part:
-        if state.ended:
-            raise InvalidMechanism(
-                "a word of fewer letters has ended this sequence: begin again with start()"
-            )
-        if len(state.belief) != self.chain.k:
-            raise InvalidMechanism(
-                f"the state has {len(state.belief)} beliefs, the chain {self.chain.k} states"
-            )
-        return self.part(codec.word_length(item, self.batch))
-
-    def _weights(self, part: Part, state: PolicyState) -> Ints:
-        return part.weights(np.array(state.belief)[None, :], self.record(state.step))
-
-    def _moved(self, part: Part, state: PolicyState, weights: Ints, code: Ints) -> PolicyState:
-        columns = weights[:, :, int(code[0])].astype(np.float64)
-        after = part.filter.after(np.array(state.belief)[None, :], columns, self.record(state.step))
-        ended = part.setting.batch < self.batch
-        return PolicyState(state.step + 1, tuple(after[0].tolist()), ended)
-
-    def check_release(self, rng: np.random.Generator | None) -> None:
-        """Refuse to release for real where only simulation is allowed."""
-        if self.simulation_only and rng is None:
-            why = "was not certified (certify=False)" if self.enforced else "is not enforced"
-            raise InvalidMechanism(f"this policy {why}: it releases only with rng=, as a simulation")
-
     def release(
         self,
         data: Any,
         rng: np.random.Generator | None = None,
         *,
         state: PolicyJournal | None = None,
-        progress: codec.Progress | None = None,
+        progress: Progress | None = None,
     ) -> Any:
         """Release a stream, a sequence, or the sequences of many users.
 
@@ -352,24 +159,7 @@ class SequencePolicy(Mechanism):
         >>> len(list(policy.release(iter([0, 1, 1]))))
         3
         """
-        from privopt.mechanisms.policy.release import release
-
         return release(self, data, rng, state, progress)
-
-    def state(self, path: str | os.PathLike[str] | None = None) -> PolicyJournal:
-        """A journal of one sequence: read from a file if there is one, else begun.
-
-        Parameters
-        ----------
-        path : str or path-like, optional
-            Where every release is written before it is handed out; None keeps the journal in memory.
-
-        Raises
-        ------
-        FileRefused
-            If the file is not a journal, or is that of another policy.
-        """
-        return PolicyJournal.open(path, self.fingerprint, self.start(), self.setting.outputs)
 
     def exact(self) -> tuple[IntegerRow, ...]:
         """Integer rows of the kernel at the start; those of any other belief come from :meth:`kernels`."""
@@ -412,7 +202,22 @@ class SequencePolicy(Mechanism):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal policy back."""
-        return codec.encode(self)
+        named = self.distortion
+        return {
+            "type": self.kind,
+            "version": 1,
+            "chain": self.chain.to_dict(),
+            "epsilon": encode_float(self.epsilon),
+            "batch": self.batch,
+            "distortion": named if isinstance(named, str) else [list(row) for row in named],
+            "rule": self.rule,
+            "enforced": self.enforced,
+            "limit": self.limit,
+            "prepared": [
+                {"belief": list(belief), "kernel": kernel.to_dict()} for belief, kernel in self.prepared
+            ],
+            "simulation_only": self.simulation_only,
+        }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -422,8 +227,14 @@ class SequencePolicy(Mechanism):
         ------
         InvalidMechanism
             If a field is missing or not of its kind.
+        FileRefused
+            If there is no such rule.
         """
         f = codec.decode(fields)
+        try:
+            find_rule(f.rule)
+        except UnsuitableSolver as cause:
+            raise FileRefused(str(cause)) from cause
         return cls(
             f.chain,
             f.epsilon,

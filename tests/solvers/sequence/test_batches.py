@@ -13,19 +13,22 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.arrays import Floats
-from privopt.measures.sequence.joint_types import joint_types
-from privopt.mechanisms.policy.hamming_cases import Levels
+from privopt.mechanisms.policy.fixed import Levels
+from privopt.mechanisms.policy.formulas.programme import Table, solve_programme
+from privopt.mechanisms.policy.formulas.types import joint_types
+from privopt.mechanisms.policy.formulas.words import (
+    WordAnswer,
+    gather,
+    orbit_words,
+    repair,
+    solve_quickly,
+    solve_words,
+    uniform_words,
+)
 from privopt.problems.belief_release.bound import priced_bound
-from privopt.solvers.common.words.aggregate import gather, solve_aggregated, solve_quickly
-from privopt.solvers.common.words.answer import WordAnswer, repair
-from privopt.solvers.common.words.interior import interior
-from privopt.solvers.common.words.orbits import orbit_words
-from privopt.solvers.common.words.points import Matter
-from privopt.solvers.common.words.pricing import Table
-from privopt.solvers.common.words.programme import solve_programme
-from privopt.solvers.common.words.restricted import solve_words
-from privopt.solvers.common.words.uniform import uniform_words
-from privopt.solvers.common.words.widening import Widened, fill, serve, widen
+from privopt.solvers.sequence.aggregate import solve_aggregated
+from privopt.solvers.sequence.interior import Matter, interior
+from privopt.solvers.sequence.widening import Widened, fill, serve, widen
 
 STEP = np.array([[0.8, 0.2], [0.3, 0.7]])
 STICKY = np.array([[0.9, 0.1], [0.1, 0.9]])
@@ -243,7 +246,7 @@ def test_followers_share_a_row() -> None:
 
 
 def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.solvers.common.words import aggregate
+    from privopt.solvers.sequence import aggregate
 
     monkeypatch.setattr(aggregate, "KEPT", 16)
     p, cost = words(STICKY, np.array([0.1, 0.9]), 7)

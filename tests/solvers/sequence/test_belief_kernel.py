@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from instances.beliefs import random_belief
 
-from privopt.mechanisms.policy.hamming_kernel import HammingKernel, release_many
+from privopt.mechanisms.policy.hamming import HammingKernel, release_many
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -14,10 +14,9 @@ import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
-from privopt.mechanisms.policy.hamming_cases import Levels
-from privopt.problems.sequence_information_privacy.bound import check_dual, sequence_bound
-from privopt.problems.sequence_information_privacy.revealed import least_costs
-from privopt.solvers.sequence.revealed import (
+from privopt.mechanisms.policy.fixed import Levels
+from privopt.problems.sequence_information_privacy.bound import check_dual, least_costs, sequence_bound
+from privopt.solvers.sequence.prices import (
     _programme,
     hamming_prices,
     revealed_prices,

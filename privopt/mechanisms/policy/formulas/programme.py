@@ -1,0 +1,243 @@
+"""The linear programme of one release, its prices, and its optimum from few releases.
+
+Write L = e^-epsilon and theta = 1 / (e^epsilon + 1). A kernel keeps the bounds exactly when it is
+(1 - L) K(y | x) + L Q(y) with a kernel K of the same output distribution Q and K(y | x) <= Q(y) / theta. In the variables
+K and Q / theta every number is of the size of 1.
+
+For nu = (1 - L) lam the cost of release y is L Dbar(y) + mean of (1 - L) D(x, y) - nu(x) over the cheapest mass theta of
+inputs, and no private kernel has a distortion below nu . p + the least cost of a release (from the structure of
+private kernels: see the bound on the utility of one step of belief release). Most optimal kernels use a fraction of the
+releases: the prices of a programme with some of them prove its value for all as soon as none of the others is cheaper.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats, Ints
+from privopt.mechanisms.policy.fixed import Levels
+
+TOLERANCE = 1e-10
+"""Of HiGHS, on rows and on reduced costs; with looser ones small beliefs and large budgets lose four digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Answer of the programme: K (k, m), Q (m,) and prices (k,) in the unit of the distortion.
+
+    ``prices`` are those of the rows of K, divided by (1 - L).
+    """
+
+    kernel: Floats
+    law: Floats
+    prices: Floats
+    iterations: int
+    message: str
+
+
+def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
+    """The least (1 - L) sum p D K + theta L sum Dbar z  with K stochastic, sum_x p K / theta = z and K <= z; None in time.
+
+    Parameters
+    ----------
+    p : array (k,)
+        Positive probabilities that sum to about 1.
+    cost : array (k, m)
+    """
+    from scipy.optimize import linprog
+
+    k, m = cost.shape
+    objective = np.concatenate(
+        [(levels.room * p[:, None] * cost).ravel(), levels.theta * levels.low * (p @ cost)]
+    )
+    below, equal = _rows(p, m, levels.theta)
+    found = linprog(
+        objective,
+        A_ub=below,
+        b_ub=np.zeros(k * m),
+        A_eq=equal,
+        b_eq=np.concatenate([np.ones(k), np.zeros(m)]),
+        method="highs-ds",
+        options={
+            "time_limit": max(0.01, min(seconds, 1e9)),
+            "primal_feasibility_tolerance": TOLERANCE,
+            "dual_feasibility_tolerance": TOLERANCE,
+        },
+    )
+    if found.x is None or found.eqlin.marginals is None or found.status != 0:
+        return None
+    kernel = np.clip(np.asarray(found.x)[: k * m].reshape(k, m), 0.0, 1.0)
+    law = np.maximum(np.asarray(found.x)[k * m :], 0.0) * levels.theta
+    lam = np.asarray(found.eqlin.marginals)[:k] / (levels.room * p)
+    return Solved(kernel, law, lam, int(found.nit), str(found.message))
+
+
+def _rows(p: Floats, m: int, theta: float) -> tuple[Any, Any]:
+    """K(x, y) - z(y) <= 0, and the two kinds of equations."""
+    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+
+    k = len(p)
+    tops = kron(np.ones((k, 1)), eye_array(m))
+    below = csr_array(hstack([eye_array(k * m), -tops]))
+    sums = kron(eye_array(k), np.ones((1, m)))
+    means = kron((p / theta)[None, :], eye_array(m))
+    upper, lower = hstack([sums, csr_array((k, m))]), hstack([means, -eye_array(m)])
+    equal = csr_array(vstack([upper, lower]))
+    return below, equal
+
+
+CELLS = 2**20
+"""Cells of the table of costs that are sorted at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Costs with a row a release, so that a group is sorted in memory order.
+
+    Parameters
+    ----------
+    p : array (n,)
+        Positive probabilities of the inputs; they sum to about 1.
+    rows : array (m, n)
+        Distortions, transposed.
+    means : array (m,)
+        Dbar(y), the mean distortion of a release.
+    """
+
+    p: Floats
+    rows: Floats
+    means: Floats
+    levels: Levels
+
+    @classmethod
+    def of(cls, p: Floats, cost: Floats, levels: Levels) -> Table:
+        """From distortions D[x, y], shape (n, m)."""
+        return cls(p, np.ascontiguousarray(cost.T), p @ cost, levels)
+
+    def costs(self, nu: Floats) -> Floats:
+        """Cost of every release at prices nu, shape (m,).
+
+        Examples
+        --------
+        >>> import math
+        >>> table = Table.of(np.array([0.85, 0.15]), 1 - np.eye(2), Levels.of(1.0))
+        >>> table.costs(np.zeros(2)).round(4).tolist()
+        [0.0552, 0.5923]
+        """
+        step = max(1, CELLS // len(self.p))
+        found = [
+            self.groups(np.arange(begin, min(begin + step, len(self.rows))), nu)[0]
+            for begin in range(0, len(self.rows), step)
+        ]
+        return np.concatenate(found)
+
+    def groups(self, releases: Ints, nu: Floats) -> tuple[Floats, Ints, Floats]:
+        """Costs (k,) of some releases, the inputs (k, width) of their groups, and how much of each: laws (k, width)."""
+        values = self.levels.room * self.rows[releases] - nu
+        order, sums = _cheapest(values, self.p, self.levels.theta)
+        law = np.diff(np.minimum(sums, self.levels.theta), axis=1, prepend=0.0)
+        law[:, -1] += self.levels.theta - law.sum(axis=1)  # the last one takes what rounding left
+        law /= self.levels.theta
+        found = (law * np.take_along_axis(values, order, axis=1)).sum(axis=1)
+        return found + self.levels.low * self.means[releases], order, law
+
+    def bound(self, nu: Floats) -> float:
+        """No private kernel has an expected distortion below this; an allowance for rounding is taken off.
+
+        The groups are cut from sorted values, so that errors of the partial sums telescope: the whole is off by at most
+        (n + 16) 2^-51 times the size of prices and distortions.
+
+        Examples
+        --------
+        >>> table = Table.of(np.array([0.85, 0.15]), 1 - np.eye(2), Levels.of(1.0))
+        >>> round(table.bound(np.zeros(2)), 12)
+        0.055181916176
+        """
+        nu = nu - nu[np.argmax(self.p)]
+        size = max(float(np.abs(self.rows).max()), float(np.abs(nu).max()))
+        least = float(self.costs(nu).min())
+        return float(self.p @ nu) + least - (len(self.p) + 16) * 2.0**-51 * size
+
+
+def _cheapest(values: Floats, p: Floats, theta: float) -> tuple[Ints, Floats]:
+    """Inputs in rising order of value until they weigh theta in each row, and their running sums of mass."""
+    n = len(p)
+    width = n if n <= 128 else n // 8
+    while True:
+        if width >= n:
+            order = np.argsort(values, axis=1)
+        else:
+            some = np.argpartition(values, width - 1, axis=1)[:, :width]
+            inner = np.argsort(np.take_along_axis(values, some, axis=1), axis=1)
+            order = np.take_along_axis(some, inner, axis=1)
+        sums = np.cumsum(p[order], axis=1)
+        if width >= n or (sums[:, -1] >= theta).all():
+            return order, sums
+        width = min(4 * width, n)
+
+
+SLACK = 1e-9
+MANY = 80
+"""Releases beyond which only some enter the programme at first; the others are priced."""
+
+
+def order_of_releases(p: Floats, cost: Floats) -> Ints:
+    """Releases by how much of the mass they serve best, most first; ties by mean distortion.
+
+    Examples
+    --------
+    >>> order_of_releases(np.array([0.2, 0.5, 0.3]), 1 - np.eye(3)).tolist()
+    [1, 2, 0]
+    """
+    served = np.bincount(cost.argmin(axis=1), weights=p, minlength=cost.shape[1])
+    return np.lexsort((p @ cost, -served))
+
+
+def first_releases(p: Floats, cost: Floats, levels: Levels) -> Ints:
+    """The releases to begin with: a few groups' worth, at least 32, at most a fifth of the inputs beyond 64."""
+    start = int(min(max(32.0, 4.0 / levels.theta), max(64.0, min(cost.shape) / 5)))
+    return order_of_releases(p, cost)[:start]
+
+
+def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
+    """The optimum over all releases; the best over some where time is short; None where there is none yet.
+
+    Parameters
+    ----------
+    p : array (k,)
+        Positive probabilities.
+    cost : array (k, m)
+        Distortions of the size of 1.
+    """
+    until = time.perf_counter() + seconds
+    m, chosen = cost.shape[1], first_releases(p, cost, levels)
+    table, best, steps = Table.of(p, cost, levels), None, 0
+    while True:
+        found = solve_programme(p, cost[:, chosen], levels, until - time.perf_counter())
+        if found is None:
+            return best
+        steps += found.iterations
+        best = _widen(found, chosen, m, steps)
+        costs = table.costs(levels.room * found.prices)
+        limit = costs[chosen].min() - SLACK * levels.theta
+        others = np.setdiff1d(np.flatnonzero(costs < limit), chosen)
+        if not len(others):
+            return best
+        add = others[np.argsort(costs[others], kind="stable")][: max(16, len(chosen) // 2)]
+        chosen = np.concatenate([chosen, add])
+
+
+def _widen(found: Solved, chosen: Ints, m: int, steps: int) -> Solved:
+    kernel, law = np.zeros((len(found.kernel), m)), np.zeros(m)
+    kernel[:, chosen], law[chosen] = found.kernel, found.law
+    return replace(found, kernel=kernel, law=law, iterations=steps)
+
+
+def solve_structure(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
+    """The optimum for positive probabilities p (k,) and distortions (k, m) of the size of 1; None if not in time."""
+    solve = solve_restricted if cost.shape[1] > MANY else solve_programme
+    return solve(p, cost, levels, seconds)

@@ -1,0 +1,114 @@
+"""What a problem on one step of a sequence says: belief, budget, distortion and letters, with what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt.arrays import Floats, Ints
+from privopt.core.exact import IntegerRow, Number, law
+from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
+from privopt.files.labels import Label, Labels
+from privopt.mechanisms.policy.setting import Distortion, costs
+from privopt.mechanisms.policy.setting import distortion as read_named
+from privopt.models import JointDistribution
+from privopt.models.validation import Row, exact_law, label_tuple, number_array
+from privopt.problems.validation import distortion as read_matrix
+from privopt.problems.validation import level
+
+
+@dataclass(frozen=True, init=False)
+class BeliefData:
+    """The fields of :class:`privopt.BeliefRelease`, which says what they mean."""
+
+    belief: tuple[Number, ...]
+    epsilon: float
+    distortion: Distortion
+    letters: Labels
+
+    def __init__(
+        self,
+        belief: Row,
+        epsilon: float,
+        distortion: str | ArrayLike = "hamming",
+        letters: Iterable[Label] | None = None,
+    ) -> None:
+        probabilities = read_belief(belief)
+        symbols = read_letters(letters, len(probabilities))
+        values: dict[str, object] = {
+            "belief": probabilities,
+            "epsilon": level(epsilon, "epsilon"),
+            "distortion": read_distortion(distortion, symbols),
+            "letters": symbols,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def p(self) -> Floats:
+        """The belief divided by its exact sum, each probability rounded once; shape (n,)."""
+        return JointDistribution.normalised([self.belief]).p_x
+
+    @cached_property
+    def exact_belief(self) -> IntegerRow:
+        """The belief divided by its exact sum."""
+        return law(self.belief)
+
+    @property
+    def support(self) -> Ints:
+        """Positions of the letters of positive probability."""
+        return np.flatnonzero(self.p > 0)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """The distortion D[x, y], shape (n, m)."""
+        return np.array(costs(self.distortion, self.letters))
+
+    @property
+    def outputs(self) -> Labels:
+        """Labels of the releases: the letters, or 0 .. m-1 for a matrix that is not square."""
+        n, m = self.matrix.shape
+        return self.letters if n == m else tuple(range(m))
+
+
+def read_belief(belief: object) -> tuple[Number, ...]:
+    """Probabilities as they are given, with a sum of 1 within 1e-9."""
+    try:
+        values = number_array(belief, "belief")
+        if values.ndim != 1:
+            raise InvalidProblem(f"belief must be one row of probabilities, got shape {values.shape}")
+        probabilities = tuple(values.tolist())
+        exact_law(probabilities, "belief", "belief / sum(belief)")
+    except InvalidModel as cause:
+        raise InvalidProblem(str(cause)) from cause
+    return probabilities
+
+
+def read_letters(letters: Iterable[Label] | None, count: int) -> Labels:
+    """Distinct labels, a letter each; 0 .. count-1 where there are none."""
+    try:
+        return label_tuple(letters, count, "letters")
+    except InvalidModel as cause:
+        raise InvalidProblem(str(cause)) from cause
+
+
+def read_distortion(distortion: object, letters: Labels) -> Distortion:
+    """The name of a distortion, or a finite matrix D[x, y] with a row a letter.
+
+    Examples
+    --------
+    >>> read_distortion("l1", (0, 1, 3)), read_distortion([[0, 2], [1, 0]], ("a", "b"))
+    ('l1', ((0.0, 2.0), (1.0, 0.0)))
+    """
+    if not isinstance(distortion, str):
+        return read_matrix(distortion, len(letters))
+    try:
+        named = read_named(distortion, letters)
+        costs(named, letters)
+    except InvalidMechanism as cause:
+        raise InvalidProblem(str(cause)) from cause
+    return named

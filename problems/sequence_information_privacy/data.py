@@ -1,0 +1,150 @@
+"""What a problem on a sequence says, each argument validated: chain, budget, batch, distortion, horizon, and its releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from operator import index
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidProblem
+from privopt.mechanisms.policy.fixed import gathered
+from privopt.mechanisms.policy.setting import Distortion, Paths, Setting, probabilities
+from privopt.models import MarkovChain
+from privopt.problems.belief_release.data import read_distortion
+from privopt.problems.validation import level
+
+HORIZON = 100
+"""Letters that utility is averaged over when a chain has no end and none is given."""
+MAX_HORIZON = 2**20
+
+
+@dataclass(frozen=True, init=False)
+class SequenceData:
+    """The fields of :class:`privopt.SequenceInformationPrivacy`, which says what they mean."""
+
+    chain: MarkovChain
+    epsilon: float
+    batch: int
+    memory: int
+    distortion: Distortion
+    horizon: int
+
+    def __init__(
+        self,
+        chain: MarkovChain,
+        epsilon: float,
+        *,
+        batch: int = 1,
+        memory: int = 1,
+        distortion: str | ArrayLike = "hamming",
+        horizon: int | None = None,
+    ) -> None:
+        if not isinstance(chain, MarkovChain):
+            raise InvalidProblem(f"chain must be a MarkovChain, got {type(chain).__name__}")
+        letters = None if horizon is None else _horizon(horizon, chain)
+        values: dict[str, object] = {
+            "chain": chain,
+            "epsilon": level(epsilon, "epsilon"),
+            "batch": _count(batch, "batch"),
+            "memory": _memory(memory),
+            "distortion": read_distortion(distortion, chain.letters),
+            "horizon": letters or chain.max_length or HORIZON,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def setting(self, length: int) -> Setting:
+        """What a release of ``length`` letters reads, may leak and costs."""
+        return Setting(self.chain, length, length * self.epsilon, self.distortion)
+
+    def releases(self) -> Iterator[Release]:
+        """The releases in turn; the last may be shorter, with a budget in proportion."""
+        for begin in range(0, self.horizon, self.batch):
+            yield Release(begin, self.setting(min(self.batch, self.horizon - begin)))
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A release that reads the ``length`` letters from record ``begin`` on.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> release = Release(0, Setting(MarkovChain([[0.75, 0.25], [1, 0]]), 2, 1.0, "hamming"))
+    >>> release.given.tolist(), release.last(np.array([0.5, 0.5])).tolist()
+    ([[0.75, 0.25, 0.0], [0.0, 0.0, 1.0]], [0.875, 0.125])
+    """
+
+    begin: int
+    setting: Setting
+
+    @property
+    def length(self) -> int:
+        """Letters in it."""
+        return self.setting.batch
+
+    @property
+    def paths(self) -> Paths:
+        """The ways in which states spell its words."""
+        return self.setting.paths
+
+    @cached_property
+    def chances(self) -> Floats:
+        """Probability of each path given its first state."""
+        return probabilities(self.setting.chain, self.paths.states, self.begin)
+
+    @cached_property
+    def given(self) -> Floats:
+        """Pr(word | state at its first letter), shape (states, words)."""
+        found = np.zeros((self.setting.chain.k, len(self.paths.words)))
+        np.add.at(found, (self.paths.states[:, 0], self.paths.word), self.chances)
+        return found
+
+    def joint(self, before: Floats, columns: Floats) -> Floats:
+        """Probabilities (M, k) of the state at the last letter, jointly with an output whose column is (M, words)."""
+        ways = self.paths
+        if ways.identity:
+            return before * columns
+        each = before[:, ways.states[:, 0]] * columns[:, ways.word] * self.chances
+        return gathered(each, ways.states[:, -1], before.shape[1])
+
+    def last(self, belief: Floats) -> Floats:
+        """Law of the state at the last letter from that at the first, shapes (states,)."""
+        found = np.zeros(len(belief))
+        np.add.at(found, self.paths.states[:, -1], belief[self.paths.states[:, 0]] * self.chances)
+        return found
+
+
+def _count(value: object, name: str) -> int:
+    """An integer of at least 1."""
+    try:
+        count = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]  # what is not an integer raises
+    except TypeError as cause:
+        raise InvalidProblem(f"{name} must be an integer >= 1, got {value!r}") from cause
+    if count < 1:
+        raise InvalidProblem(f"{name} must be an integer >= 1, got {value!r}")
+    return count
+
+
+def _memory(value: object) -> int:
+    """1: a kernel that reads older letters too gains nothing."""
+    if _count(value, "memory") != 1:
+        raise InvalidProblem(
+            "memory must be 1: averaging a kernel over the older letters that it reads keeps its leakage and its cost"
+        )
+    return 1
+
+
+def _horizon(value: object, chain: MarkovChain) -> int:
+    """A number of letters that the chain has."""
+    count, most = _count(value, "horizon"), chain.max_length
+    if most is not None and count > most:
+        raise InvalidProblem(f"horizon {count} exceeds the {most} letters that the chain's steps give")
+    if count > MAX_HORIZON:
+        raise InvalidProblem(f"horizon must be at most {MAX_HORIZON} letters, got {count}")
+    return count

@@ -1,1 +1,0 @@
-"""Private kernels on words of several letters: programmes, ascents and bounds, for any law, cost and budget."""

@@ -1,0 +1,283 @@
+"""Policies on words: a rule for later beliefs, the kernel of the first release made ready, and the prices of each release.
+
+The problem is that of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", batches.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.formulas.types import count_joint_types
+from privopt.mechanisms.policy.formulas.words import (
+    AGGREGATION,
+    EXACT_LP,
+    IID_CLOSED_FORM,
+    ORBIT_LP,
+    RESTRICTED_OUTPUTS,
+    WordAnswer,
+    WordFormula,
+)
+from privopt.mechanisms.policy.setting import MAX_PATHS, Setting
+from privopt.problems.sequence_information_privacy.bound import MAX_WORDS
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.steps import Step, steps
+from privopt.solvers.sequence.aggregate import solve_aggregated
+from privopt.solvers.sequence.prices import alike, independent, proved, step_guarantee
+
+PREPARED_CELLS = 2**16
+"""Larger kernels of the first release are left to the rule: as exact channels they are slow to write and read."""
+MAX_ROWS = 50
+"""Later releases are served by the last row of prices."""
+MAX_TYPES = 20_000
+
+
+class _BatchSolver(Solver[SequenceInformationPrivacy]):
+    """The kernels that a formula finds for words of several letters."""
+
+    solves: ClassVar = SequenceInformationPrivacy
+    formula: ClassVar[WordFormula]
+    max_words: ClassVar[int]
+
+    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
+        """Optimal for a single release or independent letters; else with a bound, where it is checked."""
+        return step_guarantee(problem)
+
+    @abstractmethod
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """For each belief that the judge asks about."""
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse single letters, and many words."""
+        if min(problem.batch, problem.horizon) == 1:
+            return "it releases words of several letters; give batch=2 or more"
+        if (paths := _paths(problem)) > MAX_PATHS:
+            return f"words of {min(problem.batch, problem.horizon)} letters follow {paths:.0e} paths of states, more than {MAX_PATHS}"
+        if (words := max(words_of(problem))) > self.max_words:
+            return f"it lists {words} words, more than {self.max_words}"
+        return None
+
+    def answer(self, setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
+        """A kernel for a distribution of words."""
+        return self.formula.method(setting, p, level, seconds)
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy, the kernel of its first release made ready, with the bound that the prices of the releases prove."""
+        answers = self._answers(problem, budget)
+        if not answers:
+            return Proposal(problem.anchor(), stats={"iterations": 0, "stop": "out of time"})
+        first = answers[0]
+        stats: dict[str, float | int | str] = {
+            "iterations": first.iterations,
+            "stop": first.stop,
+            "first_distortion": first.value,
+            "first_bound": first.bound,
+            "priced_releases": len(answers),
+        }
+        policy = problem.answer(self.name, prepared=_prepared(problem, first))
+        if len(first.lam) > MAX_WORDS:
+            return Proposal(policy, stats=stats)
+        bound, dual = proved(problem, [answer.lam for answer in answers], budget)
+        return Proposal(policy, bound, dual, stats=stats)
+
+    def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
+        """An answer for each release, at the level that all up to it may have reached; until they repeat, or time is short."""
+        answers: list[WordAnswer] = []
+        before: Step | None = None
+        until = 0.3 * budget.remaining if budget.remaining < math.inf else 0.0
+        for step in steps(problem):
+            if answers and (len(answers) >= MAX_ROWS or budget.remaining < until):
+                break
+            if before is not None and alike(before, step):
+                continue
+            share = 0.6 if problem.horizon > problem.batch and not answers else 0.8
+            p = step.law / step.law.sum()
+            answer = self.answer(step.release.setting, p, step.level, share * budget.remaining)
+            if answer is None:
+                break
+            if before is not None:
+                answers += [answers[-1]] * (step.release.begin // problem.batch - len(answers))
+            answers.append(answer)
+            before = step
+        return answers
+
+
+def _prepared(
+    problem: SequenceInformationPrivacy, first: WordAnswer
+) -> tuple[tuple[list[float], Channel], ...]:
+    """The kernel of the first release, at the belief that everybody starts from."""
+    step = next(steps(problem))
+    setting = step.release.setting
+    if setting.batch != problem.batch or first.kernel.size > PREPARED_CELLS:
+        return ()
+    return ((step.law.tolist(), Channel(first.kernel, setting.inputs, setting.outputs)),)
+
+
+def words_of(problem: SequenceInformationPrivacy) -> tuple[int, int]:
+    """Number of words that the first release reads, and of those it may release."""
+    setting = problem.setting(min(problem.batch, problem.horizon))
+    n, m = setting.letter_cost.shape
+    inputs = len(setting.inputs)
+    return inputs, inputs if n == m else m**setting.batch
+
+
+def _paths(problem: SequenceInformationPrivacy) -> float:
+    """Paths of states that the chain allows at its first step, as long as a word: a count that lists nothing."""
+    ever = problem.chain.step(0) > 0 if problem.chain.max_length != 1 else np.ones((1, 1), dtype=bool)
+    counts = np.ones(len(ever))
+    for _ in range(min(problem.batch, problem.horizon) - 1):
+        counts = np.minimum(ever @ counts, 1e300)
+    return float(counts.sum())
+
+
+def releases_of(problem: SequenceInformationPrivacy) -> float:
+    """How many kernels the judge may ask for, about."""
+    return 1.0 + min(100.0, problem.horizon / problem.batch - 1)
+
+
+def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
+    """The sentence for letters that are not independent, of one distribution, and all possible.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> refuse_dependent(SequenceInformationPrivacy(MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 1.0, batch=2))
+    'letters must be independent and alike: each row of the transition matrix, and the initial distribution, the same'
+    """
+    chain = problem.chain
+    steps = 1 if chain.homogeneous else problem.horizon - 1
+    rows = {(row.weights, row.total) for t in range(steps) for row in chain.exact_step(t)}
+    first = (chain.exact_initial.weights, chain.exact_initial.total)
+    if chain.order > 1 or not independent(problem) or rows != {first}:
+        return "letters must be independent and alike: each row of the transition matrix, and the initial distribution, the same"
+    if min(first[0]) == 0:
+        return "every letter must be possible: leave letters of probability 0 out of the chain"
+    return None
+
+
+@register
+@dataclass(frozen=True)
+class ExactLp(_BatchSolver):
+    """The programme of one batch, with a release for every word, in variables that are better scaled than those printed."""
+
+    name: ClassVar[str] = "exact-lp"
+    formula: ClassVar[WordFormula] = EXACT_LP
+    max_words: ClassVar[int] = 160
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """Grows faster than the cells, for each belief that the judge asks about."""
+        n, m = words_of(problem)
+        return (0.02 + 4e-5 * n * m + 8e-9 * (n * m) ** 2) * releases_of(problem)
+
+
+@register
+@dataclass(frozen=True)
+class RestrictedOutputs(_BatchSolver):
+    """The programme of one batch with some of the releases; the others are priced, and taken in where they help.
+
+    The optimum is exact: the search ends when no release left out is cheap enough to matter.
+    """
+
+    name: ClassVar[str] = "restricted-outputs"
+    formula: ClassVar[WordFormula] = RESTRICTED_OUTPUTS
+    max_words: ClassVar[int] = 600
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """About the square of the number of words, for each belief that the judge asks about."""
+        n, m = words_of(problem)
+        return (0.02 + 2e-5 * n * m) * releases_of(problem)
+
+
+@register
+@dataclass(frozen=True)
+class OrbitLp(_BatchSolver):
+    """The programme of one batch over joint types of words: as many numbers as there are ways to count pairs of letters.
+
+    For letters that are independent and alike; for words too long to list see :func:`privopt.measures.iid_batch_distortion`.
+    """
+
+    name: ClassVar[str] = "orbit-lp"
+    formula: ClassVar[WordFormula] = ORBIT_LP
+    max_words: ClassVar[int] = 1024
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A programme over joint types, and the table of words."""
+        n, m = words_of(problem)
+        return 0.02 + 2e-5 * _types(problem) + 2e-7 * n * m * releases_of(problem)
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse single letters, letters that depend on one another, and many words."""
+        sentence = super().refuse(problem) or refuse_dependent(problem)
+        if sentence is None and (types := _types(problem)) > MAX_TYPES:
+            return f"its programme has {types} joint types, more than {MAX_TYPES}"
+        return sentence
+
+
+def _types(problem: SequenceInformationPrivacy) -> int:
+    """Joint types of words of the first release."""
+    n, m = np.shape(problem.setting(1).letter_cost)
+    return count_joint_types(n, m, min(problem.batch, problem.horizon))
+
+
+@register
+@dataclass(frozen=True)
+class IidClosedForm(_BatchSolver):
+    """The optimum for letters that are independent and uniform, with Hamming distortion: nothing is searched.
+
+    For words too long to list see :func:`privopt.measures.iid_batch_distortion`.
+    """
+
+    name: ClassVar[str] = "iid-closed-form"
+    formula: ClassVar[WordFormula] = IID_CLOSED_FORM
+    max_words: ClassVar[int] = 1024
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A table of words."""
+        n, m = words_of(problem)
+        return 5e-3 + 2e-7 * n * m * releases_of(problem)
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse single letters, letters that are not independent and uniform, other distortions, and many words."""
+        sentence = super().refuse(problem) or refuse_dependent(problem)
+        if sentence is None and problem.distortion != "hamming":
+            return 'it needs distortion="hamming"; orbit-lp takes others'
+        if sentence is None and len(set(problem.chain.exact_initial.weights)) > 1:
+            return "letters must be all alike likely; orbit-lp takes other distributions"
+        return sentence
+
+
+@register
+@dataclass(frozen=True)
+class Aggregation(_BatchSolver):
+    """Programmes for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
+
+    The first kernel takes what time there is; kernels for later beliefs come from one programme, without a bound.
+    """
+
+    name: ClassVar[str] = "aggregation"
+    formula: ClassVar[WordFormula] = AGGREGATION
+    max_words: ClassVar[int] = 4096
+
+    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
+        """With a bound, where it is checked."""
+        best = step_guarantee(problem)
+        return Guarantee.BOUNDED if best is Guarantee.OPTIMAL else best
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """Seconds for the first release, and a programme for each belief that the judge asks about."""
+        n, m = words_of(problem)
+        return 2.0 + 1e-5 * n * m + (0.5 + 2e-7 * n * m) * releases_of(problem)
+
+    def answer(self, setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
+        """A kernel for a distribution of words: that of the rule where time does not count."""
+        if seconds == math.inf:
+            return super().answer(setting, p, level, seconds)
+        return solve_aggregated(p, setting.cost, level, seconds)

@@ -1,0 +1,225 @@
+"""Prices of steps and of policies: those of one release, of each release of a horizon, and of states that are revealed.
+
+The programme with the state before a release revealed is that of :mod:`privopt.problems.sequence_information_privacy.bound`:
+the least cost of L T + (1 - L) K, K <= T / theta, over kernels K and laws T, for the law of what is read given each state.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import find_solver
+from privopt.core.solver import Budget, Guarantee, Proposal
+from privopt.mechanisms.policy.fixed import Levels
+from privopt.mechanisms.policy.formulas.steps import Answer
+from privopt.mechanisms.policy.formulas.steps import Step as OneStep
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.policy.setting import Setting
+from privopt.problems.belief_release.bound import structure_bound
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.sequence_information_privacy.bound import (
+    MAX_CELLS,
+    MAX_WORDS,
+    MIN_THETA,
+    sequence_bound,
+)
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.steps import Step, steps
+
+MAX_ROWS = 200
+"""Later releases are served by the last row of prices."""
+MAX_PRICES = 40_000
+"""States times words, for a dual that is written as text."""
+MAX_PROGRAMME = 4096
+"""Words times releases of a programme."""
+SHARE = 0.5
+"""Of the time that is left, what stays for the bound."""
+
+
+def step_of(problem: BeliefRelease) -> OneStep:
+    """The numbers of a problem on one step."""
+    line = problem.letters if problem.distortion in ("l1", "squared") else ()
+    return OneStep(problem.p, problem.matrix, problem.epsilon, problem.belief, line)
+
+
+def priced(problem: BeliefRelease, answer: Answer) -> Proposal:
+    """A channel with the bound that prices prove."""
+    lam = np.where(np.isfinite(answer.prices), answer.prices, 0.0)
+    dual = {"kind": "structure", "lam": lam.tolist()}
+    return Proposal(problem.answer(answer.kernel), structure_bound(problem, lam), dual, stats=answer.stats)
+
+
+def belief_release(setting: Setting, law: Floats, level: float) -> BeliefRelease:
+    """The question of one step for a law of letters or words, at a level.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> belief_release(Setting(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 1, 0.3, "hamming"), np.array([0.25, 0.75]), 1.0)
+    BeliefRelease(2 letters, epsilon=1, distortion='hamming')
+    """
+    if setting.batch == 1 and isinstance(setting.distortion, str):
+        return BeliefRelease(law.tolist(), level, setting.distortion, setting.letters)
+    return BeliefRelease(law.tolist(), level, setting.cost)
+
+
+MAX_ROWS = 200
+"""Later releases are served by the last row of prices."""
+
+
+def independent(problem: SequenceInformationPrivacy) -> bool:
+    """Whether letters tell nothing of one another, so that releases may be treated one by one.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> independent(SequenceInformationPrivacy(MarkovChain([[0.25, 0.75]] * 2), 1.0))
+    True
+    """
+    chain = problem.chain
+    records = 1 if chain.homogeneous else problem.horizon - 1
+    return all(len({(row.weights, row.total) for row in chain.exact_step(t)}) == 1 for t in range(records))
+
+
+def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
+    """Optimal where a step at a time is the whole question; else with a bound."""
+    words = len(problem.setting(min(problem.batch, problem.horizon)).inputs)
+    if words > MAX_WORDS:
+        return Guarantee.FEASIBLE
+    single = problem.horizon <= problem.batch or independent(problem)
+    return Guarantee.OPTIMAL if single else Guarantee.BOUNDED
+
+
+def priced_policy(
+    problem: SequenceInformationPrivacy, policy: SequencePolicy, solver: str, budget: Budget
+) -> Proposal:
+    """A policy with the bound that the prices of a one-step solver prove."""
+    rows = _rows(problem, solver, budget)
+    stats: dict[str, float | int | str] = {"priced_releases": len(rows)}
+    if not rows:
+        return Proposal(policy, stats=stats)
+    bound, dual = proved(problem, [np.array(row) for row in rows], budget)
+    return Proposal(policy, bound, dual, stats=stats)
+
+
+def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> list[list[float]]:
+    """A row of prices for each release, until they repeat, or half the time is gone."""
+    if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
+        return []
+    rows: list[list[float]] = []
+    until = 0.5 * budget.remaining if budget.remaining < math.inf else 0.0
+    before: Step | None = None
+    for step in steps(problem):
+        if len(rows) >= MAX_ROWS or (rows and budget.remaining < until):
+            break
+        if before is not None and alike(before, step):
+            rows.append(rows[-1])
+            continue
+        release = belief_release(step.release.setting, step.law, step.level)
+        dual = find_solver(release, solver).run(release, Budget(budget.deadline, budget.seed)).dual
+        if not isinstance(dual, dict):
+            break
+        rows.append([float(price) for price in dual["lam"]])
+        before = step
+    while len(rows) > 1 and rows[-1] == rows[-2]:
+        rows.pop()
+    return rows
+
+
+def alike(one: Step, other: Step) -> bool:
+    """Whether prices of one serve the other as well."""
+    if one.law.shape != other.law.shape:
+        return False
+    near = math.isclose(one.level, other.level, rel_tol=1e-12)
+    return near and bool(np.abs(one.law - other.law).max() < 1e-13)
+
+
+def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floats | None:
+    """A row of prices for each state before a release; None where there is none, or time or memory is short.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> coin = MarkovChain([[0.5, 0.5], [0.2, 0.8]])
+    >>> revealed_prices(SequenceInformationPrivacy(coin, 1.0), Budget()).round(4).tolist()
+    [[0.0, 0.0], [0.0594, 0.0]]
+    """
+    found = (step for step in steps(problem) if step.before is not None)
+    step = next(found, None)
+    if step is None:
+        return None
+    k, (n, m) = problem.chain.k, step.release.setting.cost.shape
+    if k * n > MAX_PRICES or k * n * m > MAX_CELLS:
+        return None
+    cost, levels = step.release.setting.cost, Levels.of(step.release.setting.epsilon)
+    if levels.theta < MIN_THETA:
+        return np.zeros((k, n))
+    if n == m and np.array_equal(cost, 1.0 - np.eye(n)):
+        return hamming_prices(step.revealed, levels)
+    return _by_programmes(step, levels, budget) if n * m <= MAX_PROGRAMME else None
+
+
+def proved(
+    problem: SequenceInformationPrivacy, lam: list[Floats], budget: Budget
+) -> tuple[float | None, dict[str, Any] | None]:
+    """The bound that prices for each release prove, helped by those with the state before revealed, and its dual."""
+    revealed = revealed_prices(problem, budget)
+    bound = sequence_bound(problem, lam, revealed, budget.remaining + 1.0)
+    if bound is None:
+        return None, None
+    dual: dict[str, Any] = {"kind": "sequence", "lam": [row.tolist() for row in lam]}
+    return bound, dual if revealed is None else {**dual, "revealed": revealed.tolist()}
+
+
+def hamming_prices(rows: Floats, levels: Levels) -> Floats:
+    """Prices nu(x) = min(theta (L (1 - r(x)) - mu), (1 - L) r(x)), mu as large as pays, shape (k, n).
+
+    With them each release costs at least mu, and the sum of nu(x) + mu rises in mu while at most 1 / theta letters are
+    below their limit. So mu is where the next one gets there, at most the L (1 - max r) at which a price is 0.
+    """
+    low, room, theta = levels.low, levels.room, levels.theta
+    sure = low * (1.0 - rows)
+    order = np.sort(sure - room * rows / theta, axis=1)
+    count = int(1.0 / theta)
+    top = sure.min(axis=1)
+    mu = np.minimum(top, order[:, count]) if count < rows.shape[1] else top
+    found: Floats = np.minimum(theta * (sure - mu[:, None]), room * rows)
+    return found
+
+
+def _by_programmes(step: Step, levels: Levels, budget: Budget) -> Floats | None:
+    rows, cost = step.revealed, step.release.setting.cost
+    found, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
+    for i, row in enumerate(rows):
+        seen = row > 0
+        if budget.remaining < until:
+            return None
+        prices = _programme(row[seen], cost[seen], levels)
+        if prices is None:
+            return None
+        found[i, seen] = prices
+    return found
+
+
+def _programme(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
+    """The prices of one law, all positive: variables T, then K row by row."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    (n, m), cells = cost.shape, np.arange(cost.size)
+    ones = np.ones(cost.size)
+    tops: Any = csr_array(
+        (np.r_[-ones / levels.theta, ones], (np.r_[cells, cells], np.r_[cells % m, m + cells])),
+        shape=(n * m, m + n * m),
+    )
+    sums: Any = csr_array(
+        (np.r_[ones, np.ones(m)], (np.r_[cells // m, np.full(m, n)], np.r_[m + cells, np.arange(m)])),
+        shape=(n + 1, m + n * m),
+    )
+    price = np.r_[levels.low * (row @ cost), (levels.room * row[:, None] * cost).ravel()]
+    found = linprog(price, A_ub=tops, b_ub=0.0 * ones, A_eq=sums, b_eq=np.ones(n + 1), method="highs")
+    return np.asarray(found.eqlin.marginals[:n]) if found.status == 0 else None
