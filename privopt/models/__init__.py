@@ -1,8 +1,8 @@
 """What is known of the data: laws that are validated when they are made."""
 
 from privopt.models.gaussian import GaussianModel as GaussianModel
+from privopt.models.gaussian import GroupModel as GroupModel
 from privopt.models.graph.graph import DatasetGraph as DatasetGraph
-from privopt.models.group import GroupModel as GroupModel
 from privopt.models.joint import JointDistribution as JointDistribution
 from privopt.models.load import Model as Model
 from privopt.models.load import model_from_dict as model_from_dict

@@ -1,188 +1,36 @@
-"""Gaussian records: how real-valued records that depend on each other vary together."""
+"""Records in independent groups: Gaussian ones, which vary together in a known way, and groups of any dependence."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.errors import InvalidModel, MissingExtra
+from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.files.numbers import decode_table
-from privopt.models import gaussian_parts as parts
+from privopt.models._gaussian_fit import fit_gaussian
 from privopt.models.codec import VERSION, document
 from privopt.models.html import html_table
-from privopt.models.validation import label_tuple, sorted_labels
+from privopt.models.validation import frozen_floats, label_tuple
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
-
-_ESTIMATORS = ("sample", "ledoit-wolf")
-
-
-@dataclass(frozen=True)
-class FittedGaussian:
-    """An estimated covariance, mean and the names of the records."""
-
-    covariance: Floats
-    mean: Floats
-    names: Labels
-
-
-def fit_gaussian(frame: object, groups: str | None, roles: str | None, estimator: str) -> FittedGaussian:
-    """Dispatch on the form of the frame: wide, long with roles, long with exchangeable records."""
-    if estimator not in _ESTIMATORS:
-        raise InvalidModel(f"estimator is {estimator!r}: give one of {', '.join(map(repr, _ESTIMATORS))}")
-    data = _eager(frame)
-    if groups is None:
-        if roles is not None:
-            raise InvalidModel(
-                "roles are given without groups: name the column that says which rows belong together"
-            )
-        table = np.column_stack([_numbers(data, name) for name in data.columns])
-        return _estimated(table, tuple(data.columns), estimator)
-    values = _numbers(data, _value_column(data, groups, roles))
-    keys = _keys(data, groups)
-    if roles is not None:
-        return _with_roles(values, keys, _keys(data, roles), estimator)
-    if estimator != "sample":
-        raise InvalidModel(f"the estimator {estimator!r} needs roles: without them use 'sample'")
-    return _exchangeable(values, keys)
-
-
-def _eager(frame: object) -> nw.DataFrame[Any]:
-    """The frame through narwhals, with at least one row and one column."""
-    import narwhals as nw
-
-    data: object = nw.from_native(frame, pass_through=True)
-    if isinstance(data, nw.LazyFrame):
-        raise InvalidModel("the frame is lazy: collect() it first")
-    if not isinstance(data, nw.DataFrame):
-        raise InvalidModel(f"frame is a {type(frame).__name__}: give a pandas or Polars data frame")
-    if len(data) == 0 or not data.columns:
-        raise InvalidModel("the frame has no rows or no columns: there is nothing to estimate from")
-    return data
-
-
-def _value_column(data: nw.DataFrame[Any], groups: str, roles: str | None) -> str:
-    """The one column of a long frame that is neither groups nor roles."""
-    for name in (groups, *([] if roles is None else [roles])):
-        if name not in data.columns:
-            raise InvalidModel(f"the frame has no column {name!r}: it has {data.columns}")
-    rest = [name for name in data.columns if name not in (groups, roles)]
-    if len(rest) != 1:
-        raise InvalidModel(
-            f"beside groups and roles the frame has the columns {rest}: keep the one with the values"
-        )
-    return rest[0]
-
-
-def _numbers(data: nw.DataFrame[Any], name: str) -> Floats:
-    """A numeric column without missing or infinite values."""
-    column = data[name]
-    if not column.dtype.is_numeric():
-        raise InvalidModel(
-            f"column {name!r} holds {column.dtype}, not numbers: leave it out or name it as groups"
-        )
-    _no_null(column, name)
-    values = np.asarray(column.to_numpy(), dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        row = int(bad[0])
-        raise InvalidModel(
-            f"column {name!r} is {values[row]} in row {row}: drop such rows or fill them in first"
-        )
-    return values
-
-
-def _no_null(column: nw.Series[Any], name: str) -> None:
-    """Refuse missing entries, for dropping them silently would change the law."""
-    null = np.flatnonzero(np.asarray(column.is_null().to_numpy(), dtype=np.bool_))
-    if null.size:
-        raise InvalidModel(
-            f"column {name!r} is missing in row {int(null[0])} ({null.size} in all): drop or fill them in first"
-        )
-
-
-def _keys(data: nw.DataFrame[Any], name: str) -> list[Any]:
-    """The entries of a column of labels."""
-    _no_null(data[name], name)
-    found: list[Any] = data[name].to_list()
-    return found
-
-
-def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: str) -> FittedGaussian:
-    """One row a group, one column a role."""
-    names = sorted_labels(dict.fromkeys(roles))
-    group_of = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    role_of = {role: i for i, role in enumerate(names)}
-    table = np.full((len(group_of), len(names)), np.nan)
-    for value, key, role in zip(values.tolist(), keys, roles, strict=True):
-        where = group_of[key], role_of[role]
-        if not np.isnan(table[where]):
-            raise InvalidModel(f"group {key!r} has the role {role!r} twice: give each role once")
-        table[where] = value
-    holes = np.argwhere(np.isnan(table))
-    if len(holes):
-        key = list(group_of)[holes[0, 0]]
-        raise InvalidModel(
-            f"group {key!r} lacks the role {names[holes[0, 1]]!r}: drop the group or fill it in"
-        )
-    return _estimated(table, tuple(names), estimator)
-
-
-def _estimated(table: Floats, names: Labels, estimator: str) -> FittedGaussian:
-    """Covariance of the columns of a table of independent rows."""
-    if len(table) < 2:
-        raise InvalidModel("a covariance needs at least two groups: give more rows")
-    if estimator == "sample":
-        return FittedGaussian(np.atleast_2d(np.cov(table, rowvar=False)), table.mean(axis=0), names)
-    try:
-        from sklearn.covariance import LedoitWolf
-    except ImportError as error:
-        raise MissingExtra(
-            "the estimator 'ledoit-wolf' needs scikit-learn: pip install 'privopt[fit]'"
-        ) from error
-    found = LedoitWolf().fit(table)
-    return FittedGaussian(np.asarray(found.covariance_), table.mean(axis=0), names)
-
-
-def _exchangeable(values: Floats, keys: list[Any]) -> FittedGaussian:
-    """Fisher's intraclass covariance: the mean product over ordered pairs of distinct records of one group."""
-    position = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    codes = np.array([position[key] for key in keys])
-    sizes = np.bincount(codes)
-    pairs = int((sizes * (sizes - 1)).sum())
-    mean = float(values.mean())
-    squares = (values - mean) ** 2
-    variance = float(squares.mean())
-    sums = np.bincount(codes, weights=values - mean)
-    # over pairs i != j of a group, sum of products = (sum)^2 - sum of squares
-    covariance = float((sums**2).sum() - squares.sum()) / pairs if pairs else 0.0
-    size = int(sizes.max())
-    if size > 1 and covariance < -variance / (size - 1):
-        raise InvalidModel(
-            f"the intraclass correlation {covariance / variance:.3g} is too negative for groups of {size}: "
-            "no law has it; divide the groups or give roles"
-        )
-    matrix = np.full((size, size), min(covariance, variance))
-    np.fill_diagonal(matrix, variance)
-    return FittedGaussian(matrix, np.full(size, mean), tuple(range(size)))
-
+_ASYMMETRY = 1e-9  # of the two standard deviations: more than any library's rounding
+_NEGATIVE = 1e-10  # of an eigenvalue of the correlations: a covariance of few observations rounds this far
 
 _FIELDS: dict[str, object] = {"covariance": ..., "mean": None, "names": None}
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class GaussianModel:
-    """One group of dependent records with a joint Gaussian law; groups are independent copies of it.
+    """One group of dependent records with a joint Gaussian distribution; groups are independent copies of it.
 
-    Record i is one person's number, such as the height of the mother of a family. The law is exact: each float
+    Record i is one person's number, such as the height of the mother of a family. The distribution is exact: each float
     stands for the rational number that it stores. Two models are equal when these and the names are.
 
     Parameters
@@ -223,16 +71,16 @@ class GaussianModel:
     def __init__(
         self, covariance: object, mean: object | None = None, names: Iterable[Label] | None = None
     ) -> None:
-        matrix = parts.covariance_array(covariance)
+        matrix = _covariance_array(covariance)
         object.__setattr__(self, "covariance", matrix)
-        object.__setattr__(self, "mean", parts.mean_array(mean, len(matrix)))
+        object.__setattr__(self, "mean", _mean_array(mean, len(matrix)))
         object.__setattr__(self, "names", label_tuple(names, len(matrix), "names"))
 
     @classmethod
     def fit(
         cls, frame: object, groups: str | None = None, *, roles: str | None = None, estimator: str = "sample"
     ) -> Self:
-        """Estimate the law of a group from data.
+        """Estimate the distribution of a group from data.
 
         Without ``groups`` the frame is *wide*: a row is one group (a family), a column one record of it (the father,
         the mother, the child), and groups are independent. With ``groups`` it is *long*: a row is one record, and
@@ -285,7 +133,7 @@ class GaussianModel:
     @cached_property
     def correlation(self) -> Floats:
         """Correlations, shape (m, m)."""
-        return parts.correlation_of(self.covariance)
+        return correlation_of(self.covariance)
 
     @cached_property
     def blocks(self) -> tuple[tuple[int, ...], ...]:
@@ -296,7 +144,7 @@ class GaussianModel:
         >>> GaussianModel([[1, 0, 0.5], [0, 1, 0], [0.5, 0, 1]]).blocks
         ((0, 2), (1,))
         """
-        return parts.components(self.covariance != 0)
+        return _components(self.covariance != 0)
 
     @property
     def max_correlation(self) -> float:
@@ -386,3 +234,165 @@ class GaussianModel:
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), self.names, self.names, self.covariance)
+
+
+@dataclass(frozen=True)
+class GroupModel:
+    """Records in groups that are independent of each other; inside a group, any dependence at all.
+
+    Source: Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in Correlated Data: A Study of
+    Bayesian Differential Privacy", Section 4: the number of correlated records m.
+
+    Parameters
+    ----------
+    size : int
+        Largest number of records in a group, >= 1; 1 means that all records are independent.
+
+    Raises
+    ------
+    InvalidModel
+        If the size is not a whole number of at least 1.
+
+    Examples
+    --------
+    >>> GroupModel(4).to_dict()
+    {'type': 'group', 'version': 1, 'size': 4}
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        size: object = self.size
+        if isinstance(size, np.integer):
+            object.__setattr__(self, "size", int(size))
+        if isinstance(self.size, bool) or not isinstance(self.size, int) or self.size < 1:
+            raise InvalidModel(
+                f"size is {self.size!r}: give the whole number of records in the largest group"
+            )
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain JSON values from which :meth:`from_dict` makes an equal model."""
+        return {"type": "group", "version": VERSION, "size": self.size}
+
+    @classmethod
+    def from_dict(cls, d: Mapping[str, object]) -> Self:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        InvalidModel
+            If a key is missing or unknown, or the size is not a whole number of at least 1.
+
+        Examples
+        --------
+        >>> GroupModel.from_dict({"type": "group", "size": 3})
+        GroupModel(size=3)
+        """
+        return cls(cast(int, document(d, "group", {"size": ...})["size"]))
+
+
+def correlation_of(covariance: Floats) -> Floats:
+    """Correlations, with ones on the diagonal, within [-1, 1]."""
+    deviations = np.sqrt(np.diag(covariance))
+    correlation = np.clip(covariance / deviations / deviations[:, None], -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    return frozen_floats(correlation)
+
+
+def spread(covariance: Floats) -> float:
+    """Largest standard deviation over the smallest."""
+    variances = np.diag(covariance)
+    return math.sqrt(float(variances.max())) / math.sqrt(float(variances.min()))
+
+
+def _real_array(values: object, what: str) -> Floats:
+    """A float64 copy, refused unless rectangular, numeric and finite."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidModel(f"{what} is a masked array: fill or drop the masked entries first")
+    try:
+        raw = np.asarray(values)
+    except ValueError as error:
+        raise InvalidModel(f"{what} has rows of different lengths: give a rectangular array") from error
+    if raw.dtype.kind not in "iufO":
+        raise InvalidModel(f"{what} holds {raw.dtype} entries: give real numbers")
+    try:
+        array = np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidModel(f"{what} is not an array of real numbers: {error}") from error
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        where = ", ".join(map(str, bad[0]))
+        raise InvalidModel(f"{what}[{where}] is {array[tuple(bad[0])]}: give finite numbers")
+    return array
+
+
+def _covariance_array(values: object) -> Floats:
+    """A symmetric, positive semidefinite matrix with positive diagonal, read-only."""
+    matrix = _real_array(values, "covariance")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise InvalidModel(
+            f"covariance has shape {matrix.shape}: give a square matrix of at least one record"
+        )
+    low = np.flatnonzero(np.diag(matrix) <= 0)
+    if low.size:
+        i = int(low[0])
+        raise InvalidModel(
+            f"covariance[{i}, {i}] is {matrix[i, i]}: variances are positive, so leave constant records out"
+        )
+    deviations = np.sqrt(np.diag(matrix))
+    with np.errstate(over="ignore"):
+        scaled = matrix / deviations / deviations[:, None]
+        skew = np.abs(scaled - scaled.T)
+    if not skew.max() <= _ASYMMETRY:
+        i, j = map(int, np.unravel_index(int(skew.argmax()), skew.shape))
+        raise InvalidModel(
+            f"covariance[{i}, {j}] is {matrix[i, j]} and covariance[{j}, {i}] is {matrix[j, i]}: make it symmetric"
+        )
+    symmetric = (
+        matrix / 2 + matrix.T / 2 + 0.0
+    )  # + 0.0 turns -0.0 into 0.0, so that equal distributions hash alike
+    _check_semidefinite(symmetric)
+    return frozen_floats(symmetric)
+
+
+def _check_semidefinite(covariance: Floats) -> None:
+    """Refuse a matrix that no data can have."""
+    deviations = np.sqrt(np.diag(covariance))
+    correlation = covariance / deviations / deviations[:, None]
+    try:
+        np.linalg.cholesky(correlation)
+    except np.linalg.LinAlgError:
+        least = float(np.linalg.eigvalsh(correlation)[0])
+        if least < -_NEGATIVE:
+            raise InvalidModel(
+                f"covariance is not positive semidefinite: its correlations have the eigenvalue {least:.3g}; "
+                "estimate it from complete rows"
+            ) from None
+
+
+def _mean_array(values: object, size: int) -> Floats:
+    """One finite mean a record, zeros by default, read-only."""
+    if values is None:
+        return frozen_floats(np.zeros(size))
+    mean = _real_array(values, "mean")
+    if mean.shape != (size,):
+        raise InvalidModel(f"mean has shape {mean.shape} for {size} records: give one number for each")
+    return frozen_floats(mean + 0.0)
+
+
+def _components(linked: NDArray[np.bool_]) -> tuple[tuple[int, ...], ...]:
+    """Connected components of a symmetric relation, each sorted, in the order of their first members."""
+    left = np.ones(len(linked), dtype=np.bool_)
+    blocks: list[tuple[int, ...]] = []
+    for start in range(len(linked)):
+        if not left[start]:
+            continue
+        block = np.zeros(len(linked), dtype=np.bool_)
+        block[start] = True
+        frontier = np.array([start])
+        while frontier.size:
+            frontier = np.flatnonzero(linked[frontier].any(axis=0) & ~block)
+            block[frontier] = True
+        left &= ~block
+        blocks.append(tuple(np.flatnonzero(block).tolist()))
+    return tuple(blocks)

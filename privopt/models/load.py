@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from privopt.errors import InvalidModel
-from privopt.models.gaussian import GaussianModel
+from privopt.models.gaussian import GaussianModel, GroupModel
 from privopt.models.graph.graph import DatasetGraph
-from privopt.models.group import GroupModel
 from privopt.models.joint import JointDistribution
 from privopt.models.markov.chain import MarkovChain
 from privopt.models.observed import ObservedJoint

@@ -20,7 +20,7 @@ from privopt.errors import InvalidProblem
 from privopt.measures.bayesian.gaussian_enumeration import brute_force_factor
 from privopt.measures.bound import Bound
 from privopt.models import GaussianModel
-from privopt.models.gaussian_parts import correlation_of, spread
+from privopt.models.gaussian import correlation_of, spread
 
 FAMILY = "gaussian-"
 """What the names of these bounds begin with."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.models.gaussian_parts import correlation_of
+from privopt.models.gaussian import correlation_of
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat, fmpq
