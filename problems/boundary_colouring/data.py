@@ -107,6 +107,11 @@ class ColouringData:
         palette = self.graph.palette or (0,)  # a graph without vertices has no colours of its own
         return Colouring.of_levels(levels, level, palette, answers=self.graph.codes, vertices=names)
 
+    def of_rows(self, rows: ArrayLike) -> Colouring:
+        """A mechanism of this problem: a row a vertex (n, k), equal ones stored once."""
+        levels, level = np.unique(rows, axis=0, return_inverse=True)
+        return self.colouring(levels, level.reshape(-1))
+
     def two_colours(self, p: NDArray[np.float64], r: NDArray[np.float64]) -> Colouring:
         """The mechanism with Pr[first colour] = p and its complement r on each vertex; the smaller one counts."""
         if self.k == 1:

@@ -10,6 +10,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.measures.colouring.envelope import extend
+from privopt.measures.colouring.hops import components
 from privopt.measures.colouring.steps import Pair
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
@@ -30,11 +31,6 @@ class Reduced:
     graph: DatasetGraph
     weights: Floats
     classes: Ints | None
-
-    @property
-    def is_forest(self) -> bool:
-        """Whether there is no cycle."""
-        return is_forest(self.graph)
 
 
 def normalised_weights(problem: BoundaryColouring) -> Floats:
@@ -62,32 +58,27 @@ def reduced(problem: BoundaryColouring) -> Reduced:
 
 def is_forest(graph: DatasetGraph) -> bool:
     """Whether a graph has no cycle."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     if graph.edge_count >= max(graph.size, 1):
         return False
-    ones = np.ones(len(graph.indices), dtype=np.int8)
-    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
-    return bool(connected_components(table, directed=False)[0] + graph.edge_count == graph.size)
+    return components(graph.indptr, graph.indices)[0] + graph.edge_count == graph.size
 
 
-def polished(problem: BoundaryColouring, given: Reduced, values: Pair) -> Colouring:
+def polished(problem: BoundaryColouring, small: Reduced, values: Pair) -> Colouring:
     """The mechanism that keeps private values on the boundary and is best elsewhere.
 
     Where the values are not private on the boundary, they are lowered to the largest that are.
     """
-    graph = given.graph
+    graph = small.graph
     sites = np.flatnonzero(graph.boundary())
     kept = np.asarray(values[0][sites]), np.asarray(values[1][sites])
     p, r = extend((graph.indptr, graph.indices), graph.codes == 0, sites, kept, problem.guarded)
-    if given.classes is None:
+    if small.classes is None:
         return problem.two_colours(p, r)
-    return problem.two_colours(p[given.classes], r[given.classes])
+    return problem.two_colours(p[small.classes], r[small.classes])
 
 
 def refuse_choice(problem: BoundaryColouring) -> str | None:
-    """Why a question is not that of the best weighted mean accuracy of two colours with a free boundary."""
+    """Why a problem is not that of the best weighted mean accuracy of two colours with a free boundary."""
     if problem.k != 2:
         return f"it chooses between 2 colours, the palette of this graph has {problem.k}"
     if problem.boundary is not None:
@@ -117,18 +108,18 @@ def edge_table(graph: DatasetGraph, edges: Ints, multipliers: Floats) -> Floats:
     return table
 
 
-def lifted(given: Reduced, graph: DatasetGraph, table: Floats) -> Floats:
+def lifted(small: Reduced, graph: DatasetGraph, table: Floats) -> Floats:
     """The multipliers of a quotient's arcs, shared equally among the arcs of the graph that go there."""
-    if given.classes is None:
+    if small.classes is None:
         return table
-    rows = np.repeat(given.classes, np.diff(graph.indptr))
-    columns = given.classes[graph.indices]
+    rows = np.repeat(small.classes, np.diff(graph.indptr))
+    columns = small.classes[graph.indices]
     between = rows != columns
-    place = arc_positions(given.graph, rows[between], columns[between])
+    place = arc_positions(small.graph, rows[between], columns[between])
     count = np.bincount(place, minlength=len(table))
-    found = np.zeros((len(graph.indices), table.shape[1]))
-    found[between] = table[place] / count[place][:, None]
-    return found
+    shares = np.zeros((len(graph.indices), table.shape[1]))
+    shares[between] = table[place] / count[place][:, None]
+    return shares
 
 
 def linear_dual(table: Floats, weights: Floats | None = None) -> dict[str, Any]:

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privopt.arrays import Floats
+from privopt.arrays import Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.hops import hops
-from privopt.measures.colouring.steps import Step, step
+from privopt.measures.colouring.steps import Pair, Step, step
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.boundary import end_pairs, room_of
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
+
+ROOM = 2.0**-40
+"""Powers of e^epsilon are exact to 1e-13, so a budget lower by this much, relatively, holds exactly."""
 
 
 @register
@@ -61,30 +63,27 @@ class Balanced(Solver[BoundaryColouring]):
         """Propose it, with levels that hold exactly."""
         graph = problem.graph
         far = hops(graph.indptr, graph.indices, problem.boundary_sites, self.backend)
-        mechanism = by_distance(problem, (problem.guarded.kink, problem.guarded.kink), far)
+        error = problem.guarded.kink
+        side = problem.guarded.orbit(1.0 - error, error, int(far.max(initial=0)))
+        mechanism = by_distance(problem, far, (side, side))
         kind = "minimax" if problem.boundary is None else "envelope"
         dual = {"kind": kind if len(problem.boundary_sites) else "trivial"}
         stats = {"farthest": int(far.max(initial=-1)), "levels": len(mechanism.levels)}
         return Proposal(mechanism, problem.accuracy(mechanism), dual, stats=stats)
 
 
-def by_distance(problem: BoundaryColouring, errors: tuple[float, float], far: NDArray[np.int64]) -> Colouring:
-    """The mechanism whose error is a function of colour and distance, from the errors on the two boundaries.
+def by_distance(problem: BoundaryColouring, far: Ints, sides: tuple[Pair, Pair]) -> Colouring:
+    """The mechanism with the accuracies and errors of each colour by distance to the boundary.
 
-    Vertices that reach no boundary (distance -1) are answered truthfully.
+    The last ones hold for all beyond; vertices that reach no boundary (distance -1) are answered truthfully.
     """
     if problem.k == 1:
         return problem.colouring([[1.0]], np.zeros(len(far), dtype=np.int32))
-    depth, own = int(far.max(initial=0)), problem.graph.codes
-    first, second = (np.stack(problem.guarded.orbit(1.0 - e, e, depth), axis=1) for e in errors)
+    first, second = (np.stack(side, axis=1) for side in sides)
     rows = np.concatenate([first, second[:, ::-1], [[1.0, 0.0], [0.0, 1.0]]])
-    ends = np.array([len(first), len(second)])
+    ends, own = np.array([len(first), len(second)]), problem.graph.codes
     level = np.minimum(far, ends[own] - 1) + np.array([0, len(first)])[own]
     return problem.colouring(rows, np.where(far < 0, ends.sum() + own, level))
-
-
-ROOM = 2.0**-40
-"""Powers of e^epsilon are exact to 1e-13, so a budget lower by this much, relatively, holds exactly."""
 
 
 @register
@@ -122,22 +121,14 @@ class Line(Solver[BoundaryColouring]):
         witness = _contradiction(problem)
         if witness is not None:
             return Proposal(infeasible=witness)
-        errors = _ends(problem, one)
         far = hops(graph.indptr, graph.indices, problem.boundary_sites)
-        distances = np.arange(int(far.max(initial=0)) + 1)
-        p, r = np.ones(graph.size), np.zeros(graph.size)
-        for colour, error in enumerate(errors):
-            own = (graph.codes == colour) & (far >= 0)
-            right, wrong = orbit(error, one, distances)
-            p[own], r[own] = right[far[own]], wrong[far[own]]
-        first = graph.codes == 0
-        mechanism = problem.two_colours(np.where(first, p, r), np.where(first, r, p))
+        i = np.arange(int(far.max(initial=0)) + 1)
+        first, second = (
+            one.power(np.full(len(i), right), np.full(len(i), wrong), i)
+            for right, wrong in _ends(problem, one)
+        )
+        mechanism = by_distance(problem, far, (first, second))
         return Proposal(mechanism, problem.accuracy(mechanism), {"kind": "envelope"})
-
-
-def orbit(ends: tuple[float, float], one: Step, distances: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Accuracy and error at each distance from a boundary with these."""
-    return one.power(np.full(len(distances), ends[0]), np.full(len(distances), ends[1]), distances)
 
 
 def _ends(problem: BoundaryColouring, one: Step) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -215,16 +206,13 @@ class LinePublished(Solver[BoundaryColouring]):
         """Propose what the formulas say."""
         graph = problem.graph
         far = hops(graph.indptr, graph.indices, problem.boundary_sites)
-        wrong = np.zeros(graph.size)
+        errors = []
         for colour in (0, 1):
-            own = (graph.codes == colour) & (far >= 0)
-            depth = int(far[own].max(initial=-1))
+            depth = int(far[graph.codes == colour].max(initial=0))
             table = np.array([_error(problem, colour, i) for i in range(depth + 1)])
-            wrong[own] = np.clip(table, 0.0, 1.0)[far[own]]
-        first = graph.codes == 0
-        return Proposal(
-            problem.two_colours(np.where(first, 1 - wrong, wrong), np.where(first, wrong, 1 - wrong))
-        )
+            errors.append(np.clip(table, 0.0, 1.0))
+        first, second = ((1.0 - wrong, wrong) for wrong in errors)
+        return Proposal(by_distance(problem, far, (first, second)))
 
 
 def _error(problem: BoundaryColouring, colour: int, i: int) -> float:

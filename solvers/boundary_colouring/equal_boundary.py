@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
@@ -30,6 +29,7 @@ from privopt.solvers.boundary_colouring._reduced import (
     refuse_choice,
     signed,
 )
+from privopt.solvers.boundary_colouring.closed_forms import by_distance
 from privopt.solvers.boundary_colouring.forest import proposal, refuse_forest
 
 TRIED = 200
@@ -154,34 +154,13 @@ def padded(side: Pair, last: int) -> Pair:
     return np.asarray(side[0][place]), np.asarray(side[1][place])
 
 
-def by_distance(
-    problem: BoundaryColouring, far: NDArray[np.int64], errors: tuple[Floats, Floats]
-) -> Colouring:
-    """The mechanism with the given errors at each distance, none where no boundary is reached.
-
-    ``errors[c][i]`` is the error of colour c at distance i; the last one holds for all beyond.
-    """
-    rows = [_row(errors[0], own=0), _row(errors[1], own=1)]
-    level = np.where(far < 0, len(errors[0]), np.minimum(far, len(errors[0]) - 1))
-    second = np.where(far < 0, len(errors[1]), np.minimum(far, len(errors[1]) - 1))
-    level = np.where(problem.graph.codes == 0, level, len(rows[0]) + second)
-    return problem.colouring(np.concatenate(rows), level)
-
-
-def _row(errors: Floats, own: int) -> Floats:
-    """Rows of the errors, and one without any."""
-    wrong = np.append(errors, 0.0)
-    right = 1.0 - wrong
-    return np.stack([right, wrong] if own == 0 else [wrong, right], axis=1)
-
-
 def equal_boundary(problem: BoundaryColouring) -> tuple[Colouring, tuple[float, float]]:
     """The best mechanism with one value on each colour's boundary, and that value with its complement."""
     given = profile(problem.graph, normalised_weights(problem))
     value = best_boundary(given, problem.guarded)
     last = len(given.first) - 1
-    errors = [one_side(problem.guarded, value, own, last)[1] for own in (0, 1)]
-    return by_distance(problem, given.far, (errors[0], errors[1])), value
+    first, second = (one_side(problem.guarded, value, own, last) for own in (0, 1))
+    return by_distance(problem, given.far, (first, second)), value
 
 
 @register
@@ -268,14 +247,9 @@ class Shift(Solver[BoundaryColouring]):
 
 def line_order(graph: DatasetGraph) -> Ints:
     """The vertices of a line, from the end of the first colour to that of the second."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
     ends = np.flatnonzero(np.diff(graph.indptr) == 1)
-    start = ends[np.argmin(graph.codes[ends])]
-    ones = np.ones(len(graph.indices), dtype=np.int8)
-    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
-    return np.asarray(breadth_first_order(table, int(start), return_predecessors=False), dtype=np.int64)
+    start = ends[[np.argmin(graph.codes[ends])]]
+    return np.asarray(np.argsort(hops(graph.indptr, graph.indices, start)))
 
 
 def _on_line(problem: BoundaryColouring, given: Reduced, order: Ints, value: tuple[float, float]) -> Pair:

@@ -16,6 +16,9 @@ from privopt.measures.colouring.reading import level_pairs, smallest_epsilons
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
+SHARPEST = 700.0
+"""Beyond it e^-beta is next to no float."""
+
 
 @dataclass(frozen=True, eq=False)
 class Distances:
@@ -25,15 +28,28 @@ class Distances:
     place: Ints
     pairs: tuple[Ints, Ints]
 
-    def laws(self, sharpness: float) -> Floats:
-        """Chances in proportion to e^(-sharpness hops), a row for each distinct one."""
-        weights = np.where(self.rows >= 0, np.exp(-sharpness * np.maximum(self.rows, 0)), 0.0)
+    def chances(self, beta: float) -> Floats:
+        """Chances in proportion to e^(-beta hops), a row for each distinct one."""
+        weights = np.where(self.rows >= 0, np.exp(-beta * np.maximum(self.rows, 0)), 0.0)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def leakage(self, sharpness: float, delta: float) -> float:
+    def leakage(self, beta: float, delta: float) -> float:
         """The smallest epsilon at a sharpness."""
-        found = smallest_epsilons(self.laws(sharpness), *self.pairs, delta)
-        return float(found.epsilon.max(initial=0.0))
+        return float(smallest_epsilons(self.chances(beta), *self.pairs, delta).epsilon.max(initial=0.0))
+
+    def sharpest(self, epsilon: float, delta: float, halvings: int) -> float:
+        """The largest private sharpness between epsilon / 2, which always is private, and twice epsilon or more."""
+        low, high = epsilon / 2, max(2 * epsilon, 1.0)
+        while delta > 0 and high < SHARPEST and self.leakage(high, delta) <= epsilon:
+            low, high = high, 2 * high
+        for _ in range(halvings):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.leakage(middle, delta) <= epsilon else (low, middle)
+        return low
+
+    def mechanism(self, problem: BoundaryColouring, beta: float) -> Colouring:
+        """The exponential mechanism at a sharpness."""
+        return problem.colouring(self.chances(beta), self.place)
 
 
 @lru_cache(maxsize=4)
@@ -46,31 +62,12 @@ def distances(problem: BoundaryColouring) -> Distances:
     return Distances(rows, place, level_pairs(graph.indptr, graph.indices, place.astype(np.int32), len(rows)))
 
 
-def largest_sharpness(given: Distances, epsilon: float, delta: float, halvings: int) -> float:
-    """The largest private sharpness found between epsilon / 2, which always is private, and twice epsilon or more."""
-    low, high = epsilon / 2, max(2 * epsilon, 1.0)
-    while delta > 0 and high < 700 and given.leakage(high, delta) <= epsilon:
-        low, high = high, 2 * high
-    for _ in range(halvings):
-        middle = (low + high) / 2
-        low, high = (middle, high) if given.leakage(middle, delta) <= epsilon else (low, middle)
-    return low
-
-
-def mechanism(problem: BoundaryColouring, sharpness: float) -> Colouring:
-    """The exponential mechanism at a sharpness."""
-    given = distances(problem)
-    return problem.colouring(given.laws(sharpness), given.place)
-
-
-def refuse_free(problem: BoundaryColouring, least: int = 1) -> str | None:
-    """Why a mechanism that sets its own boundary values is none for a question."""
+def refuse_free(problem: BoundaryColouring) -> str | None:
+    """Why a mechanism that sets its own boundary values is none for a problem."""
     if problem.graph.size == 0:
         return "it needs at least one vertex, this graph has none"
     if problem.prescribed is not None:
         return "it sets the boundary values itself, this problem prescribes them"
-    if problem.k < least:
-        return f"it is for {least} colours or more, this graph has {problem.k}"
     return None
 
 
@@ -89,7 +86,6 @@ class Exponential(Solver[BoundaryColouring]):
     name: ClassVar[str] = "exponential"
     interruptible: ClassVar[bool] = False
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
-    """Feasible."""
 
     halvings: int = 40
 
@@ -103,10 +99,10 @@ class Exponential(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the sharpest such mechanism."""
-        given = distances(problem)
-        halvings = self.halvings if len(given.pairs[0]) < 200_000 else min(self.halvings, 12)
-        beta = largest_sharpness(given, problem.guarded.epsilon, problem.guarded.delta, halvings)
-        return Proposal(mechanism(problem, beta), stats={"beta": beta, "rows": len(given.rows)})
+        far, one = distances(problem), problem.guarded
+        halvings = self.halvings if len(far.pairs[0]) < 200_000 else min(self.halvings, 12)
+        beta = far.sharpest(one.epsilon, one.delta, halvings)
+        return Proposal(far.mechanism(problem, beta), stats={"beta": beta, "rows": len(far.rows)})
 
 
 @register
@@ -120,7 +116,6 @@ class ExponentialHalf(Solver[BoundaryColouring]):
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "exponential-half"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
-    """A baseline."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A search by colour."""
@@ -133,4 +128,4 @@ class ExponentialHalf(Solver[BoundaryColouring]):
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose it; it does not use delta."""
         beta = problem.guarded.epsilon / 2
-        return Proposal(mechanism(problem, beta), stats={"beta": beta})
+        return Proposal(distances(problem).mechanism(problem, beta), stats={"beta": beta})

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import components, hops
 from privopt.measures.colouring.steps import LARGEST, Step
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, Levels, level_count, levels
 from privopt.solvers.boundary_colouring._reduced import (
     Reduced,
     edge_table,
+    is_forest,
     lifted,
     linear_dual,
     polished,
@@ -67,15 +69,8 @@ class Answer:
 
 def forest(indptr: NDArray[Any], indices: NDArray[Any]) -> Forest:
     """Layers of a graph without cycles; each component is rooted at its first vertex."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    from privopt.measures.colouring.hops import hops
-
     n = len(indptr) - 1
-    table = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
-    component = connected_components(table, directed=False)[1]
-    roots = np.unique(component, return_index=True)[1]
+    roots = np.unique(components(indptr, indices)[1], return_index=True)[1]
     depth = hops(indptr, indices, roots)
     parent = np.full(n, -1, dtype=np.int64)
     ends = np.repeat(np.arange(n), np.diff(indptr))
@@ -220,7 +215,7 @@ def refuse_forest(problem: BoundaryColouring) -> str | None:
     if problem.epsilon > LARGEST:
         return f"e to the epsilon of {problem.epsilon:g} nats overflows in its multipliers"
     given = reduced(problem)
-    if not given.is_forest:
+    if not is_forest(given.graph):
         return f"it needs a graph without cycles, this one has {given.graph.edge_count} edges on {given.graph.size}"
     count = level_count(problem.guarded, given.graph.size + 2)
     if count > MAX_LEVELS or table_cells(problem) > MAX_CELLS:

@@ -10,6 +10,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.colouring.hops import reached
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._levels import Levels, levels
 from privopt.solvers.boundary_colouring._reduced import polished, reduced, refuse_choice, signed
@@ -18,6 +19,8 @@ from privopt.solvers.boundary_colouring.forest import table_cells
 CAPACITY = 1 << 28
 """Largest sum of capacities in a pass: SciPy's flows are 32-bit integers."""
 PASSES = 4
+MAX_CELLS = 2_000_000
+"""Vertices times levels."""
 NEGLIGIBLE = 1e-15
 """Flow left over that is not worth another pass, relative to all weight."""
 
@@ -41,7 +44,8 @@ def best_closure(edges: Ints, gains: Floats, table: Levels) -> Ints:
         flow = _flow(tails, heads, np.minimum(capacity, 2 * left), unit, nodes)
         capacity = np.maximum(capacity - flow, 0.0)
         left = min(left, unit * 4 * len(tails))
-    chosen = _reachable(tails, heads, capacity > NEGLIGIBLE * total / len(weights), nodes)
+    free = capacity > NEGLIGIBLE * total / len(weights)
+    chosen = reached(nodes, tails[free], heads[free], np.arange(nodes) == nodes - 2)
     return np.asarray(chosen[: len(weights)].reshape(n, size).sum(axis=1))
 
 
@@ -79,24 +83,8 @@ def _flow(tails: Ints, heads: Ints, capacity: Floats, unit: float, nodes: int) -
 
     whole = np.floor(capacity / unit).astype(np.int32)
     table = coo_array((whole, (tails, heads)), shape=(nodes, nodes)).tocsr()
-    found: Any = maximum_flow(table, nodes - 2, nodes - 1).flow
-    return np.asarray(found[tails, heads]).ravel() * unit
-
-
-def _reachable(tails: Ints, heads: Ints, open_arcs: Any, nodes: int) -> Any:
-    """What the source reaches through arcs with capacity left."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    ones = np.ones(int(open_arcs.sum()), dtype=np.int8)
-    table = csr_array((ones, (tails[open_arcs], heads[open_arcs])), shape=(nodes, nodes))
-    chosen = np.zeros(nodes, dtype=bool)
-    chosen[breadth_first_order(table, nodes - 2, return_predecessors=False)] = True
-    return chosen
-
-
-MAX_CELLS = 2_000_000
-"""Vertices times levels."""
+    flow: Any = maximum_flow(table, nodes - 2, nodes - 1).flow
+    return np.asarray(flow[tails, heads]).ravel() * unit
 
 
 @register
@@ -127,9 +115,9 @@ class MinimumCut(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the levels of the best closure."""
-        given = reduced(problem)
-        table = levels(problem.guarded, given.graph.size + 2)
-        gains = signed(given.graph.codes, given.weights)
-        found = best_closure(given.graph.edges(), gains, table)
-        mechanism = polished(problem, given, (table.p[found], table.r[found]))
-        return Proposal(mechanism, stats={"levels": len(table.p), "vertices": given.graph.size})
+        small = reduced(problem)
+        table = levels(problem.guarded, small.graph.size + 2)
+        gains = signed(small.graph.codes, small.weights)
+        level = best_closure(small.graph.edges(), gains, table)
+        mechanism = polished(problem, small, (table.p[level], table.r[level]))
+        return Proposal(mechanism, stats={"levels": len(table.p), "vertices": small.graph.size})

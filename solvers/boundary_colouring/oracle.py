@@ -1,4 +1,4 @@
-"""The slow and obvious optimum: the definition of privacy, written out edge by edge as a linear programme."""
+"""The reference implementation: the definition of privacy, written out edge by edge as a linear programme."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class Oracle(Solver[BoundaryColouring]):
     name: ClassVar[str] = "oracle"
     interruptible: ClassVar[bool] = False
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """Slow and obvious."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Cubic in the number of variables, about."""
@@ -52,17 +51,16 @@ class Oracle(Solver[BoundaryColouring]):
         programme = _Programme(problem)
         worst = problem.objective == "worst_case"
         if problem.boundary == "balanced" and problem.k > 1:
-            found = programme.solved(worst_case=True)
-            if found is None:
+            best = programme.solved(worst_case=True)
+            if best is None:
                 return Proposal()
-            programme.cap(max(0.5, float(programme.accuracy(found).min()) - ROOM))
+            programme.cap(max(0.5, float(programme.accuracy(best).min()) - ROOM))
         table = programme.solved(worst_case=worst)
         if table is None:
             return Proposal(stats={"programme": "infeasible or not solved"})
         table = np.clip(table, 0.0, 1.0)
         table /= table.sum(axis=1, keepdims=True)
-        levels, level = np.unique(table, axis=0, return_inverse=True)
-        return Proposal(problem.colouring(levels, level.reshape(-1)), stats={"rows": len(programme.rows)})
+        return Proposal(problem.of_rows(table), stats={"rows": len(programme.rows)})
 
 
 class _Programme:
@@ -85,7 +83,7 @@ class _Programme:
             self._add(dict.fromkeys(slacks, 1.0), decay * problem.delta)
         for v in range(self.n):
             self._add({self.worst: 1.0, self._own(v): -1.0}, 0.0)
-        self.bounds = [(0.0, 1.0)] * self.slack + [(0.0, 1.0)] * (self.worst - self.slack) + [(0.0, 1.0)]
+        self.bounds = [(0.0, 1.0)] * (self.worst + 1)
         if problem.prescribed is not None:
             for s, row_ in zip(
                 problem.prescribed.sites.tolist(), problem.prescribed.rows.tolist(), strict=True
@@ -131,7 +129,7 @@ class _Programme:
                 cost[self._own(v)] = -1.0 if weights is None else -float(weights[v] / weights.max())
         options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
         solve: Any = linprog  # its stubs leave out sparse matrices
-        found = solve(
+        result = solve(
             cost, matrix, self.limits, whole, np.ones(self.n), self.bounds, method="highs", options=options
         )
-        return np.array(found.x[: self.slack]).reshape(self.n, self.k) if found.status == 0 else None
+        return np.array(result.x[: self.slack]).reshape(self.n, self.k) if result.status == 0 else None

@@ -1,4 +1,4 @@
-"""Three colours or more: one law on each region's boundary, continued by prefixes of the order of preference."""
+"""Three colours or more: one distribution on each region's boundary, continued by prefixes of the order of preference."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.envelope import upper
-from privopt.measures.colouring.reading import level_pairs, smallest_epsilons
+from privopt.measures.colouring.hops import components
 from privopt.measures.colouring.steps import Pair
-from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import prove
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 ROUNDING = 1e-12
 
 
-def prefix_laws(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Floats:
-    """The law of every vertex, (n, k), from those on the sites.
+def prefix_envelope(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Floats:
+    """The distribution of every vertex, (n, k), from those on the sites.
 
     A vertex prefers its own colour, then the others in the order of the palette. A prefix is an event, so at distance i it
     has at most U^i of its probability at a site; the least of these over all sites is taken.
     """
     graph, k = problem.graph, problem.k
-    found = np.zeros((graph.size, k))
+    table = np.zeros((graph.size, k))
     for own in range(k):
         members = graph.codes == own
         if not members.any():
@@ -39,49 +38,30 @@ def prefix_laws(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Floats
             high = upper((graph.indptr, graph.indices), sites, prefix, problem.guarded)
             here = (high[0][members], high[1][members]) if j < k else (before[0] * 0 + 1, before[1] * 0)
             gained = np.where(here[0] <= 0.5, here[0] - before[0], before[1] - here[1])
-            found[members, order[j - 1]] = np.maximum(gained, 0.0)
+            table[members, order[j - 1]] = np.maximum(gained, 0.0)
             before = here
-    return found
+    return table
 
 
 def responses(problem: BoundaryColouring) -> Floats:
     """Randomised response among the colours of a vertex's component, (n, k): private between any two of them."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
     graph, one, k = problem.graph, problem.guarded, problem.k
-    ones = np.ones(len(graph.indices), dtype=np.int8)
-    table = csr_array((ones, graph.indices, graph.indptr), shape=(graph.size, graph.size))
-    count, component = connected_components(table, directed=False)
+    count, component = components(graph.indptr, graph.indices)
     present = np.zeros((count, k), dtype=bool)
     present[component, graph.codes] = True
     colours = present.sum(axis=1)[component]
     other = (1.0 - one.delta) * one.decay / (1.0 + (colours - 1) * one.decay)
-    found = np.where(present[component], other[:, None], 0.0)
-    found[np.arange(graph.size), graph.codes] = 1.0 - (colours - 1) * other
-    return found
-
-
-def as_colouring(problem: BoundaryColouring, laws: Floats) -> Colouring:
-    """The mechanism with these laws, equal ones stored once."""
-    levels, level = np.unique(laws, axis=0, return_inverse=True)
-    return problem.colouring(levels, level.reshape(-1))
-
-
-def is_private(problem: BoundaryColouring, mechanism: Colouring) -> bool:
-    """Whether every edge is, up to rounding."""
-    graph = problem.graph
-    pairs = level_pairs(graph.indptr, graph.indices, mechanism.level, len(mechanism.levels))
-    found = smallest_epsilons(mechanism.levels, *pairs, problem.delta).epsilon.max(initial=0.0)
-    return bool(found <= problem.epsilon + ROUNDING * max(1.0, problem.epsilon))
+    rows = np.where(present[component], other[:, None], 0.0)
+    rows[np.arange(graph.size), graph.codes] = 1.0 - (colours - 1) * other
+    return rows
 
 
 @register
 @dataclass(frozen=True)
 class Rainbow(Solver[BoundaryColouring]):
-    """Where laws are prescribed, the least prefix envelope over them; where none are, randomised response on the boundary.
+    """Where distributions are prescribed, the least prefix envelope over them; where none are, randomised response on the boundary.
 
-    With one law on the boundary of a region the envelope is private and dominates all others. With several it need not be
+    With one distribution on the boundary of a region the envelope is private and dominates all others. With several it need not be
     private; then nothing dominates, and no answer is proposed.
 
     Source: Gu, Zhou, Günlü, D'Oliveira, Sadeghi, Médard, Schaefer, "Generalized Rainbow Differential Privacy", 2023.
@@ -92,7 +72,7 @@ class Rainbow(Solver[BoundaryColouring]):
     interruptible: ClassVar[bool] = False
 
     def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Optimal where laws are prescribed and the envelope is private; else feasible."""
+        """Optimal where distributions are prescribed and the envelope is private; else feasible."""
         return Guarantee.FEASIBLE if problem.prescribed is None else Guarantee.OPTIMAL
 
     def cost(self, problem: BoundaryColouring) -> float:
@@ -112,8 +92,8 @@ class Rainbow(Solver[BoundaryColouring]):
         else:
             sites = np.flatnonzero(problem.graph.boundary())
             rows = responses(problem)[sites]
-        mechanism = as_colouring(problem, prefix_laws(problem, sites, rows))
-        if not is_private(problem, mechanism):
+        mechanism = problem.of_rows(prefix_envelope(problem, sites, rows))
+        if problem.adjacent(mechanism).leakage > problem.epsilon + ROUNDING * max(1.0, problem.epsilon):
             return Proposal(
                 stats={"stop": "the envelope of prefixes is not private, so no mechanism dominates"}
             )

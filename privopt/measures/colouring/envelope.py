@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidProblem
+from privopt.measures.colouring.hops import components
 from privopt.measures.colouring.steps import Pair, Step
 from privopt.measures.compiling import WORTH, compiled, numba_installed
 
@@ -161,12 +162,7 @@ def _nearest(
 
 def _components(indptr: NDArray[np.int64], indices: NDArray[np.int32], sites: Ints, values: Pair) -> Pair:
     """The smallest value of each connected component."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(indptr) - 1
-    table = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
-    count, component = connected_components(table, directed=False)
+    count, component = components(indptr, indices)
     order = np.lexsort((-values[1], values[0]))[::-1]
     least_p, least_r = np.ones(count), np.zeros(count)
     least_p[component[sites[order]]] = values[0][order]  # the last one written is the smallest

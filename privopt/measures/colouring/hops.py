@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -94,6 +96,31 @@ def colour_hops(
     """Hops from every vertex to the nearest one of each colour, shape (n, k); -1 where none is reached."""
     columns = [hops(indptr, indices, np.flatnonzero(codes == c)) for c in range(k)]
     return np.stack(columns, axis=1)
+
+
+def reached(n: int, start: NDArray[Any], end: NDArray[Any], sources: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The vertices that a walk along arcs reaches from some source."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    begin = np.flatnonzero(sources)
+    rows = np.concatenate([start, np.full(len(begin), n)]).astype(np.int32)
+    columns = np.concatenate([end, begin]).astype(np.int32)
+    table = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n + 1, n + 1))
+    inside = np.zeros(n + 1, dtype=np.bool_)
+    inside[breadth_first_order(table, n, directed=True, return_predecessors=False)] = True
+    return inside[:n]
+
+
+def components(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[int, Ints]:
+    """The number of connected components, and that of each vertex."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(indptr) - 1
+    table = csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
+    count, component = connected_components(table, directed=False)
+    return int(count), component.astype(np.int64)
 
 
 def error_by_distance(graph: DatasetGraph, colouring: Colouring) -> NDArray[np.float64]:

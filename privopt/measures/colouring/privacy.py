@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Label
+from privopt.measures.colouring.hops import reached
 from privopt.measures.colouring.reading import find_edge, level_pairs, smallest_deltas, smallest_epsilons
 from privopt.measures.colouring.steps import TINY, Pair, step
 from privopt.mechanisms import Colouring
@@ -176,27 +177,11 @@ def is_optimal_colouring(
     tight &= r[end] >= delta * (1 - tolerance)
     arcs = start[tight], end[tight]
     first = graph.codes == 0
-    pulls = _reached(graph.size, arcs[1], arcs[0], ~first)
-    held = _reached(graph.size, arcs[0], arcs[1], first)
+    pulls = reached(graph.size, arcs[1], arcs[0], ~first)
+    held = reached(graph.size, arcs[0], arcs[1], first)
     nothing = max(tolerance * delta, TINY)
     sure = (r <= nothing)[first], (p <= nothing)[~first]
     return bool((pulls[first] | sure[0]).all() and (held[~first] | sure[1]).all())
-
-
-def _reached(
-    n: int, start: NDArray[np.int32], end: NDArray[np.int32], sources: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """The vertices that a walk along arcs reaches from some source."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order
-
-    begin = np.flatnonzero(sources).astype(np.int32)
-    rows = np.concatenate([start, np.full(len(begin), n, dtype=np.int32)])
-    columns = np.concatenate([end, begin])
-    table = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n + 1, n + 1))
-    reached = np.zeros(n + 1, dtype=np.bool_)
-    reached[breadth_first_order(table, n, directed=True, return_predecessors=False)] = True
-    return reached[:n]
 
 
 def dominates(
