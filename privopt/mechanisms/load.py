@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from privopt.errors import FileRefused, InvalidMechanism, UnsuitableSolver
+from privopt.errors import FileRefused, InvalidMechanism
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.colouring import Colouring
@@ -29,9 +29,9 @@ def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
     Raises
     ------
     FileRefused
-        If it is of another version; a document without one is of version 1.
+        If it is of another version, or names an unknown rule; a document without a version is of version 1.
     InvalidMechanism
-        If the type or the rule is missing or unknown, or the numbers do not make a mechanism.
+        If the type is missing or unknown, or the numbers do not make a mechanism.
 
     Examples
     --------
@@ -48,7 +48,4 @@ def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
         raise FileRefused(
             f"the mechanism is of version {version!r}, this version of privopt reads version {VERSION}: update privopt"
         )
-    try:
-        return _TYPES[kind].from_dict(fields)
-    except UnsuitableSolver as cause:  # the rule of a policy
-        raise InvalidMechanism(str(cause)) from cause
+    return _TYPES[kind].from_dict(fields)
