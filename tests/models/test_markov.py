@@ -159,7 +159,7 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
         ((HALF, None, ["a"]), "states holds 1 labels for 2"),
         ((HALF, None, ["a", "a"]), "repeats the label 'a'"),
         ((HALF, None, "ab"), "give a list of labels"),
-        (([HALF, HALF],), "no stationary law: give initial="),
+        (([HALF, HALF],), "no stationary distribution: give initial="),
         ((np.eye(2), None, ["a", "b"]), "not unique .*'a' and 'b' never reach.*give initial="),
         (([[0.5, 0.5], [0, 1]], None, ["a", "b"]), "probability 0 to the state 'a'.*drop the state"),
     ],

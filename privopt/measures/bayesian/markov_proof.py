@@ -31,7 +31,7 @@ from privopt.measures.bayesian._sides import (
     largest_product,
 )
 from privopt.models import MarkovChain
-from privopt.models.markov.distributions import stationary_law
+from privopt.models.markov.parts import stationary_distribution
 
 if TYPE_CHECKING:
     from flint import arb
@@ -189,7 +189,7 @@ def _sides(chain: MarkovChain, length: int | None, rule: Recursion) -> tuple[Fro
 
 def _backward(chain: MarkovChain) -> Side:
     """The time-reversed stationary chain, and the first distribution divided by the stationary one."""
-    stationary = stationary_law(chain.exact_step(0), chain.states)
+    stationary = stationary_distribution(chain.exact_step(0), chain.states)
     shares = [chain.exact_initial.fraction(i) / stationary.fraction(i) for i in range(chain.k)]
     return Side((Weights.nearest(_reversed(chain, stationary)),), Weights.nearest([shares]), True)
 

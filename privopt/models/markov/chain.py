@@ -16,24 +16,23 @@ from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels
 from privopt.models.html import html_table
-from privopt.models.markov import distributions as laws
-from privopt.models.markov._codec import decode_chain, encode_chain
-from privopt.models.markov._parts import ChainParts, chain_parts
+from privopt.models.markov import parts as derived
 from privopt.models.markov.fit import count_transitions
+from privopt.models.markov.parts import ChainParts, chain_parts, decode_chain, encode_chain
 from privopt.models.validation import Row, Table, float_row, frozen_floats, hashable, number_array
 
 Steps: TypeAlias = Sequence[Row | Table] | NDArray[Any]
 
-_MOST_CACHED = 2**22  # floats kept of the laws of records (32 MB)
+_MOST_CACHED = 2**22  # floats kept of the distributions of records (32 MB)
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class MarkovChain:
     """A Markov chain on finitely many labelled states; record 0 is the first.
 
-    Its law is exact: the given numbers divided by the exact sum of their row. Float arrays are
-    read-only and hold that law, each entry rounded correctly. Two chains are equal when their exact
-    laws and their labels are.
+    Its distribution is exact: each number divided by the exact sum of its row. Float arrays are
+    read-only and hold that distribution, each entry rounded correctly. Two chains are equal when their exact
+    distributions and their labels are.
 
     Parameters
     ----------
@@ -41,8 +40,8 @@ class MarkovChain:
         Row i holds Pr(next = j | now = i) and sums to 1 within 1e-9. A list gives one matrix for
         each of m steps, so a chain of m + 1 records.
     initial : array-like of int, float or Fraction, shape (k,), optional
-        Law of record 0, summing to 1 within 1e-9. By default the stationary law, solved exactly,
-        which takes seconds at a few hundred states.
+        Distribution of record 0, summing to 1 within 1e-9. By default the stationary one, solved exactly, which
+        takes seconds at a few hundred states.
     states : iterable of hashable, length k, optional
         Distinct labels; 0..k-1 by default.
 
@@ -51,7 +50,7 @@ class MarkovChain:
     transition : float array, shape (k, k) or (m, k, k)
         Transition probabilities.
     initial : float array, shape (k,)
-        Law of record 0.
+        Distribution of record 0.
     states : tuple
         Labels of the states.
     letters : tuple
@@ -63,13 +62,13 @@ class MarkovChain:
     homogeneous : bool
         Whether one matrix serves every step.
     exact_initial : IntegerRow
-        Exact law of record 0.
+        Exact distribution of record 0.
 
     Raises
     ------
     InvalidModel
-        If numbers, shapes or labels are wrong, or no initial law is given and there is no unique
-        stationary law that is positive everywhere.
+        If numbers, shapes or labels are wrong, or no initial distribution is given and there is no unique
+        stationary distribution that is positive everywhere.
 
     Examples
     --------
@@ -88,7 +87,7 @@ class MarkovChain:
     counts: tuple[tuple[int, ...], ...] | None
     homogeneous: bool
     exact_initial: IntegerRow
-    _rows: tuple[laws.Rows, ...]
+    _rows: tuple[derived.Rows, ...]
     _parts: ChainParts
 
     def __init__(
@@ -128,7 +127,7 @@ class MarkovChain:
     def fit(
         cls, sequences: object, states: Iterable[Label] | None = None, order: int = 1, smoothing: float = 0.0
     ) -> Self:
-        """Count the transitions in data; the chain starts from the stationary law of what was counted.
+        """Count the transitions in data; the chain starts from the stationary distribution of these counts.
 
         Parameters
         ----------
@@ -147,7 +146,7 @@ class MarkovChain:
         ------
         InvalidModel
             If a letter is not among `states`, there is nothing to count, a state is never left and
-            `smoothing` is 0, or the counts have no unique positive stationary law.
+            `smoothing` is 0, or the counts have no unique positive stationary distribution.
 
         Examples
         --------
@@ -198,10 +197,10 @@ class MarkovChain:
 
     @cached_property
     def stationary(self) -> bool:
-        """Whether every record has the law of the first, exactly."""
+        """Whether every record has the distribution of the first, exactly."""
         if self._parts.initial is None:
             return True
-        return all(laws.is_invariant(self.exact_initial, rows) for rows in self._rows)
+        return all(derived.is_invariant(self.exact_initial, rows) for rows in self._rows)
 
     def index(self, label: Label) -> int:
         """Position of a state.
@@ -242,7 +241,7 @@ class MarkovChain:
         return self.transition if self.homogeneous else cast(Floats, self.transition[record])
 
     def exact_step(self, t: SupportsIndex) -> tuple[IntegerRow, ...]:
-        """Exact transition laws from record t to record t + 1, one a state.
+        """Exact transition distributions from record t to record t + 1, one a state.
 
         Raises
         ------
@@ -258,7 +257,7 @@ class MarkovChain:
         return self._rows[0 if self.homogeneous else record]
 
     def marginal(self, t: SupportsIndex) -> Floats:
-        """Law of record t, shape (k,); computed in floats unless stationary.
+        """Distribution of record t, shape (k,); computed in floats unless stationary.
 
         Raises
         ------
@@ -276,10 +275,10 @@ class MarkovChain:
         if not self.homogeneous:
             return cast(Floats, self._step_marginals[record])
         if record * self.k >= _MOST_CACHED:
-            return laws.far_marginal(self.initial, self.transition, record)
+            return derived.far_marginal(self.initial, self.transition, record)
         known: Floats = self._known[0]
         if record >= len(known):
-            known = self._known[0] = laws.marginals(self.initial, self.transition, max(64, 2 * record))
+            known = self._known[0] = derived.marginals(self.initial, self.transition, max(64, 2 * record))
         return cast(Floats, known[record])
 
     @cached_property
@@ -288,10 +287,10 @@ class MarkovChain:
 
     @cached_property
     def _step_marginals(self) -> Floats:
-        return laws.step_marginals(self.initial, self.transition)
+        return derived.step_marginals(self.initial, self.transition)
 
     def marginals(self, n: SupportsIndex) -> Floats:
-        """Laws of records 0 to n - 1, shape (n, k).
+        """Distributions of records 0 to n - 1, shape (n, k).
 
         Raises
         ------
@@ -311,10 +310,10 @@ class MarkovChain:
             return np.broadcast_to(self.initial, (count, self.k))
         if not self.homogeneous:
             return self._step_marginals[:count]
-        return laws.marginals(self.initial, self.transition, count)
+        return derived.marginals(self.initial, self.transition, count)
 
     def exact_marginal(self, t: SupportsIndex) -> IntegerRow:
-        """Exact law of record t; unless stationary, its integers grow with t.
+        """Exact distribution of record t; unless stationary, its integers grow with t.
 
         Raises
         ------
@@ -330,10 +329,10 @@ class MarkovChain:
         if self.stationary:
             return self.exact_initial
         if self.homogeneous:
-            return laws.advance(self.exact_initial, self._rows[0], record)
+            return derived.advance(self.exact_initial, self._rows[0], record)
         result = self.exact_initial
         for rows in self._rows[:record]:
-            result = laws.advance(result, rows, 1)
+            result = derived.advance(result, rows, 1)
         return result
 
     def reversed(self, t: SupportsIndex) -> Floats:
@@ -357,11 +356,11 @@ class MarkovChain:
             raise InvalidModel("record 0 has no record before it: reverse from t of at least 1")
         if self.homogeneous and self.stationary:
             return self._stationary_reversed
-        return laws.backward(self.marginal(record - 1), self.step(record - 1))
+        return derived.backward(self.marginal(record - 1), self.step(record - 1))
 
     @cached_property
     def _stationary_reversed(self) -> Floats:
-        return frozen_floats(laws.exact_backward(self.exact_initial, self._rows[0]))
+        return frozen_floats(derived.exact_backward(self.exact_initial, self._rows[0]))
 
     def _record(self, t: SupportsIndex, ahead: int) -> int:
         """A record's number, checked to have this many records after it."""
@@ -379,7 +378,7 @@ class MarkovChain:
         Returns
         -------
         dict
-            The given numbers, unrounded, and the labels; ``initial`` is None for the stationary law.
+            The given numbers, unrounded, and the labels; ``initial`` is None for the stationary distribution.
 
         Raises
         ------

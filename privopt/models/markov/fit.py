@@ -1,13 +1,13 @@
-"""Counting transitions in sequences of letters."""
+"""Counting transitions in sequences of letters, in whatever form they come."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from privopt.core.exact import Number
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_label
-from privopt.models.markov.sequences import flatten
 from privopt.models.validation import distinct_labels, hashable, is_missing, sorted_labels
 
 Codes: TypeAlias = NDArray[np.int64]
+
 MOST_STATES = 2000
 """A chain stores a dense matrix; beyond this many states it would not fit."""
 
@@ -40,8 +40,7 @@ def count_transitions(
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise InvalidModel(f"order is {order!r}: give an integer of at least 1")
     extra = _smoothing(smoothing)
-    given = None if states is None else distinct_labels(states, "states")
-    codes, letters = _encode(sequences, given)
+    codes, letters = _encode(sequences, None if states is None else distinct_labels(states, "states"))
     if len(letters) ** (order + 1) > 2**62:
         raise InvalidModel(f"order {order} over {len(letters)} letters has too many words: lower the order")
     words, pairs = _windows(codes, len(letters), order)
@@ -70,19 +69,19 @@ def _smoothing(value: float) -> int | Fraction:
     return exact.numerator if exact.denominator == 1 else exact
 
 
-def _encode(sequences: object, given: Labels | None) -> tuple[Codes, Labels]:
+def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels]:
     """Index of each letter, -1 where missing or between sequences; and the letters."""
-    values, starts = flatten(sequences, given)
+    values, starts = flatten(sequences, states)
     try:
-        found = list(dict.fromkeys(values))
+        distinct = list(dict.fromkeys(values))
     except TypeError:
         place = next(i for i, value in enumerate(values) if not hashable(value))
         raise InvalidModel(
             f"{_position(place, starts)} holds {values[place]!r}, which cannot be hashed: use str, int or tuple"
         ) from None
-    missing = {value for value in found if is_missing(value)}
-    present = [value for value in found if value not in missing]
-    letters = tuple(map(plain_label, sorted_labels(present))) if given is None else given
+    missing = {value for value in distinct if is_missing(value)}
+    present = [value for value in distinct if value not in missing]
+    letters = tuple(map(plain_label, sorted_labels(present))) if states is None else states
     code: dict[Label, int] = {letter: i for i, letter in enumerate(letters)}
     for value in present:
         if value not in code:
@@ -111,9 +110,9 @@ def _windows(codes: Codes, size: int, order: int) -> tuple[Codes, Codes]:
 
 def _matrix(pairs: Codes, present: Codes, size: int, order: int) -> Codes:
     """How often each present word was followed by each other."""
-    found, times = np.unique(pairs, return_counts=True)
+    seen, times = np.unique(pairs, return_counts=True)
     counts = np.zeros((len(present), len(present)), dtype=np.int64)
-    before, after = found // size, found % size**order
+    before, after = seen // size, seen % size**order
     counts[np.searchsorted(present, before), np.searchsorted(present, after)] = times
     return counts
 
@@ -145,3 +144,126 @@ def _smooth(
         tuple(count + extra if allowed else count for count, allowed in zip(row, flags, strict=True))
         for row, flags in zip(counts.tolist(), may_follow.tolist(), strict=True)
     )
+
+
+def flatten(sequences: object, letters: Labels | None) -> tuple[list[object], list[int]]:
+    """All letters with None between sequences, and where each sequence starts.
+
+    Examples
+    --------
+    >>> flatten([[0, 1], [2]], None)
+    ([0, 1, None, 2], [0, 3])
+    """
+    values: list[object] = []
+    starts: list[int] = []
+    for sequence in _split(sequences, letters):
+        if starts:
+            values.append(None)
+        starts.append(len(values))
+        values.extend(sequence)
+    if not values:
+        raise InvalidModel("sequences are empty: give at least two letters")
+    return values, starts
+
+
+def _split(sequences: object, letters: Labels | None) -> list[list[object]]:
+    """The sequences, each a list of letters."""
+    if isinstance(sequences, str | bytes):
+        raise InvalidModel(
+            "sequences are one string: give list(text) for its characters, or a list of labels"
+        )
+    if isinstance(sequences, np.ndarray):
+        return _of_array(sequences)
+    series = _series(sequences)
+    if series is not None:
+        return [series]
+    if isinstance(sequences, Mapping | set | frozenset) or not isinstance(sequences, Iterable):
+        raise InvalidModel(
+            f"sequences are a {type(sequences).__name__}: give a list, array or Series of letters"
+        )
+    return _of_list(list(sequences), letters)
+
+
+def _of_array(array: NDArray[Any]) -> list[list[object]]:
+    """One sequence, or one a row; masked entries come out as None."""
+    if array.ndim not in (1, 2):
+        raise InvalidModel(f"sequences have {array.ndim} dimensions: give one sequence, or one a row")
+    if array.dtype.kind in "mM":
+        raise InvalidModel("sequences hold dates or durations: turn them into strings or numbers")
+    rows: list[list[object]] = array.tolist() if array.ndim == 2 else [array.tolist()]
+    return rows
+
+
+def _of_list(items: list[object], letters: Labels | None) -> list[list[object]]:
+    """One sequence of letters, or many sequences."""
+    first: dict[type, object] = {}
+    for item in items:
+        first.setdefault(type(item), item)
+    nested = {kind for kind, item in first.items() if _is_nested(item)}
+    texts = {kind for kind in first if issubclass(kind, str)}
+    if nested:
+        for position, item in enumerate(items):
+            if type(item) not in nested | texts:
+                raise InvalidModel(
+                    f"item {position} of sequences is {item!r} among sequences: put it into one"
+                )
+        return [_letters(item) for item in items]
+    if texts and len(texts) == len(first) and _are_texts(items, letters):
+        return [list(str(item)) for item in items]
+    return [items]
+
+
+def _are_texts(items: list[object], letters: Labels | None) -> bool:
+    """Whether strings are sequences of characters rather than letters of one sequence."""
+    if letters is not None:
+        known = set(letters)
+        return not known.issuperset(items) and known.issuperset("".join(map(str, items)))
+    if any(len(str(item)) != 1 for item in items):
+        raise InvalidModel(
+            "a list of strings may be one sequence of labels or many sequences of characters: "
+            "give [labels] for the first, [list(text) for text in texts] for the second, or states="
+        )
+    return False
+
+
+def _is_nested(item: object) -> bool:
+    """Whether an item is a sequence rather than a letter."""
+    if isinstance(item, list | tuple | range | np.ndarray):
+        return True
+    if item is None or isinstance(item, str | int | float | np.generic):
+        return False
+    return _series(item) is not None
+
+
+def _letters(item: object) -> list[object]:
+    """The letters of one sequence among several."""
+    if isinstance(item, np.ndarray):
+        if item.ndim != 1:
+            raise InvalidModel(
+                f"a sequence in the list has {item.ndim} dimensions: give one-dimensional arrays"
+            )
+        return _of_array(item)[0]
+    if isinstance(item, list | tuple | range | str):
+        return list(item)
+    series = _series(item)
+    if series is None:
+        raise InvalidModel(f"a sequence in the list is a {type(item).__name__}: give lists, arrays or Series")
+    return series
+
+
+def _series(value: object) -> list[object] | None:
+    """The values of a pandas or Polars Series with None where missing; nothing for other objects."""
+    if isinstance(value, list | tuple | range):
+        return None
+    import narwhals as nw
+
+    native: object = nw.from_native(value, pass_through=True, allow_series=True)
+    if isinstance(native, nw.DataFrame | nw.LazyFrame):
+        raise InvalidModel(
+            "sequences are a data frame: give one of its columns, or frame.to_numpy() for rows"
+        )
+    if not isinstance(native, nw.Series):
+        return None
+    # A missing value is None in some libraries and NaN or NA in others; the mask speaks for all.
+    absent = native.is_null().to_list()
+    return [None if gone else item for item, gone in zip(native.to_list(), absent, strict=True)]

@@ -1,0 +1,307 @@
+"""What a Markov chain is made of: its numbers as written, and the distributions that follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats
+from privopt.core.exact import IntegerRow, Number, law
+from privopt.errors import InvalidModel
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.validation import (
+    Objects,
+    distinct_labels,
+    exact_law,
+    frozen_floats,
+    label_tuple,
+    number_array,
+)
+
+Rows: TypeAlias = tuple[IntegerRow, ...]
+
+REMEDY = "MarkovChain.normalised"
+
+_FIELDS: dict[str, object] = {
+    "transition": ...,
+    "initial": None,
+    "states": None,
+    "order": 1,
+    "letters": None,
+    "normalised": False,
+    "counts": None,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ChainParts:
+    """The numbers and labels as written; everything else about a chain follows from them."""
+
+    transition: Objects
+    initial: Objects | None
+    states: Labels
+    letters: Labels
+    order: int
+    counts: tuple[tuple[int, ...], ...] | None
+    normalised: bool
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether one matrix serves every step."""
+        return self.transition.ndim == 2
+
+    def exact_rows(self) -> tuple[Rows, ...]:
+        """Exact distributions of the rows of each matrix."""
+        remedy = None if self.normalised else REMEDY
+        if self.homogeneous:
+            return (self._rows_of(self.transition, "of transition", remedy),)
+        return tuple(self._rows_of(m, f"of transition[{t}]", remedy) for t, m in enumerate(self.transition))
+
+    def _rows_of(self, matrix: Objects, what: str, remedy: str | None) -> Rows:
+        return tuple(
+            exact_law(row, f"row {i} (state {state!r}) {what}", remedy)
+            for i, (state, row) in enumerate(zip(self.states, matrix.tolist(), strict=True))
+        )
+
+    def exact_initial(self, rows: tuple[Rows, ...]) -> IntegerRow:
+        """Exact distribution of the first record: as written, or stationary."""
+        if self.initial is not None:
+            return exact_law(self.initial.tolist(), "initial", None if self.normalised else REMEDY)
+        if not self.homogeneous:
+            raise InvalidModel(
+                "a chain with one matrix per step has no stationary distribution: give initial="
+            )
+        return stationary_distribution(rows[0], self.states)
+
+
+def chain_parts(
+    transition: object, initial: object, states: Iterable[Label] | None, normalised: bool
+) -> ChainParts:
+    """Check shapes, numbers and labels of a chain of order 1."""
+    numbers = number_array(transition, "transition")
+    if numbers.ndim not in (2, 3) or numbers.shape[-1] != numbers.shape[-2]:
+        raise InvalidModel(
+            f"transition has shape {numbers.shape}: give a square matrix (k, k), or a list of them"
+        )
+    k = numbers.shape[-1]
+    first = None if initial is None else number_array(initial, "initial")
+    if first is not None and first.shape != (k,):
+        raise InvalidModel(
+            f"initial has shape {first.shape}: give one probability for each of the {k} states"
+        )
+    labels = label_tuple(states, k, "states")
+    return ChainParts(numbers, first, labels, labels, 1, None, normalised)
+
+
+def encode_chain(parts: ChainParts) -> dict[str, object]:
+    """Every part, numbers unrounded."""
+    return {
+        "type": "markov_chain",
+        "version": VERSION,
+        "transition": _encode(parts.transition.tolist()),
+        "initial": None if parts.initial is None else _encode(parts.initial.tolist()),
+        "states": encode_labels(parts.states),
+        "order": parts.order,
+        "letters": encode_labels(parts.letters),
+        "normalised": parts.normalised,
+        "counts": None if parts.counts is None else [list(row) for row in parts.counts],
+    }
+
+
+def _encode(values: list[Number] | list[list[Number]] | list[list[list[Number]]]) -> list[object]:
+    """Numbers in nested lists."""
+    return [_encode(value) if isinstance(value, list) else encode_number(value) for value in values]
+
+
+def decode_chain(d: Mapping[str, object]) -> ChainParts:
+    """Parts from a document, checked like those of a constructor."""
+    fields = document(d, "markov_chain", _FIELDS)
+    initial = fields["initial"]
+    parts = chain_parts(
+        decode_numbers(fields["transition"], "transition", 3),
+        None if initial is None else decode_numbers(initial, "initial", 1),
+        None if fields["states"] is None else decode_labels(fields["states"], "states"),
+        decode_flag(fields["normalised"], "normalised"),
+    )
+    letters = parts.states
+    if fields["letters"] is not None:
+        letters = distinct_labels(decode_labels(fields["letters"], "letters"), "letters")
+    order = fields["order"]
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise InvalidModel(f"order is {order!r}: expected an integer of at least 1")
+    _check_words(parts, letters, order)
+    return replace(
+        parts, letters=letters, order=order, counts=_decode_counts(fields["counts"], len(parts.states))
+    )
+
+
+def _check_words(parts: ChainParts, letters: Labels, order: int) -> None:
+    """States of a higher order are words of letters, and each step moves on by one letter."""
+    if order == 1:
+        if letters != parts.states:
+            raise InvalidModel("letters differ from states in a chain of order 1: make them equal")
+        return
+    words = [state for state in parts.states if isinstance(state, tuple)]
+    if not parts.homogeneous or len(words) < len(parts.states):
+        raise InvalidModel(
+            f"a chain of order {order} needs one matrix, and words of {order} letters as states"
+        )
+    for i, word in enumerate(words):
+        if len(word) != order or not set(letters).issuperset(word):
+            raise InvalidModel(f"states[{i}] is {word!r}, not a word of {order} of the letters")
+        for j, after in enumerate(words):
+            if parts.transition[i, j] and word[1:] != after[:-1]:
+                raise InvalidModel(
+                    f"transition[{i}, {j}] leads from {word!r} to {after!r}, which do not overlap"
+                )
+
+
+def _decode_counts(value: object, k: int) -> tuple[tuple[int, ...], ...] | None:
+    """Counts of transitions, if there are any."""
+    if value is None:
+        return None
+    rows = tuple(tuple(row) for row in value if isinstance(row, list)) if isinstance(value, list) else ()
+    if len(rows) != k or any(len(row) != k or any(type(n) is not int or n < 0 for n in row) for row in rows):
+        raise InvalidModel(f"counts are not {k} lists of {k} non-negative integers")
+    return rows
+
+
+def stationary_distribution(rows: Rows, states: Labels) -> IntegerRow:
+    """The stationary distribution, exactly; refused unless unique and positive everywhere.
+
+    Examples
+    --------
+    >>> stationary_distribution((IntegerRow((3, 1), 4), IntegerRow((1, 1), 2)), (0, 1))
+    IntegerRow(weights=(2, 1), total=3)
+    """
+    from flint import fmpz_mat
+
+    _one_class(rows, states)
+    k = len(rows)
+    # Unknown u_i = pi_i / total_i keeps the system in integers: sum_i u_i w_ij = u_j total_j. The
+    # equations add up to 0 = 0, so the last one can make room for the scale, sum_i u_i = 1.
+    system = [[rows[i].weights[j] - (rows[i].total if i == j else 0) for i in range(k)] for j in range(k - 1)]
+    solution = fmpz_mat([*system, [1] * k]).solve(fmpz_mat([[0]] * (k - 1) + [[1]]))
+    parts = [solution[i, 0] for i in range(k)]
+    return law(Fraction(int(part.p), int(part.q)) * row.total for part, row in zip(parts, rows, strict=True))
+
+
+def _one_class(rows: Rows, states: Labels) -> None:
+    """Refuse chains in which some state does not reach every other."""
+    reach = _reachable(rows)
+    mutual = reach & reach.T
+    closed = (mutual | ~reach).all(axis=1)  # whatever is reached leads back
+    first = int(np.flatnonzero(closed)[0])
+    apart = np.flatnonzero(closed & ~mutual[first])
+    if apart.size:
+        raise InvalidModel(
+            f"the stationary distribution is not unique (the chain is reducible: {states[first]!r} and "
+            f"{states[int(apart[0])]!r} never reach each other): give initial="
+        )
+    transient = np.flatnonzero(~closed)
+    if transient.size:
+        raise InvalidModel(
+            f"the stationary distribution gives probability 0 to the state {states[int(transient[0])]!r}, which is left "
+            "for ever: give initial=, or drop the state (when fitting: or use smoothing > 0)"
+        )
+
+
+def _reachable(rows: Rows) -> NDArray[np.bool_]:
+    """Which state leads to which, in any number of steps (also none)."""
+    k = len(rows)
+    reach = np.array([[weight > 0 for weight in row.weights] for row in rows]) | np.eye(k, dtype=np.bool_)
+    for _ in range(k.bit_length()):
+        steps = reach.astype(np.float64)
+        reach = steps @ steps > 0
+    return reach
+
+
+def is_invariant(initial: IntegerRow, rows: Rows) -> bool:
+    """Whether one step leaves the distribution as it is, exactly."""
+    shares = [Fraction(weight, row.total) for weight, row in zip(initial.weights, rows, strict=True)]
+    return all(
+        sum((share * row.weights[j] for share, row in zip(shares, rows, strict=True)), Fraction(0)) == weight
+        for j, weight in enumerate(initial.weights)
+    )
+
+
+def advance(initial: IntegerRow, rows: Rows, steps: int) -> IntegerRow:
+    """The exact distribution after a number of equal steps; its integers grow with that number."""
+    from flint import fmpz_mat
+
+    scale = math.lcm(*(row.total for row in rows))
+    matrix = fmpz_mat([[weight * (scale // row.total) for weight in row.weights] for row in rows])
+    result = fmpz_mat([list(initial.weights)]) * matrix**steps
+    return law(int(result[0, j]) for j in range(len(rows)))
+
+
+def marginals(initial: Floats, transition: Floats, n: int) -> Floats:
+    """Distributions of the first n records, shape (n, k); each product doubles how many are known."""
+    rows = np.empty((n, len(initial)))
+    rows[:1] = initial
+    known, power = 1, transition
+    while known < n:
+        take = min(known, n - known)
+        new = rows[:take] @ power
+        rows[known : known + take] = new / new.sum(axis=1, keepdims=True)
+        known += take
+        power = _square(power)
+    rows.setflags(write=False)
+    return rows
+
+
+def far_marginal(initial: Floats, transition: Floats, t: int) -> Floats:
+    """Distribution of record t in O(log t) products."""
+    result, power = initial, transition
+    while t:
+        if t & 1:
+            result = result @ power
+            result = result / result.sum()
+        power = _square(power)
+        t >>= 1
+    return frozen_floats(result)
+
+
+def step_marginals(initial: Floats, transitions: Floats) -> Floats:
+    """Distributions of all records of a chain with one matrix per step, shape (m + 1, k)."""
+    rows = np.empty((len(transitions) + 1, len(initial)))
+    rows[0] = initial
+    for t, transition in enumerate(transitions):
+        rows[t + 1] = rows[t] @ transition
+        rows[t + 1] /= rows[t + 1].sum()
+    rows.setflags(write=False)
+    return rows
+
+
+def _square(power: Floats) -> Floats:
+    """Two equal powers in one, with rows kept on 1: rounding would otherwise double each time."""
+    product = power @ power
+    scaled: Floats = product / product.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def backward(before: Floats, transition: Floats) -> Floats:
+    """Pr(previous = i | now = j) as [j, i]; a row of zeros where now = j is impossible."""
+    joint = (before[:, None] * transition).T
+    total = joint.sum(axis=1, keepdims=True)
+    result: Floats = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
+    result.setflags(write=False)
+    return result
+
+
+def exact_backward(before: IntegerRow, rows: Rows) -> list[list[float]]:
+    """The same from exact distributions, each entry rounded once."""
+    k = len(rows)
+    shares = [Fraction(weight, row.total) for weight, row in zip(before.weights, rows, strict=True)]
+    result = []
+    for j in range(k):
+        joint = [share * row.weights[j] for share, row in zip(shares, rows, strict=True)]
+        result.append(law(joint).floats() if any(joint) else [0.0] * k)
+    return result
