@@ -38,8 +38,8 @@ def log_balls(x: Floats) -> Balls:
 
     Examples
     --------
-    >>> found = log_balls(np.array([1.0, 2.0, 1e-300]))
-    >>> float(found.mid[0]), float(found.rad[0]), bool(abs(found.mid[1] - math.log(2)) <= found.rad[1])
+    >>> logs = log_balls(np.array([1.0, 2.0, 1e-300]))
+    >>> float(logs.mid[0]), float(logs.rad[0]), bool(abs(logs.mid[1] - math.log(2)) <= logs.rad[1])
     (0.0, 0.0, True)
     """
     known = np.isfinite(x) & (x > 0)

@@ -1,19 +1,23 @@
-"""The exact law of secret and release, or of useful symbol and release, in integers."""
+"""The exact distribution of secret and release, or of useful symbol and release, in integers, and its information."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from privopt.core.exact import log_enclosure
+from privopt.core.exact import ball_ceiling, ball_floor, log_enclosure
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
 from privopt.models.channel_data import Observation, Release
 
 Pair: TypeAlias = tuple[int, int]
 """Positions of a value of S and of a release."""
+
+BITS = 192
+"""Precision of an information, beside the digits of its weights."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,12 @@ def worst_log_lift(joint: ExactJoint) -> tuple[tuple[float, float], Pair]:
 
 
 def leaking_joint(observed: Observation, release: Release) -> ExactJoint:
-    """The exact law of (S, Y)."""
+    """The exact distribution of (S, Y)."""
     return _through(observed.leaking, release)
 
 
 def useful_joint(observed: Observation, release: Release) -> ExactJoint:
-    """The exact law of (X, Y)."""
+    """The exact distribution of (X, Y)."""
     if observed.useful is not None:
         return _through(observed.useful, release)
     weights = observed.weights
@@ -90,7 +94,7 @@ def useful_joint(observed: Observation, release: Release) -> ExactJoint:
 
 
 def _through(joint: JointDistribution, release: Release) -> ExactJoint:
-    """The joint law pushed through the channel, as a product of integer matrices."""
+    """The joint distribution pushed through the channel, as a product of integer matrices."""
     n = len(joint.useful)
     table = [joint.exact.weights[i : i + n] for i in range(0, len(joint.exact.weights), n)]
     if isinstance(release, Merging):
@@ -109,10 +113,10 @@ def merged_weights(observed: Observation, merging: Merging) -> list[int]:
 
 
 def _merge(row: tuple[int, ...], merging: Merging) -> tuple[int, ...]:
-    found = [0] * len(merging.blocks)
+    weights = [0] * len(merging.blocks)
     for block, weight in zip(merging.assignment.tolist(), row, strict=True):
-        found[block] += weight
-    return tuple(found)
+        weights[block] += weight
+    return tuple(weights)
 
 
 def _scaled_rows(release: Release) -> tuple[list[list[int]], int]:
@@ -120,3 +124,35 @@ def _scaled_rows(release: Release) -> tuple[list[list[int]], int]:
     rows = release.exact()
     scale = math.lcm(*{row.total for row in rows})
     return [[w * (scale // row.total) for w in row.weights] for row in rows], scale
+
+
+def information_enclosure(joint: ExactJoint) -> tuple[float, float]:
+    """Floats around the mutual information of an exact joint, in nats.
+
+    Examples
+    --------
+    >>> lo, hi = information_enclosure(ExactJoint(((1, 0), (0, 1)), 2))
+    >>> lo <= math.log(2) <= hi and hi - lo < 1e-15
+    True
+    >>> information_enclosure(ExactJoint(((1, 2), (2, 4)), 9))
+    (0.0, 0.0)
+    """
+    from flint import arb, ctx
+
+    with ctx.workprec(BITS + joint.total.bit_length()):
+        ball = arb(0)
+        for s, y in joint.pairs():
+            if joint.cells[s][y]:
+                up, down = joint.lift(s, y)
+                if up != down:
+                    ball += arb(joint.cells[s][y]) * (arb(up) / arb(down)).log()
+        ball = ball / arb(joint.total)
+        return max(0.0, ball_floor(ball)), max(0.0, ball_ceiling(ball))
+
+
+def enclose(value: Fraction) -> tuple[float, float]:
+    """The neighbouring floats around a rational; the float itself where it is one."""
+    near = float(value)
+    if Fraction(near) == value:
+        return near, near
+    return math.nextafter(near, -math.inf), math.nextafter(near, math.inf)

@@ -1,4 +1,4 @@
-"""The door of a question on local information privacy: every argument checked, every refusal a sentence."""
+"""Argument validation of problems: every argument checked, every refusal a sentence."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ SMALLEST = 1e-290
 """Probabilities between 0 and this are refused: ratios of them leave the range of floats."""
 
 
-def joint(given: Observation) -> None:
+def joint(observed: Observation) -> None:
     """Refuse probabilities that floats cannot divide by."""
-    for table in (given.leaking, given.useful):
+    for table in (observed.leaking, observed.useful):
         if table is None:
             continue
         weights, total = table.exact.weights, table.exact.total
-        found = next((i for i, weight in enumerate(weights) if weight and weight / total < SMALLEST), None)
-        if found is not None:
-            s, w = divmod(found, len(table.useful))
+        tiny = next((i for i, weight in enumerate(weights) if weight and weight / total < SMALLEST), None)
+        if tiny is not None:
+            s, w = divmod(tiny, len(table.useful))
             raise InvalidProblem(
                 f"P({table.sensitive[s]!r}, {table.useful[w]!r}) is positive and below {SMALLEST:g}, which floats cannot "
                 "work with; make it 0, or merge the symbol with another"
             )
 
 
-def level(given: object, name: str) -> float:
+def level(value: object, name: str) -> float:
     """A number of nats >= 0, perhaps inf."""
     try:
-        value = decode_float(given.item() if isinstance(given, np.generic) else given)
+        nats = decode_float(value.item() if isinstance(value, np.generic) else value)
     except ValueError as cause:
         raise InvalidProblem(f"{name} must be a number of nats >= 0, or inf: {cause}") from cause
-    if not value >= 0:
-        raise InvalidProblem(f"{name} must be >= 0 nats, got {value}")
-    return value + 0.0
+    if not nats >= 0:
+        raise InvalidProblem(f"{name} must be >= 0 nats, got {nats}")
+    return nats + 0.0
 
 
 def levels(epsilon: object, lower: object, upper: object) -> tuple[float, float]:
-    """(lower, upper) from one epsilon for both, or from what is given of the two."""
+    """(lower, upper) from one epsilon for both, or from the two."""
     if epsilon is not None:
         if lower is not None or upper is not None:
             raise InvalidProblem("give epsilon, or lower and upper, not both: epsilon sets both")
@@ -66,42 +66,42 @@ def levels(epsilon: object, lower: object, upper: object) -> tuple[float, float]
     )
 
 
-def delta(given: object, notion: str) -> float:
+def delta(value: object, notion: str) -> float:
     """A probability that may violate the bounds; 0 for LDP."""
-    value = given.item() if isinstance(given, np.generic) else given
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidProblem(f"delta must be in [0, 1], got {given!r}")
-    if value > 0 and notion == "ldp":
+    share = value.item() if isinstance(value, np.generic) else value
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        raise InvalidProblem(f"delta must be in [0, 1], got {value!r}")
+    if share > 0 and notion == "ldp":
         raise InvalidProblem('delta > 0 is for notion="lip" only; give delta=0, or notion="lip"')
-    return float(value) + 0.0
+    return float(share) + 0.0
 
 
-def notion(given: object, lower: float, upper: float) -> str:
+def notion(value: object, lower: float, upper: float) -> str:
     """The notion by name; LDP bounds both sides by one number."""
-    if given not in NOTIONS:
-        raise InvalidProblem(f'notion must be "lip" or "ldp", got {given!r}')
-    if given == "ldp" and lower != upper:
+    if value not in NOTIONS:
+        raise InvalidProblem(f'notion must be "lip" or "ldp", got {value!r}')
+    if value == "ldp" and lower != upper:
         raise InvalidProblem('notion="ldp" has one budget: give epsilon, not lower and upper')
-    return str(given)
+    return str(value)
 
 
-def utility(given: object, symbols: int) -> Utility:
+def utility(value: object, symbols: int) -> Utility:
     """The name of a utility, a distortion matrix with a row for each useful symbol, or a concave cost."""
-    if isinstance(given, str):
-        if given != MUTUAL_INFORMATION:
+    if isinstance(value, str):
+        if value != MUTUAL_INFORMATION:
             raise InvalidProblem(
-                f'utility must be "{MUTUAL_INFORMATION}", a distortion matrix or a cost, got {given!r}'
+                f'utility must be "{MUTUAL_INFORMATION}", a distortion matrix or a cost, got {value!r}'
             )
-        return given
-    if callable(given):
-        return cost(cast(Cost, given), symbols)
-    return distortion(given, symbols)
+        return value
+    if callable(value):
+        return cost(cast(Cost, value), symbols)
+    return distortion(value, symbols)
 
 
-def distortion(given: object, symbols: int) -> Matrix:
+def distortion(value: object, symbols: int) -> Matrix:
     """Finite distortions D[x, y], a row for each useful symbol."""
     try:
-        table = np.array(given, dtype=np.float64)
+        table = np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as cause:
         raise InvalidProblem(f"the distortion must be a table of numbers D[x, y]: {cause}") from cause
     if table.ndim != 2 or table.shape[0] != symbols or table.shape[1] == 0:
@@ -114,24 +114,24 @@ def distortion(given: object, symbols: int) -> Matrix:
     return tuple(tuple(row) for row in (table + 0.0).tolist())
 
 
-def cost(given: Cost, symbols: int) -> Cost:
+def cost(function: Cost, symbols: int) -> Cost:
     """A cost of the posterior, tried at random posteriors: finite there, and concave between them."""
     rng = np.random.default_rng(0)
     for _ in range(32):
         a, b = rng.dirichlet(np.full(symbols, 0.5), size=2)
-        ends, middle = (float(given(a)) + float(given(b))) / 2, float(given((a + b) / 2))
+        ends, middle = (float(function(a)) + float(function(b))) / 2, float(function((a + b) / 2))
         if not (math.isfinite(ends) and math.isfinite(middle)):
             raise InvalidProblem("the cost of a posterior must be a finite number")
         if middle < ends - 1e-9 * max(1.0, abs(ends)):
             raise InvalidProblem(
                 "the cost must be concave in the posterior: between two random posteriors it falls below its chord"
             )
-    return given
+    return function
 
 
-def fields(given: Mapping[str, Any], schema: str) -> dict[str, Any]:
+def fields(values: Mapping[str, Any], schema: str) -> dict[str, Any]:
     """A dictionary of a problem that fits its schema, with the type of its joint filled in."""
     from privopt.files.json import check_schema
 
-    check_schema(given, schema)
-    return {**given, "joint": {"type": "joint_distribution", **given["joint"]}}
+    check_schema(values, schema)
+    return {**values, "joint": {"type": "joint_distribution", **values["joint"]}}

@@ -33,7 +33,7 @@ from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.entropy_boxes import log_balls
-from privopt.problems.exact_utility import enclose
+from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.bound import linear_value, numbers
 
 if TYPE_CHECKING:

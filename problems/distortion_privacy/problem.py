@@ -22,7 +22,7 @@ from privopt.problems.distortion_privacy import certificate
 from privopt.problems.distortion_privacy.bound import prove
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.distortion_privacy.repair import repair
-from privopt.problems.exact_utility import enclose
+from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.certificate import not_covered
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
 from privopt.problems.validation import fields as read_fields

@@ -1,13 +1,13 @@
-"""Small questions on local information privacy, with optima that are public or exact."""
+"""Small problems of local information privacy, with optima that are public or exact."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from privopt.core.problem import Example
+from privopt.core.problem import Example, Problem
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.models.channel_data import Release
-from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 LECTURE_TABLE = (
     (394, 306, 463, 463, 204, 317, 328, 317, 134),
@@ -25,9 +25,8 @@ def lecture_joint() -> JointDistribution:
     return JointDistribution.normalised(LECTURE_TABLE)
 
 
-def examples() -> tuple[Example[Release], ...]:
-    """Easiest first."""
-    ask = LocalInformationPrivacy
+def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], ...]:
+    """Easiest first, each made by the class of the problem."""
     binary = JointDistribution.normalised([[3, 1], [1, 3]])
     small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
     equal = JointDistribution.normalised([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -35,22 +34,22 @@ def examples() -> tuple[Example[Release], ...]:
     lecture = lecture_joint()
     r = math.exp(1.0)
     return (
-        Example("binary", ask(binary, epsilon=0.2), _binary_optimum(0.2)),
+        Example("binary", make(binary, epsilon=0.2), _binary_optimum(0.2)),
         Example(
             "nothing-to-hide",
-            ask(JointDistribution.normalised([[1, 2], [2, 4]]), epsilon=0.0),
+            make(JointDistribution.normalised([[1, 2], [2, 4]]), epsilon=0.0),
             _entropy(1 / 3),
         ),
-        Example("equal-ldp-hamming", ask(equal, epsilon=1.0, notion="ldp", utility=hamming), -2 / (r + 2)),
+        Example("equal-ldp-hamming", make(equal, epsilon=1.0, notion="ldp", utility=hamming), -2 / (r + 2)),
         Example(
-            "equal-lip-hamming", ask(equal, epsilon=0.5, utility=hamming), -_lip_hamming(3, math.exp(0.5))
+            "equal-lip-hamming", make(equal, epsilon=0.5, utility=hamming), -_lip_hamming(3, math.exp(0.5))
         ),
-        Example("small", ask(small, epsilon=0.3)),
-        Example("small-upper", ask(small, upper=0.2)),
-        Example("small-delta", ask(small, epsilon=0.3, delta=0.05)),
-        Example("perfect", ask(lecture, epsilon=0.0), 1.289061481511739 * BITS),
-        Example("lecture", ask(lecture, epsilon=1.0), 2.757543035553 * BITS),
-        Example("full-data", ask(ObservedJoint.full_data(small), epsilon=0.3)),
+        Example("small", make(small, epsilon=0.3)),
+        Example("small-upper", make(small, upper=0.2)),
+        Example("small-delta", make(small, epsilon=0.3, delta=0.05)),
+        Example("perfect", make(lecture, epsilon=0.0), 1.289061481511739 * BITS),
+        Example("lecture", make(lecture, epsilon=1.0), 2.757543035553 * BITS),
+        Example("full-data", make(ObservedJoint.full_data(small), epsilon=0.3)),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,31 +10,29 @@ from privopt.arrays import Bools, Floats
 from privopt.core.problem import FEASIBILITY, Evaluation
 from privopt.measures.shannon import mutual_information
 from privopt.models.channel_data import Release
-
-if TYPE_CHECKING:
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
 
-def log_lifts(law: Floats) -> Floats:
+def log_lifts(joint: Floats) -> Floats:
     """Logarithm of P(s, y) / (P(s) P(y)), shape (n_s, n_y); 0 where s or y has probability 0, -inf where only the pair has.
 
     Sums are taken with extended precision, so that a log-lift near 0 keeps its digits.
     """
-    table = law.astype(np.longdouble)
+    table = joint.astype(np.longdouble)
     product = table.sum(axis=1)[:, None] * table.sum(axis=0)[None, :]
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log(table / product)
-    return np.where(product > 0, found, 0.0).astype(np.float64)
+        lifts = np.log(table / product)
+    return np.where(product > 0, lifts, 0.0).astype(np.float64)
 
 
-def excesses(problem: LocalInformationPrivacy, law: Floats) -> Floats:
+def excesses(data: LocalInformationPrivacyData, joint: Floats) -> Floats:
     """How far each cell uses its side: |log-lift| on bounded sides (on both if none is), 0 on others; for LDP the spread of its column."""
-    lifts = log_lifts(law)
-    if problem.notion == "ldp":
-        return _spread(lifts, _counts(law))
-    free = problem.lower == problem.upper  # with no bound at all the leakage is that of both sides
-    above = np.maximum(lifts, 0.0) if free or problem.upper < math.inf else np.zeros_like(lifts)
-    below = np.maximum(-lifts, 0.0) if free or problem.lower < math.inf else np.zeros_like(lifts)
+    lifts = log_lifts(joint)
+    if data.notion == "ldp":
+        return _spread(lifts, _counts(joint))
+    free = data.lower == data.upper  # with no bound at all the leakage is that of both sides
+    above = np.maximum(lifts, 0.0) if free or data.upper < math.inf else np.zeros_like(lifts)
+    below = np.maximum(-lifts, 0.0) if free or data.lower < math.inf else np.zeros_like(lifts)
     return np.maximum(above, below)
 
 
@@ -43,71 +40,66 @@ def _spread(lifts: Floats, used: Bools) -> Floats:
     """Log-lift above the lowest of its column; inf above a cell of probability 0."""
     low = np.where(used, lifts, np.inf).min(axis=0)
     with np.errstate(invalid="ignore"):  # -inf - -inf, which is replaced
-        found = np.where(np.isneginf(lifts), 0.0, lifts - low)
-    return np.where(used, found, 0.0)
+        spread = np.where(np.isneginf(lifts), 0.0, lifts - low)
+    return np.where(used, spread, 0.0)
 
 
-def evaluate(problem: LocalInformationPrivacy, release: Release) -> Evaluation:
+def evaluate(data: LocalInformationPrivacyData, release: Release) -> Evaluation:
     """Utility, leakage and feasibility in float64."""
-    secret, useful = problem.observation.with_release(release)
-    used = excesses(problem, secret)
-    leakage = _level(used, secret, problem.delta)
-    violation = _violation(problem, used, secret)
-    utility = utility_of(problem, useful)
-    feasible = violation <= FEASIBILITY * max(1.0, min(problem.budget, 1e6))
-    worst, where = _names(problem, used, release, leakage)
+    secret, useful = data.observation.with_release(release)
+    used = excesses(data, secret)
+    leakage = _level(used, secret, data.delta)
+    violation = _violation(data, used, secret)
+    utility = _utility(data, useful)
+    feasible = violation <= FEASIBILITY * max(1.0, min(data.budget, 1e6))
+    worst, where = _names(data, used, release, leakage)
     return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
 
 
-def _level(used: Floats, law: Floats, delta: float) -> float:
+def _level(used: Floats, joint: Floats, delta: float) -> float:
     """The least t such that cells beyond t have probability at most delta."""
     if delta == 0:
-        return float(used.max(where=_counts(law), initial=0.0))
-    flat, mass = used.ravel(), law.ravel()
+        return float(used.max(where=_counts(joint), initial=0.0))
+    flat, mass = used.ravel(), joint.ravel()
     order = np.argsort(-flat, kind="stable")
     beyond = np.cumsum(mass[order])
     first = int(np.searchsorted(beyond, delta, side="right"))
     return 0.0 if first >= flat.size else float(max(0.0, flat[order[first]]))
 
 
-def _counts(law: Floats) -> Bools:
+def _counts(joint: Floats) -> Bools:
     """Cells whose secret and whose release have positive probability."""
-    return np.asarray((law.sum(axis=1) > 0)[:, None] & (law.sum(axis=0) > 0)[None, :])
+    return np.asarray((joint.sum(axis=1) > 0)[:, None] & (joint.sum(axis=0) > 0)[None, :])
 
 
-def _violation(problem: LocalInformationPrivacy, used: Floats, law: Floats) -> float:
+def _violation(data: LocalInformationPrivacyData, used: Floats, joint: Floats) -> float:
     """By how much the level of each side, with delta, exceeds its bound; nats."""
-    if problem.notion == "ldp" or problem.lower == problem.upper:
-        return max(0.0, _excess(_level(used, law, problem.delta), problem.budget))
-    lifts = log_lifts(law)
-    over = np.maximum(lifts - problem.upper, 0.0) if problem.upper < math.inf else np.zeros_like(lifts)
-    under = np.maximum(-lifts - problem.lower, 0.0) if problem.lower < math.inf else np.zeros_like(lifts)
-    return max(0.0, _level(np.maximum(over, under), law, problem.delta))
+    if data.notion == "ldp" or data.lower == data.upper:
+        level = _level(used, joint, data.delta)
+        return 0.0 if level <= data.budget else level - data.budget
+    lifts = log_lifts(joint)
+    over = np.maximum(lifts - data.upper, 0.0) if data.upper < math.inf else np.zeros_like(lifts)
+    under = np.maximum(-lifts - data.lower, 0.0) if data.lower < math.inf else np.zeros_like(lifts)
+    return max(0.0, _level(np.maximum(over, under), joint, data.delta))
 
 
-def _excess(leakage: float, budget: float) -> float:
-    return 0.0 if leakage <= budget else leakage - budget
-
-
-def utility_of(problem: LocalInformationPrivacy, useful: Floats) -> float:
-    """I(X;Y) in nats, or minus the expected distortion or cost, from the law of (X, Y)."""
+def _utility(data: LocalInformationPrivacyData, useful: Floats) -> float:
+    """I(X;Y) in nats, or minus the expected distortion or cost, from the distribution of (X, Y)."""
     kept = useful[:, useful.sum(axis=0) > 0]
-    if problem.matrix is not None:
-        return -math.fsum((useful * problem.matrix).ravel().tolist())
-    if problem.cost is not None:
+    if data.matrix is not None:
+        return -math.fsum((useful * data.matrix).ravel().tolist())
+    if data.cost is not None:
         weights = kept.sum(axis=0)
-        return -math.fsum(
-            p * float(problem.cost(column / p)) for p, column in zip(weights, kept.T, strict=True)
-        )
+        return -math.fsum(p * float(data.cost(column / p)) for p, column in zip(weights, kept.T, strict=True))
     return float(mutual_information(kept))
 
 
 def _names(
-    problem: LocalInformationPrivacy, used: Floats, release: Release, leakage: float
+    data: LocalInformationPrivacyData, used: Floats, release: Release, leakage: float
 ) -> tuple[tuple[object, ...], str]:
     """Labels of the worst pair (s, y) and, in words, which way it leaks."""
     if leakage == 0:
         return (), ""
     s, y = np.unravel_index(int(np.argmax(used)), used.shape)
-    names = (problem.observation.leaking.sensitive[s], release.outputs[y])
+    names = (data.observation.leaking.sensitive[s], release.outputs[y])
     return names, f"the release {release.outputs[y]!r} shifts the odds of {names[0]!r} most"

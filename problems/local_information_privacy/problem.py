@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from privopt.arrays import Floats
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -19,17 +16,22 @@ from privopt.files.labels import Label
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import model_from_dict
-from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
+from privopt.problems.exact_joint import leaking_joint
+from privopt.problems.local_information_privacy import certificate as proofs
+from privopt.problems.local_information_privacy.bound import prove
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.examples import examples
 from privopt.problems.local_information_privacy.leakage import evaluate
-from privopt.problems.local_information_privacy.rows import Polytope, polytope
+from privopt.problems.local_information_privacy.repair import repair
 
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
 
 
 @dataclass(frozen=True, init=False)
-class LocalInformationPrivacy(Problem[Release]):
+class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     """How useful a release of X can be while no release shifts the odds of a value of S by more than the budget.
 
     A channel reads the observation W (X itself for a :class:`JointDistribution`) and releases Y. The
@@ -74,74 +76,13 @@ class LocalInformationPrivacy(Problem[Release]):
     kind: ClassVar[str] = "local_information_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
 
-    joint: Joint
-    lower: float
-    upper: float
-    delta: float
-    notion: str
-    utility: checks.Utility
-
-    def __init__(
-        self,
-        joint: Joint,
-        epsilon: float | None = None,
-        *,
-        lower: float | None = None,
-        upper: float | None = None,
-        delta: float = 0.0,
-        notion: str = "lip",
-        utility: str | ArrayLike | checks.Cost = checks.MUTUAL_INFORMATION,
-    ) -> None:
-        observed = observation(joint)
-        symbols = len(observed.p_x)
-        low, high = checks.levels(epsilon, lower, upper)
-        kept = checks.notion(notion, low, high)
-        read = checks.utility(utility, symbols)
-        if not isinstance(read, tuple):  # informations divide by them
-            checks.joint(observed)
-        values: dict[str, object] = {
-            "joint": joint,
-            "lower": low,
-            "upper": high,
-            "delta": checks.delta(delta, kept),
-            "notion": kept,
-            "utility": read,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def observation(self) -> Observation:
-        """The laws of (S, W) and of (X, W)."""
-        return observation(self.joint)
-
-    @cached_property
-    def polytope(self) -> Polytope:
-        """The posteriors that a release may have, in integers."""
-        return polytope(self.observation, (self.notion, self.lower, self.upper))
-
-    @property
-    def cost(self) -> checks.Cost | None:
-        """The user's cost of a posterior, if that is the utility."""
-        return self.utility if callable(self.utility) else None
-
-    @cached_property
-    def matrix(self) -> Floats | None:
-        """The distortion D[x, y], if that is the utility."""
-        return np.array(self.utility) if isinstance(self.utility, tuple) else None
-
     @property
     def epsilon(self) -> float:
         """The larger of the finite bounds, the budget."""
         return self.budget
 
-    @property
-    def budget(self) -> float:
-        """The larger of the finite bounds, in nats; inf if there is none."""
-        return max((b for b in (self.lower, self.upper) if b < math.inf), default=math.inf)
-
     def with_budget(self, budget: float) -> Self:
-        """The same question with the larger finite bound at ``budget``, and a smaller one in proportion."""
+        """The same problem with the larger finite bound at ``budget``, and a smaller one in proportion."""
         new = checks.level(budget, "budget")
         old = self.budget
 
@@ -170,7 +111,7 @@ class LocalInformationPrivacy(Problem[Release]):
 
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility, leakage and the worst pair (s, y) in float64."""
-        return evaluate(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return evaluate(self, self.check(mechanism))
 
     def certify(self, mechanism: Release) -> Certificate:
         """Prove the bounds from the integer weights: exact lifts against balls of e^budget.
@@ -178,45 +119,48 @@ class LocalInformationPrivacy(Problem[Release]):
         Rows of symbols of probability 0 must keep them as well: their ratios to the distribution of the output (for
         "ldp" to every row of the secret's) lie within the bounds.
         """
-        from privopt.problems.local_information_privacy.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - as above
+        return self.certify_record(mechanism, old=False)
 
     def certify_record(self, mechanism: Release, *, old: bool) -> Certificate:
         """As :meth:`certify`; of records of version 0.1.0, symbols of probability 0 are named as not covered.
 
         Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
         """
-        from privopt.problems.local_information_privacy.certificate import certify
-
-        found = certify(self, self.check(mechanism), cover=not old)  # pyright: ignore[reportArgumentType] - as above
-        if old and self.budget == math.inf and self.notion == "lip":
-            told = (
+        release = self.check(mechanism)
+        verdict = proofs.certify(self, release, cover=not old)
+        certificate = self.certificate(
+            release,
+            release.fingerprint,
+            ok=verdict.ok,
+            claim=proofs.claim(self),
+            reason=verdict.reason,
+            method="integer lifts against balls of e^budget",
+            leakage=verdict.leakage,
+            utility=proofs.utility_enclosure(self, release),
+            worst=verdict.worst,
+            where=verdict.where,
+        )
+        uncovered = (*certificate.uncovered, *verdict.uncovered)
+        if old and self.unbounded and self.notion == "lip":
+            note = (
                 "the leakage of both sides: version 0.1.0 counted bounded ones only, of which there are none; the largest "
-                f"|log-lift| is in [{found.leakage[0]!r}, {found.leakage[1]!r}]"
+                f"|log-lift| is in [{verdict.leakage[0]!r}, {verdict.leakage[1]!r}]"
             )
-            return replace(found, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*found.uncovered, told))
-        return found
+            return replace(certificate, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*uncovered, note))
+        return replace(certificate, uncovered=uncovered)
 
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows break the bounds; they must not be released."""
-        from privopt.problems.exact_joint import leaking_joint
-        from privopt.problems.local_information_privacy.certificate import uncovered_symbols
-
         release = self.check(mechanism)
-        return uncovered_symbols(self, release, leaking_joint(self.observation, release))  # pyright: ignore[reportArgumentType] - as above
+        return proofs.uncovered_symbols(self, release, leaking_joint(self.observation, release))
 
     def terms(self, mechanism: Release) -> Terms:
         """What a certificate says beside its numbers."""
-        from privopt.problems.local_information_privacy.certificate import terms
-
-        return terms(self)  # pyright: ignore[reportArgumentType] - as above
+        return proofs.terms(self)
 
     def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named value of the secret and release leak as much as any pair, in integers."""
-        from privopt.problems.local_information_privacy.certificate import is_worst
-
-        return is_worst(self, self.check(mechanism), worst)  # pyright: ignore[reportArgumentType] - as above
+        return proofs.is_worst(self, self.check(mechanism), worst)
 
     def safe(self) -> Channel:
         """One release for all: says nothing. With a distortion, the best constant column."""
@@ -235,10 +179,8 @@ class LocalInformationPrivacy(Problem[Release]):
         return self.safe()
 
     def repair(self, mechanism: Release, margin: float) -> Release:
-        """The mechanism mixed with its own output law by the least weight that keeps the bounds times (1 - margin)."""
-        from privopt.problems.local_information_privacy.repair import repair
-
-        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - as above
+        """The mechanism mixed with its own output distribution by the least weight that keeps the bounds times (1 - margin)."""
+        return repair(self, self.check(mechanism), margin)
 
     def scale(self, solution: Numbers) -> float:
         """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""
@@ -250,9 +192,7 @@ class LocalInformationPrivacy(Problem[Release]):
 
         See :mod:`privopt.problems.local_information_privacy.bound` for the kinds of proof.
         """
-        from privopt.problems.local_information_privacy.bound import prove
-
-        return prove(self, dual, seconds)  # pyright: ignore[reportArgumentType] - as above
+        return prove(self, dual, seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.
@@ -295,20 +235,18 @@ class LocalInformationPrivacy(Problem[Release]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a joint or a question.
+            If the numbers do not make a joint or a problem.
         """
-        given = checks.fields(fields, f"problem-{cls.kind}")
-        joint = model_from_dict(given["joint"])
+        checked = checks.fields(fields, f"problem-{cls.kind}")
+        joint = model_from_dict(checked["joint"])
         names = ("epsilon", "lower", "upper", "delta", "notion", "utility")
-        known = {name: given[name] for name in names if name in given}
-        return cls(joint, **known)  # type: ignore[arg-type]  # any other model is refused at the door
+        known = {name: checked[name] for name in names if name in checked}
+        return cls(joint, **known)  # type: ignore[arg-type]  # argument validation refuses any other model
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:
         """Small instances; the optima are public values or exact."""
-        from privopt.problems.local_information_privacy.examples import examples
-
-        return examples()
+        return examples(cls)
 
     def __repr__(self) -> str:
         sides = (

@@ -1,10 +1,9 @@
-"""Repair of a channel: the least mixture with its own output law that keeps the bounds."""
+"""Repair of a channel: the least mixture with its own output distribution that keeps the bounds."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release, release_rows
 from privopt.problems.exact_joint import leaking_joint
 from privopt.problems.local_information_privacy.certificate import uncovered_symbols
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
-
-if TYPE_CHECKING:
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 HALVINGS = 60
 
@@ -24,31 +21,31 @@ ROUNDING = 2.0**-49
 """Nats kept free of the budget: what rounding the mixed matrix to floats can add to a log-lift."""
 
 
-def repair(problem: LocalInformationPrivacy, release: Release, margin: float) -> Release:
+def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -> Release:
     """The release (1 - eta) W + eta P(y), with the least eta that keeps the bounds times (1 - margin).
 
     Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
     a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
     """
-    law, _ = problem.observation.with_release(release)
-    keep = _share(problem, law, margin) if problem.delta == 0 else _share_delta(problem, law, margin)
+    joint, _ = data.observation.with_release(release)
+    keep = _share(data, joint, margin) if data.delta == 0 else _share_delta(data, joint, margin)
     if keep >= 1.0:
-        return covered(problem, release)
+        return covered(data, release)
     keep = max(0.0, math.nextafter(keep, 0.0))
-    marginal = law.sum(axis=0)
+    marginal = joint.sum(axis=0)
     matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
     matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
     mixed = Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
-    return covered(problem, mixed)
+    return covered(data, mixed)
 
 
-def covered(problem: LocalInformationPrivacy, release: Release) -> Release:
+def covered(data: LocalInformationPrivacyData, release: Release) -> Release:
     """The release itself, or with the exact distribution of the output in the rows of symbols of probability 0 that need it."""
-    joint = leaking_joint(problem.observation, release) if problem.observation.unseen else None
-    if joint is None or not (wrong := set(uncovered_symbols(problem, release, joint))):
+    exact = leaking_joint(data.observation, release) if data.observation.unseen else None
+    if exact is None or not (wrong := set(uncovered_symbols(data, release, exact))):
         return release
-    average = [Fraction(c, joint.total) for c in joint.columns]
-    observed = problem.observation.observed
+    average = [Fraction(c, exact.total) for c in exact.columns]
+    observed = data.observation.observed
     rows = [
         average if label in wrong else [row.fraction(y) for y in range(len(row.weights))]
         for label, row in zip(observed, release_rows(release, range(len(observed))), strict=True)
@@ -61,18 +58,18 @@ def _inside(level: float, margin: float) -> float:
     return max(0.0, level * (1.0 - margin) - ROUNDING)
 
 
-def _share(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+def _share(data: LocalInformationPrivacyData, joint: Floats, margin: float) -> float:
     """The largest 1 - eta."""
-    used = (law.sum(axis=1) > 0)[:, None] & (law.sum(axis=0) > 0)[None, :]
-    lifts = np.exp(log_lifts(law))
+    used = (joint.sum(axis=1) > 0)[:, None] & (joint.sum(axis=0) > 0)[None, :]
+    lifts = np.exp(log_lifts(joint))
     high, low = np.where(used, lifts, 1.0).max(axis=0), np.where(used, lifts, 1.0).min(axis=0)
-    if problem.notion == "ldp":
-        return _ldp_share(high, low, _inside(problem.budget, margin))
+    if data.notion == "ldp":
+        return _ldp_share(high, low, _inside(data.budget, margin))
     share = 1.0
-    if problem.upper < math.inf and (top := float(high.max())) > 1.0:
-        share = min(share, math.expm1(min(700.0, _inside(problem.upper, margin))) / (top - 1.0))
-    if problem.lower < math.inf and (bottom := float(low.min())) < 1.0:
-        share = min(share, -math.expm1(-_inside(problem.lower, margin)) / (1.0 - bottom))
+    if data.upper < math.inf and (top := float(high.max())) > 1.0:
+        share = min(share, math.expm1(min(700.0, _inside(data.upper, margin))) / (top - 1.0))
+    if data.lower < math.inf and (bottom := float(low.min())) < 1.0:
+        share = min(share, -math.expm1(-_inside(data.lower, margin)) / (1.0 - bottom))
     return share
 
 
@@ -86,18 +83,17 @@ def _ldp_share(high: Floats, low: Floats, level: float) -> float:
     return float((room / need[over]).min()) if over.any() else 1.0
 
 
-def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
+def _share_delta(data: LocalInformationPrivacyData, joint: Floats, margin: float) -> float:
     """A large share that keeps delta; the mass beyond need not fall as lifts move towards 1, so shares near 1 come first.
 
     Mixing adds mass to pairs of low lift that are beyond their bound, so the shares 1 - 2^-k are tried for falling k,
     and the first that keeps delta is raised by bisection towards the one before it.
     """
-    marginal = law.sum(axis=1)[:, None] * law.sum(axis=0)[None, :]
+    marginal = joint.sum(axis=1)[:, None] * joint.sum(axis=0)[None, :]
 
     def keeps(share: float) -> bool:
-        return _mass_beyond(problem, share * law + (1 - share) * marginal, margin) <= problem.delta * (
-            1 - margin
-        )
+        mass = _mass_beyond(data, share * joint + (1 - share) * marginal, margin)
+        return mass <= data.delta * (1 - margin)
 
     if keeps(1.0):
         return 1.0
@@ -111,7 +107,7 @@ def _share_delta(problem: LocalInformationPrivacy, law: Floats, margin: float) -
     return low
 
 
-def _mass_beyond(problem: LocalInformationPrivacy, law: Floats, margin: float) -> float:
-    lifts = log_lifts(law)
-    beyond = (lifts > _inside(problem.upper, margin)) | (lifts < -_inside(problem.lower, margin))
-    return math.fsum(law[beyond & (excesses(problem, law) > 0)].tolist())
+def _mass_beyond(data: LocalInformationPrivacyData, joint: Floats, margin: float) -> float:
+    lifts = log_lifts(joint)
+    beyond = (lifts > _inside(data.upper, margin)) | (lifts < -_inside(data.lower, margin))
+    return math.fsum(joint[beyond & (excesses(data, joint) > 0)].tolist())

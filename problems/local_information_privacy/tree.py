@@ -10,7 +10,7 @@ A tree is a list in preorder. A split is ``{"k": coordinate, "t": where}``, foll
 t_k <= where and then that with t_k >= where. A leaf is ``{"rows": [...], "values": [...]}``: multipliers of some
 of the rows, numbered: G first, then B v <= u, then -B v <= -l.
 
-:func:`least_reduced_cost` checks a tree in balls. :class:`Pricing` has the same in floats, for solvers that build one.
+:func:`least_reduced_cost` checks a tree in balls.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,19 +27,7 @@ from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.models import JointDistribution
 from privopt.problems.entropy_boxes import minorants, proved_knapsacks
-from privopt.problems.local_information_privacy.rows import posterior_rows
-
-if TYPE_CHECKING:
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-
-ALLOWANCE = 1e-13
-"""What a search in floats takes off every box, relative to max(1, the size of its terms); no proof rests on it."""
-
-SLACK = 1e-12
-"""A search in floats takes a box as empty only if it misses the simplex by more than this."""
-
-TINY = 1e-300
-"""Keeps the logarithm of 0 finite."""
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
 LARGEST = 1e100
 """Multipliers and prices above this prove nothing: sums of them may overflow."""
@@ -51,100 +37,8 @@ BATCH = 512
 
 
 @dataclass(frozen=True)
-class Pricing:
-    """The polytope of posteriors on the support of W, and the matrix B of P(x | w) (None: the identity), in floats."""
-
-    rows: Floats
-    matrix: Floats | None
-
-    @property
-    def size(self) -> int:
-        """Number of observations."""
-        return int(self.rows.shape[1])
-
-    @cached_property
-    def coordinates(self) -> int:
-        """Number of coordinates of t."""
-        return self.size if self.matrix is None else len(self.matrix)
-
-    def first_box(self) -> tuple[Floats, Floats]:
-        """A box that holds B v for every allowed v.
-
-        For B = 1 a row with one positive entry a and all others at least -c bounds it: v <= c / (a + c).
-        """
-        if self.matrix is not None:
-            return self.matrix.min(axis=1), self.matrix.max(axis=1)
-        top = np.ones(self.size)
-        for row in self.rows:
-            c = -float(row.min())
-            if c > 0:
-                over = row > 0
-                top[over] = np.minimum(top[over], c / (row[over] + c) * (1 + 1e-15))
-        return np.zeros(self.size), top
-
-    def secants(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Constants (m,) and slopes (m, k) such that a + b . t <= sum phi(t) on the boxes (m, k)."""
-        foot, width = phi(low), high - low
-        slopes = np.where(width > 0, (phi(high) - foot) / np.where(width > 0, width, 1.0), 0.0)
-        return (foot - slopes * low).sum(axis=-1), slopes
-
-    def leaf_bounds(
-        self, prices: Floats, box: tuple[Floats, Floats], secants: tuple[Floats, Floats], full: Floats
-    ) -> Floats:
-        """Lower bounds on cost(v) - prices . v over boxes (m, k), inf where a box is empty.
-
-        Parameters
-        ----------
-        prices : array (n,)
-        box : lows and highs (m, k)
-        secants : as of the boxes
-        full : array (m, rows + 2 k)
-            Multipliers >= 0 of the rows of G, of B v <= high and of -B v <= -low.
-        """
-        low, high = box
-        constant, slopes = secants
-        r, k = len(self.rows), self.coordinates
-        tilt = slopes + full[:, r : r + k] - full[:, r + k :]
-        across = tilt if self.matrix is None else tilt @ self.matrix
-        linear = across - prices + full[:, :r] @ self.rows
-        fixed = constant - (full[:, r : r + k] * high).sum(axis=1) + (full[:, r + k :] * low).sum(axis=1)
-        inner = linear.min(axis=1) if self.matrix is not None else knapsacks(linear, low, high)
-        size = np.maximum(np.maximum(1.0, np.abs(constant)), np.abs(linear).max(axis=1))
-        return np.asarray(fixed + inner - ALLOWANCE * np.maximum(size, full.sum(axis=1)))
-
-
-def phi(t: Floats) -> Floats:
-    """-t ln t, 0 at 0."""
-    return np.asarray(-t * np.log(np.maximum(t, TINY)))
-
-
-def knapsack(cost: Floats, low: Floats, high: Floats) -> float:
-    """Minimum of cost . v over low <= v <= high with sum 1; inf if there is no such v."""
-    return float(knapsacks(cost[None], low[None], high[None])[0])
-
-
-def knapsacks(cost: Floats, low: Floats, high: Floats) -> Floats:
-    """Minima of cost . v over low <= v <= high with sum 1, a row each: the cheapest first; inf if there is no such v."""
-    room, left = high - low, 1.0 - low.sum(axis=1)
-    empty = (left < -SLACK) | (room.sum(axis=1) < left - SLACK)
-    order = np.argsort(cost, axis=1)
-    room, sorted_cost = np.take_along_axis(room, order, axis=1), np.take_along_axis(cost, order, axis=1)
-    before = np.cumsum(room, axis=1) - room
-    taken = np.minimum(np.maximum(left[:, None] - before, 0.0), room)
-    return np.where(empty, math.inf, (cost * low).sum(axis=1) + (sorted_cost * taken).sum(axis=1))
-
-
-def pricing_of(problem: LocalInformationPrivacy) -> Pricing:
-    """The polytope and the cost of a question with mutual information."""
-    observed = problem.observation
-    support = observed.support
-    matrix = None if observed.useful is None else observed.x_given_w[:, support]
-    return Pricing(posterior_rows(problem)[:, support], matrix)
-
-
-@dataclass(frozen=True)
 class _Checked:
-    """The same polytope and matrix in balls."""
+    """The polytope of posteriors on the support of W, and the matrix B of P(x | w) (None: the identity), in balls."""
 
     rows: Balls
     matrix: Balls | None
@@ -159,7 +53,10 @@ class _Checked:
         return self.rows.shape[0] + 2 * self.coordinates
 
     def first_box(self) -> tuple[Floats, Floats]:
-        """As :meth:`Pricing.first_box`, rounded outward."""
+        """A box that holds B v for every allowed v, rounded outward.
+
+        For B = 1 a row with one positive entry a and all others at least -c bounds it: v <= c / (a + c).
+        """
         if self.matrix is not None:
             low, high = self.matrix.lower.min(axis=1), self.matrix.upper.max(axis=1)
             return np.maximum(low, 0.0), np.minimum(high, 1.0)
@@ -193,20 +90,20 @@ class _Checked:
             raise _NotAProof
         if not filled.any():
             return math.inf, math.inf
-        found = fixed[filled] + Balls.between(least[filled], most[filled])
-        return float(found.lower.min()), float(found.upper.min())
+        bounds = fixed[filled] + Balls.between(least[filled], most[filled])
+        return float(bounds.lower.min()), float(bounds.upper.min())
 
 
 def least_reduced_cost(
-    problem: LocalInformationPrivacy, kept: tuple[int, ...], prices: Floats, tree: object
+    data: LocalInformationPrivacyData, kept: tuple[int, ...], prices: Floats, tree: object
 ) -> Enclosure | None:
     """Floats around the lower bound on cost(v) - prices . v that a tree proves, or None if it is not a proof.
 
     ``kept`` says which rows of the polytope the numbers in its leaves stand for.
     """
-    observed = problem.observation
-    matrix = None if observed.useful is None else seen_balls(observed.useful, problem.polytope.support)
-    checked = _Checked(problem.polytope.balls(kept), matrix)
+    observed = data.observation
+    matrix = None if observed.useful is None else seen_balls(observed.useful, data.polytope.support)
+    checked = _Checked(data.polytope.balls(kept), matrix)
     if not isinstance(tree, list) or not tree or float(np.abs(prices).max(initial=0.0)) > LARGEST:
         return None
     least = most = math.inf
@@ -215,8 +112,8 @@ def least_reduced_cost(
         while batch := list(islice(leaves, BATCH)):
             low, high = np.array([leaf[0] for leaf in batch]), np.array([leaf[1] for leaf in batch])
             full = np.array([_multipliers(leaf[2], checked.count) for leaf in batch])
-            found = checked.leaves(prices, low, high, full)
-            least, most = min(least, found[0]), min(most, found[1])
+            ends = checked.leaves(prices, low, high, full)
+            least, most = min(least, ends[0]), min(most, ends[1])
             if least == -math.inf:
                 return None
     except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
@@ -229,14 +126,9 @@ def seen_balls(useful: JointDistribution, support: tuple[int, ...]) -> Balls:
     n = len(useful.useful)
     weights = useful.exact.weights
     totals = [sum(weights[w::n]) for w in support]
-    found = [
-        [weights[i + w] / c for w, c in zip(support, totals, strict=True)] for i in range(0, len(weights), n)
-    ]
-    known = [
-        [weights[i + w] in (0, c) for w, c in zip(support, totals, strict=True)]
-        for i in range(0, len(weights), n)
-    ]
-    mid = np.array(found)
+    starts = range(0, len(weights), n)
+    mid = np.array([[weights[i + w] / c for w, c in zip(support, totals, strict=True)] for i in starts])
+    known = [[weights[i + w] in (0, c) for w, c in zip(support, totals, strict=True)] for i in starts]
     return Balls(mid, np.where(known, 0.0, 2 * U * mid + ETA))
 
 

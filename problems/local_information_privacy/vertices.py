@@ -1,18 +1,24 @@
-"""Vertices of the polytope of allowed posteriors, by small linear systems solved many at a time.
+"""Which rows may be tight together at a vertex of the polytope of allowed posteriors, and a proof by trying them all.
 
-A vertex of {v >= 0, sum v = 1, G v <= 0} with k positive entries is found by solving a k x k system for
-its support and k - 1 tight rows. Degenerate vertices are found from some choice whose system is not singular.
+A vertex of {v >= 0, sum v = 1, G v <= 0} with k positive entries has k - 1 independent rows of G tight, and solves
+a k x k system for its support. Degenerate vertices are found from some choice whose system is not singular.
+Two savings over trying every set of k - 1 rows:
+
+- rows of G whose sum is constant (the two sides of one secret) are never chosen together: with sum v = 1
+  their system is singular;
+- under LDP every secret is at the top, at the bottom or free: if s is e^epsilon above t and t is e^epsilon
+  above u, then s is too far above u unless all lifts are 0, and lifts average to 1. So k secrets that are
+  marked as top or bottom determine k - 1 tight rows, whichever of their pairs are written down.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, islice
-from typing import TYPE_CHECKING
+from itertools import combinations, islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,57 +27,93 @@ from privopt.arrays import Floats, Ints
 from privopt.core.balls import ETA, U
 from privopt.core.problem import Enclosure
 from privopt.problems.entropy_boxes import phi_balls
-from privopt.problems.local_information_privacy.rows import Polytope
-from privopt.problems.local_information_privacy.systems import (
-    System,
-    grouped,
-    pairs_of_secrets,
-    secret_groups,
-)
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.polytope import Polytope
 from privopt.problems.local_information_privacy.tree import seen_balls
-
-if TYPE_CHECKING:
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-
 
 BATCH = 1 << 14
 """Systems tried at a time; bounds the memory to about BATCH k^2 floats."""
 
-TOLERANCE = 1e-9
-"""How far a solution may miss v >= 0 and G v <= 0, relative to the size of G."""
-
 READING = 1e-12
 """How far a cost that is the user's function may be off, relative to its size: nothing about it can be proved."""
 
-COARSE = 1e-6
-"""What a first solution may miss before it is refined."""
 
-
-def vertices(given: System, tolerance: float = TOLERANCE) -> Iterator[Floats]:
-    """Batches of vertices, each a row of shape (n,), some batches empty; a degenerate vertex may come more than once.
+@dataclass(frozen=True, eq=False)
+class TightSets:
+    """Which rows may be tight together.
 
     Parameters
     ----------
-    given : System
-    tolerance : float
-        How far a solution may miss its inequalities, relative to max(1, |G|).
-
-    Examples
-    --------
-    >>> from privopt.problems.local_information_privacy.systems import plain
-    >>> found = np.concatenate(list(vertices(plain(np.array([[1.0, -1.0, -1.0]])))))
-    >>> sorted(found.tolist())
-    [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    choices : callable
+        For j, the sets of j rows to try, one by one.
+    count : callable
+        For j, how many these are.
+    draw : callable
+        For a generator and j, one of them at random.
     """
-    slack = tolerance * max(1.0, float(np.abs(given.rows).max(initial=0.0)))
-    for k in range(1, given.largest + 1):
-        for supports in _batches(given.rows.shape[1], k):
-            sets = given.choices(k - 1)
-            while tight := list(islice(sets, max(1, BATCH // len(supports)))):
-                yield solve_systems(given, np.array(tight, dtype=np.int64), supports, slack)
+
+    choices: Callable[[int], Iterator[tuple[int, ...]]]
+    count: Callable[[int], int]
+    draw: Callable[[np.random.Generator, int], tuple[int, ...]]
 
 
-def _batches(n: int, k: int) -> Iterator[Ints]:
+def secret_groups(polytope: Polytope) -> list[tuple[int, ...]]:
+    """The two sides of each secret, by their place among the rows kept; one of them where both are one hyperplane."""
+    sides: dict[int, list[int]] = {}
+    for place, row in enumerate(polytope.kept):
+        sides.setdefault(polytope.names[row][0], []).append(place)
+    one = polytope.above == polytope.below == 1
+    return [tuple(places[:1] if one else places) for places in sides.values()]
+
+
+def grouped(groups: list[tuple[int, ...]]) -> TightSets:
+    """At most one row of each group."""
+    pairs = sum(len(group) == 2 for group in groups)
+
+    def choices(j: int) -> Iterator[tuple[int, ...]]:
+        return (c for chosen in combinations(groups, j) for c in product(*chosen))
+
+    def count(j: int) -> int:
+        singles = len(groups) - pairs
+        return sum(math.comb(pairs, i) * 2**i * math.comb(singles, j - i) for i in range(j + 1))
+
+    def draw(rng: np.random.Generator, j: int) -> tuple[int, ...]:
+        chosen = rng.choice(len(groups), j, replace=False).tolist()
+        return tuple(groups[g][int(rng.integers(len(groups[g])))] for g in chosen)
+
+    return TightSets(choices, count, draw)
+
+
+def pairs_of_secrets(n: int) -> TightSets:
+    """Which rows s n + t of n secrets may be tight together."""
+
+    def choices(j: int) -> Iterator[tuple[int, ...]]:
+        if j == 0:
+            yield ()
+        for marked in combinations(range(n), j + 1) if j else ():
+            for sides in product((True, False), repeat=j + 1):
+                top = [s for s, up in zip(marked, sides, strict=True) if up]
+                low = [s for s, up in zip(marked, sides, strict=True) if not up]
+                if top and low:
+                    yield _tree(n, top, low)
+
+    def count(j: int) -> int:
+        return 1 if j == 0 else math.comb(n, j + 1) * (2 ** (j + 1) - 2)
+
+    def draw(rng: np.random.Generator, j: int) -> tuple[int, ...]:
+        marked = rng.choice(n, j + 1, replace=False).tolist()
+        split = int(rng.integers(1, j + 1)) if j else 1
+        return _tree(n, marked[:split], marked[split:])
+
+    return TightSets(choices, count, draw)
+
+
+def _tree(n: int, top: list[int], low: list[int]) -> tuple[int, ...]:
+    """Rows that put every top secret e^epsilon above every low one: a spanning tree of the pairs."""
+    return (*(t * n + low[0] for t in top), *(top[0] * n + b for b in low[1:])) if low else ()
+
+
+def batches(n: int, k: int) -> Iterator[Ints]:
     """The supports of size k, BATCH at a time."""
     every = combinations(range(n), k)
     while True:
@@ -83,61 +125,10 @@ def _batches(n: int, k: int) -> Iterator[Ints]:
         yield flat.reshape(-1, k)
 
 
-def solve_systems(given: System, tight: Ints, supports: Ints, slack: float) -> Floats:
-    """The vertices with one of these sets of tight rows (t, k - 1) and one of these supports (b, k)."""
-    k = supports.shape[1]
-    parts = given.tightened[tight][:, :, supports].transpose(0, 2, 1, 3)
-    # A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
-    possible = ((parts.min(axis=3) <= slack) & (parts.max(axis=3) >= -slack)).all(axis=2)
-    supports = np.broadcast_to(supports, (len(tight), *supports.shape))[possible]
-    systems = np.ones((len(supports), k, k))
-    systems[:, 1:, :] = parts[possible]
-    solved, regular = _solutions(systems)
-    systems, supports = systems[regular], supports[regular]
-    good = (solved >= -COARSE).all(axis=1)
-    systems, supports, solved = systems[good], supports[good], solved[good]
-    missed = -np.einsum("ijk,ik->ij", systems, solved)
-    missed[:, 0] += 1.0
-    correction, regular = _solutions(systems, missed[..., None])
-    supports, solved = supports[regular], solved[regular] + correction
-    good = (solved >= -slack).all(axis=1)
-    found = np.zeros((int(good.sum()), given.rows.shape[1]))
-    np.put_along_axis(found, supports[good], np.maximum(solved[good], 0.0), axis=1)
-    found = found[(found @ given.rows.T <= slack).all(axis=1)]
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _solutions(systems: Floats, right: Floats | None = None) -> tuple[Floats, NDArray[np.bool_]]:
-    """Finite solutions, and which systems have them; the right side is (1, 0, ..., 0) by default."""
-    if right is None:
-        right = np.zeros((len(systems), systems.shape[1], 1))
-        right[:, 0] = 1.0
-    solved = np.full(systems.shape[:2], np.nan)
-    try:
-        solved[:] = np.linalg.solve(systems, right)[..., 0]
-    except np.linalg.LinAlgError:  # one of them is exactly singular: leave out those
-        regular = np.linalg.det(systems) != 0
-        solved[regular] = np.linalg.solve(systems[regular], right[regular])[..., 0]
-    finite = np.asarray(np.isfinite(solved).all(axis=1))
-    return solved[finite], finite
-
-
-def costs(problem: LocalInformationPrivacy, posteriors: Floats) -> Floats:
-    """Cost of each posterior of W, a row each, on the support of W: entropy of X, least distortion, or the user's."""
-    observed = problem.observation
-    plain = observed.useful is None and problem.utility == "mutual_information"
-    of_x = posteriors if plain else posteriors @ observed.x_given_w[:, observed.support].T
-    if problem.matrix is not None:
-        return np.asarray((of_x @ problem.matrix).min(axis=1))
-    if problem.cost is None:
-        return np.asarray(-(of_x * np.log(np.where(of_x > 0, of_x, 1.0))).sum(axis=1))
-    return np.array([float(problem.cost(v)) for v in of_x])
-
-
 # the proof: every basis of the polytope in balls, and in rationals where balls leave open whether it counts
 
 
-def least_vertex_cost(problem: LocalInformationPrivacy, prices: Floats, seconds: float) -> Enclosure | None:
+def least_vertex_cost(data: LocalInformationPrivacyData, prices: Floats, seconds: float) -> Enclosure | None:
     """Floats around the least cost(v) - prices . v over the vertices, where a concave cost has its minimum.
 
     None if out of time. Every choice of a support and of tight rows is solved with a proved error (Rump, "Verification
@@ -145,7 +136,7 @@ def least_vertex_cost(problem: LocalInformationPrivacy, prices: Floats, seconds:
     that fails. Bases that are proved to break a row are left out. Those of which balls do not decide it are solved
     in rationals, the cheapest first, until one counts.
     """
-    checked = _Bases(problem, prices)
+    checked = _Bases(data, prices)
     ends = time.monotonic() + seconds
     for support, tight in checked.choices():
         checked.take(support, tight, ends)
@@ -158,20 +149,19 @@ def least_vertex_cost(problem: LocalInformationPrivacy, prices: Floats, seconds:
 class _Bases:
     """The bases tried so far: what the sure vertices cost, and the bases that are left to be decided."""
 
-    problem: LocalInformationPrivacy
+    data: LocalInformationPrivacyData
     prices: Floats
     least: float = math.inf
     most: float = math.inf
     open: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        problem = self.problem
-        self.polytope = problem.polytope
+        self.polytope = self.data.polytope
         self.support = self.polytope.support
         self.rows = self.polytope.balls(self.polytope.kept)
-        useful = problem.observation.useful
+        useful = self.data.observation.useful
         self.matrix = None if useful is None else seen_balls(useful, self.support)
-        self.names, self.system = _structure(self.polytope)
+        self.names, self.sets, self.largest = _structure(self.polytope)
         self.tightened = self.polytope.balls(self.names)
         self.place = {row: i for i, row in enumerate(self.polytope.kept)}
 
@@ -179,22 +169,22 @@ class _Bases:
         """Supports (b, k) and tight rows (t, k - 1), positions among the observations seen and in ``tightened``."""
         n = len(self.support)
         alike = self._alike()
-        for k in range(1, min(n, self.system.largest) + 1):
-            for supports in _batches(n, k):
+        for k in range(1, min(n, self.largest) + 1):
+            for supports in batches(n, k):
                 kinds = np.sort(alike[supports], axis=1)
                 distinct = supports[(np.diff(kinds, axis=1) > 0).all(axis=1)]
-                sets = self.system.choices(k - 1)
+                sets = self.sets.choices(k - 1)
                 while len(distinct) and (tight := list(islice(sets, max(1, BATCH // len(distinct))))):
                     yield distinct, np.array(tight, dtype=np.int64).reshape(len(tight), k - 1)
 
     def _alike(self) -> Ints:
         """A number for each observation; two with the same posterior of S have the same, and are never basic together."""
         known: dict[tuple[Fraction, ...], int] = {}
-        found = []
+        kinds = []
         for w in self.support:
             column = tuple(Fraction(row[w], self.polytope.symbols[w]) for row in self.polytope.table)
-            found.append(known.setdefault(column, len(known)))
-        return np.array(found, dtype=np.int64)
+            kinds.append(known.setdefault(column, len(known)))
+        return np.array(kinds, dtype=np.int64)
 
     def take(self, supports: Ints, tight: Ints, ends: float) -> None:
         """Solve every support with every set of tight rows."""
@@ -246,10 +236,12 @@ class _Bases:
 
     def _costs(self, full: Floats, off: Floats, chosen: Ints) -> tuple[Floats, Floats]:
         """Floats around cost(v) - prices . v for points that may be off by ``off`` in each entry of the support."""
-        problem, n, k = self.problem, full.shape[1], chosen.shape[1]
-        if problem.cost is not None:
+        data, n, k = self.data, full.shape[1], chosen.shape[1]
+        if data.cost is not None:
             at = np.maximum(full, 0.0)
-            read = costs(problem, at / at.sum(axis=1, keepdims=True))
+            useful = data.observation.x_given_w[:, data.observation.support]
+            of_x = (at / at.sum(axis=1, keepdims=True)) @ useful.T
+            read = np.array([float(data.cost(v)) for v in of_x])
             low, high = read - READING * np.abs(read), read + READING * np.abs(read)
         else:
             if self.matrix is None:
@@ -280,24 +272,24 @@ class _Bases:
         """Solve a basis in rationals, and count its vertex if there is one; whether there is."""
         from flint import fmpq_mat, fmpz_mat
 
-        given = self.polytope
+        polytope = self.polytope
         places = [self.support[i] for i in chosen]
         # v(w) = c(w) z(w) for the weights c: rows in z are integers
-        rows = [[given.symbols[w] for w in places]]
-        rows += [[line[w] for w in places] for line in (given.numerators(self.names[t]) for t in tight)]
+        rows = [[polytope.symbols[w] for w in places]]
+        rows += [[line[w] for w in places] for line in (polytope.numerators(self.names[t]) for t in tight)]
         system = fmpz_mat(rows)
         if system.det() == 0:
             return False
         right = fmpq_mat(len(rows), 1, [1] + [0] * (len(rows) - 1))
-        found = fmpq_mat(system).solve(right)
-        solved = [Fraction(int(v[0].p), int(v[0].q)) for v in found.tolist()]
+        solution = fmpq_mat(system).solve(right).tolist()
+        solved = [Fraction(int(v[0].p), int(v[0].q)) for v in solution]
         if min(solved) < 0:
             return False
-        kept = (given.numerators(row) for row in given.kept)
+        kept = (polytope.numerators(row) for row in polytope.kept)
         if any(sum(line[w] * z for w, z in zip(places, solved, strict=True)) > 0 for line in kept):
             return False
         full = np.zeros((1, len(self.support)))
-        full[0, list(chosen)] = [float(given.symbols[w] * z) for w, z in zip(places, solved, strict=True)]
+        full[0, list(chosen)] = [float(polytope.symbols[w] * z) for w, z in zip(places, solved, strict=True)]
         low, high = self._costs(full, np.array([2 * U]), np.array([chosen], dtype=np.int64))
         self.least, self.most = min(self.least, float(low[0])), min(self.most, float(high[0]))
         return True
@@ -314,18 +306,19 @@ class _Bases:
         return self.least, max(self.least, self.most)
 
 
-def _structure(given: Polytope) -> tuple[tuple[int, ...], System]:
-    """Rows that may be made tight, by their position among the names, and which of them together."""
+def _structure(polytope: Polytope) -> tuple[tuple[int, ...], TightSets, int]:
+    """Rows that may be made tight, by their position among the names, which of them together, and the largest support."""
     from flint import fmpz_mat
 
-    names, kept = given.names, given.kept
-    rank = int(fmpz_mat([[row[w] for w in given.support] for row in given.table]).rank()) if kept else 1
-    if given.sides[0] == "ldp" and kept:
-        n = len(given.table)
+    names, kept = polytope.names, polytope.kept
+    if not kept:
+        return kept, grouped([]), 1
+    rank = int(fmpz_mat([[row[w] for w in polytope.support] for row in polytope.table]).rank())
+    if polytope.sides[0] == "ldp":
+        n = len(polytope.table)
         every = tuple(names.index((s, t)) if s != t else 0 for s in range(n) for t in range(n))
-        return every, replace(pairs_of_secrets(n), exact_rank=rank)
-    groups = secret_groups(given)
-    return kept, replace(grouped(np.zeros((len(kept), 1)), groups), exact_rank=rank)
+        return every, pairs_of_secrets(n), rank
+    return kept, grouped(secret_groups(polytope)), rank
 
 
 def _enclosed(middles: Floats, radii: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:

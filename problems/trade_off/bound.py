@@ -24,8 +24,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
-from privopt.problems.exact_joint import ExactJoint
-from privopt.problems.exact_utility import enclose
+from privopt.problems.exact_joint import ExactJoint, enclose
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import exact_table, most_information, secret_information
 from privopt.problems.trade_off.partitions import proved_best

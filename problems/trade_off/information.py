@@ -11,8 +11,14 @@ from privopt.measures.shannon import entropy, mutual_information
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.models.channel_data import Joint, Observation, Release
-from privopt.problems.exact_joint import ExactJoint, leaking_joint, merged_weights, useful_joint
-from privopt.problems.exact_utility import BITS, information_enclosure
+from privopt.problems.exact_joint import (
+    BITS,
+    ExactJoint,
+    information_enclosure,
+    leaking_joint,
+    merged_weights,
+    useful_joint,
+)
 
 
 def informations(observed: Observation, release: Release) -> tuple[float, float]:

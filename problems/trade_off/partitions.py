@@ -14,8 +14,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import U
 from privopt.core.problem import Enclosure
-from privopt.problems.exact_joint import ExactJoint
-from privopt.problems.exact_utility import enclose, information_enclosure
+from privopt.problems.exact_joint import ExactJoint, enclose, information_enclosure
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import entropy_enclosure, exact_table
 from privopt.problems.trade_off.partition_costs import (

@@ -13,11 +13,11 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.rows import posterior_rows
-from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
-from privopt.solvers.local_information_privacy._vertex_form import enumeration_seconds, linear_bound
-from privopt.solvers.local_information_privacy._whole import ANALYTIC, whole_release
+from privopt.solvers.local_information_privacy.answer import ANALYTIC, channel_from_posteriors, whole_release
+from privopt.solvers.local_information_privacy.direct_lp import linear_bound
+from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds
 
 
 def secrets(problem: LocalInformationPrivacy) -> NDArray[np.intp] | None:
@@ -65,8 +65,8 @@ def best_lifts(problem: LocalInformationPrivacy, n: int) -> Floats:
     """
     if problem.notion == "ldp":
         low = math.exp(-problem.budget)
-        found = [np.where(np.arange(n) < k, 1.0, low) * (n / (k + (n - k) * low)) for k in range(1, n + 1)]
-        return min(found, key=_entropy)
+        options = [np.where(np.arange(n) < k, 1.0, low) * (n / (k + (n - k) * low)) for k in range(1, n + 1)]
+        return min(options, key=_entropy)
     top, low = _top(problem, n), math.exp(-problem.lower)
     if top <= low:
         return np.ones(n)
@@ -88,20 +88,20 @@ def hamming_multipliers(problem: LocalInformationPrivacy, rows: int) -> Floats:
     """
     n = len(problem.observation.p_w)
     of, scale = secrets(problem), hamming_scale(np.asarray(problem.matrix))
-    found = np.zeros((n, rows))
+    multipliers = np.zeros((n, rows))
     if of is None or scale is None:
-        return found
+        return multipliers
     if problem.notion == "ldp":
         for y, s in enumerate(of.tolist()):  # pairs (s, t) in order, without (s, s)
-            found[y, s * (n - 1) : (s + 1) * (n - 1)] = scale / (n * (n - 1 + math.exp(problem.budget)))
-        return found
+            multipliers[y, s * (n - 1) : (s + 1) * (n - 1)] = scale / (n * (n - 1 + math.exp(problem.budget)))
+        return multipliers
     above = problem.upper < math.log(n)  # else the upper rows are idle and left out
     if above and math.exp(problem.upper) <= n - (n - 1) * math.exp(-problem.lower):
-        found[np.arange(n), of] = scale
-        return found
-    found[:, rows - n :] = scale
-    found[np.arange(n), rows - n + of] = 0.0
-    return found
+        multipliers[np.arange(n), of] = scale
+        return multipliers
+    multipliers[:, rows - n :] = scale
+    multipliers[np.arange(n), rows - n + of] = 0.0
+    return multipliers
 
 
 PROVABLE = 2.0

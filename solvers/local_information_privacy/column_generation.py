@@ -1,4 +1,4 @@
-"""Column generation: the posteriors worth releasing are found one after the other, with a proof that none is missed."""
+"""Column generation: the posteriors worth releasing come in one after the other, with a proof that none is missed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.rows import posterior_rows
-from privopt.solvers.local_information_privacy._answer import channel_from_posteriors
-from privopt.solvers.local_information_privacy._anytime import Anytime
-from privopt.solvers.local_information_privacy._generation import Generation
-from privopt.solvers.local_information_privacy._master import master
-from privopt.solvers.local_information_privacy._proof import TOLERANCE, written
-from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release
+from privopt.solvers.local_information_privacy.answer import (
+    ANALYTIC,
+    NOT_INDEPENDENT,
+    channel_from_posteriors,
+    independent,
+    whole_release,
+)
+from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
+from privopt.solvers.local_information_privacy.columns.master import master
+from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE, written
 
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
@@ -26,9 +30,9 @@ SURE = 5.0
 @register
 @dataclass(frozen=True)
 class ColumnGeneration(Solver[LocalInformationPrivacy]):
-    """Posteriors are found as they are needed, with a proof that none is missed; stops any time with an honest gap.
+    """Posteriors come in as they are needed, with a proof that none is missed; stops any time with an honest gap.
 
-    A linear programme shares the law of W among the posteriors found so far. Its prices say which other
+    A linear programme shares the distribution of W among the posteriors so far. Its prices say which other
     ones would help: walks along the edges of the polytope find most, branch and bound on the entropy the
     rest, or proves that there are none. The vertex form is that of the lectures on privacy-utility trade-offs.
 
@@ -60,11 +64,11 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         if problem.matrix is not None or problem.cost is not None:
             return "it prices posteriors by their entropy: the utility must be mutual information"
         if independent(problem) and whole_release(problem) is None:
-            return "floats cannot make the release exactly independent of the secret; perfect-privacy does"
+            return NOT_INDEPENDENT
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
-        """Propose the best mixture found, and the best bound proved."""
+        """Propose the best mixture, and the best bound proved."""
         if (whole := whole_release(problem)) is not None:
             return whole
         now, left = time.monotonic(), budget.remaining
@@ -83,12 +87,12 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
 def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
     """The channel of the last master programme, with its basis solved once more."""
-    found = columns.master
-    near = found.costs - found.columns @ columns.prices < 1e-6
+    last = columns.master
+    near = last.costs - last.columns @ columns.prices < 1e-6
     used = (columns.weights > 0) | near
-    posteriors = found.columns[used]
+    posteriors = last.columns[used]
     try:
-        weights = master(posteriors, found.costs[used], columns.law).weights
+        weights = master(posteriors, last.costs[used], columns.p).weights
     except ArithmeticError:
         weights = columns.weights[used]
     return channel_from_posteriors(problem, weights, posteriors)

@@ -1,19 +1,109 @@
-"""The best release for a distortion by one sparse linear programme over P(y | w)."""
+"""The best release for a distortion by one sparse linear program over P(y | w)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy._linear import Programme, matrix_from_joint, programme
-from privopt.solvers.local_information_privacy._vertex_form import linear_bound
-from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release
+from privopt.solvers.local_information_privacy.answer import (
+    ANALYTIC,
+    NOT_INDEPENDENT,
+    independent,
+    whole_release,
+)
+
+NEGLIGIBLE = 1e-9
+"""Probability of a release that is rounding rather than part of the answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """min cost . q over q >= 0 with ``rows q[:, y] <= 0`` for every y and ``q.sum(axis=1) == marginal``.
+
+    Parameters
+    ----------
+    cost : array (k, m)
+        Distortion of showing column y after the k-th observation of positive probability.
+    rows : array (r, k)
+        The posterior rows.
+    marginal : array (k,)
+    """
+
+    cost: Floats
+    rows: Floats
+    marginal: Floats
+
+    @property
+    def cells(self) -> int:
+        """Entries of the constraint matrix."""
+        return int(self.cost.size * (len(self.rows) + 1))
+
+    def inequalities(self) -> Any:
+        """Sparse (r m, k m): row by row of ``rows``, then by column; unknowns by observation, then by column."""
+        from scipy.sparse import csr_array, eye_array, kron
+
+        return kron(csr_array(self.rows), eye_array(self.cost.shape[1]), format="csr")
+
+    def equations(self) -> Any:
+        """Sparse (k, k m): the joint distribution has that marginal."""
+        from scipy.sparse import eye_array, kron
+
+        k, m = self.cost.shape
+        return kron(eye_array(k), np.ones((1, m)), format="csr")
+
+
+def programme(problem: LocalInformationPrivacy) -> Programme:
+    """The programme of a problem whose utility is a distortion."""
+    observed = problem.observation
+    support = observed.support
+    cost = (observed.x_given_w.T @ problem_matrix(problem))[support]
+    return Programme(cost, posterior_rows(problem)[:, support], observed.p_w[support])
+
+
+def problem_matrix(problem: LocalInformationPrivacy) -> Floats:
+    """The distortion.
+
+    Raises
+    ------
+    ValueError
+        If the utility is another one.
+    """
+    if problem.matrix is None:
+        raise ValueError("the utility of this problem is not a distortion")
+    return problem.matrix
+
+
+def matrix_from_joint(
+    problem: LocalInformationPrivacy, joint: Floats, negligible: float = NEGLIGIBLE
+) -> Floats:
+    """P(y | w) from q(w, y) on the support; observations of probability 0 are treated like the average one.
+
+    Columns of probability at most ``negligible`` are dropped: rounding decides their posteriors, and one that breaks a
+    bound by far costs the whole channel dearly in its repair.
+    """
+    kept = np.maximum(joint, 0.0) * (np.maximum(joint, 0.0).sum(axis=0) > negligible)
+    matrix = np.tile(kept.sum(axis=0) / kept.sum(), (len(problem.observation.p_w), 1))
+    shares = kept.sum(axis=1)
+    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
+    matrix[problem.observation.support[used]] = kept[used] / shares[used, None]
+    return matrix
+
+
+def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float:
+    """The bound that multipliers of the posterior rows, one row of them a release, claim by weak duality."""
+    observed = problem.observation
+    priced = observed.x_given_w.T @ problem_matrix(problem) + (multipliers @ posterior_rows(problem)).T
+    return -math.fsum((observed.p_w * priced.min(axis=1)).tolist())
+
 
 MAX_CELLS = 30_000_000
 """Entries of the constraint matrix beyond which the programme does not fit in memory or time."""
@@ -47,7 +137,7 @@ class DirectLp(Solver[LocalInformationPrivacy]):
         if problem.matrix is None:
             return "it minimises a distortion matrix, this utility is not linear in the channel"
         if independent(problem) and whole_release(problem) is None:
-            return "floats cannot make the release exactly independent of the secret; perfect-privacy does"
+            return NOT_INDEPENDENT
         if (cells := programme(problem).cells) > MAX_CELLS:
             return f"its programme has {cells:.1e} entries, more than {MAX_CELLS:.0e}"
         return None
@@ -59,16 +149,16 @@ class DirectLp(Solver[LocalInformationPrivacy]):
         return _solved(problem, programme(problem), 0.9 * budget.remaining)
 
 
-def _solved(problem: LocalInformationPrivacy, given: Programme, seconds: float) -> Proposal:
+def _solved(problem: LocalInformationPrivacy, lp: Programme, seconds: float) -> Proposal:
     from scipy.optimize import linprog
 
-    k, m = given.cost.shape
-    found = linprog(
-        given.cost.ravel(),
-        A_ub=given.inequalities(),
-        b_ub=np.zeros(len(given.rows) * m),
-        A_eq=given.equations(),
-        b_eq=given.law,
+    k, m = lp.cost.shape
+    solution = linprog(
+        lp.cost.ravel(),
+        A_ub=lp.inequalities(),
+        b_ub=np.zeros(len(lp.rows) * m),
+        A_eq=lp.equations(),
+        b_eq=lp.marginal,
         method="highs-ds",
         options={
             "time_limit": seconds,
@@ -77,15 +167,15 @@ def _solved(problem: LocalInformationPrivacy, given: Programme, seconds: float) 
         },
     )
     stats: dict[str, float | int | str] = {
-        "iterations": int(found.nit),
+        "iterations": int(solution.nit),
         "vertices": 0,
-        "stop": str(found.message),
+        "stop": str(solution.message),
     }
-    if found.x is None:
+    if solution.x is None:
         return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats=stats)
-    channel = problem.answer(matrix_from_joint(problem, found.x.reshape(k, m)))
+    channel = problem.answer(matrix_from_joint(problem, solution.x.reshape(k, m)))
     if problem.delta > 0:
         return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
-    multipliers = np.maximum(-found.ineqlin.marginals, 0.0).reshape(len(given.rows), m).T
+    multipliers = np.maximum(-solution.ineqlin.marginals, 0.0).reshape(len(lp.rows), m).T
     dual = {"kind": "linear", "multipliers": multipliers.tolist()}
     return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)

@@ -1,4 +1,4 @@
-"""The slow and obvious optimum of tiny questions: every support and every tight set, in exact fractions."""
+"""The reference optimum of tiny problems by brute force: every support and every tight set, in exact fractions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Oracle(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "oracle"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """Slow and obvious."""
+    """Brute force."""
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Linear in the systems of equations."""
@@ -52,24 +52,24 @@ class Oracle(Solver[LocalInformationPrivacy]):
         """Propose the best mixture of all vertices."""
         from scipy.optimize import linprog
 
-        law, rows = _law(problem), _rows(problem)
-        found: set[tuple[Fraction, ...]] = set()
-        for vertex in _vertices(rows, len(law)):
-            found.add(vertex)
+        exact, rows = _distribution(problem), _rows(problem)
+        corners: set[tuple[Fraction, ...]] = set()
+        for vertex in _vertices(rows, len(exact)):
+            corners.add(vertex)
             if budget.remaining == 0:
                 break
-        table = np.array([[float(a) for a in v] for v in sorted(found)] + [[float(q) for q in law]])
+        table = np.array([[float(a) for a in v] for v in sorted(corners)] + [[float(q) for q in exact]])
         price = [_cost(problem, v) for v in table]
-        p = np.array([float(q) for q in law])
+        p = np.array([float(q) for q in exact])
         weights = np.array(linprog(price, A_eq=table.T, b_eq=p, method="highs").x)
         return Proposal(
             problem.answer(_matrix(problem, weights, table, p)),
-            stats={"iterations": 1, "vertices": len(found), "stop": "every tight set tried"},
+            stats={"iterations": 1, "vertices": len(corners), "stop": "every tight set tried"},
         )
 
 
-def _law(problem: LocalInformationPrivacy) -> Row:
-    """Exact law of the observations of positive probability."""
+def _distribution(problem: LocalInformationPrivacy) -> Row:
+    """Exact distribution of the observations of positive probability."""
     return [q for column in zip(*_table(problem), strict=True) if (q := sum(column, Fraction(0)))]
 
 
@@ -93,14 +93,14 @@ def _rows(problem: LocalInformationPrivacy) -> list[Row]:
         r = Fraction(math.nextafter(math.exp(problem.budget), 1.0)) if problem.budget < math.inf else None
         pairs = [(a, b) for a in lifts for b in lifts if a is not b] if r is not None else []
         return [[x - (r or 1) * y for x, y in zip(a, b, strict=True)] for a, b in pairs]
-    found: list[Row] = []
+    rows: list[Row] = []
     if problem.upper < math.inf:
         top = Fraction(math.nextafter(math.exp(problem.upper), 1.0))
-        found += [[x - top for x in row] for row in lifts]
+        rows += [[x - top for x in row] for row in lifts]
     if problem.lower < math.inf:
         low = Fraction(math.nextafter(math.exp(-problem.lower), 1.0))
-        found += [[low - x for x in row] for row in lifts]
-    return found
+        rows += [[low - x for x in row] for row in lifts]
+    return rows
 
 
 def _systems(problem: LocalInformationPrivacy) -> int:

@@ -11,30 +11,24 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.systems import system
-from privopt.problems.local_information_privacy.vertices import vertices
-from privopt.solvers.local_information_privacy._answer import exact_law
-from privopt.solvers.local_information_privacy._anytime import Anytime
-from privopt.solvers.local_information_privacy._exact_form import exact_mixture
-from privopt.solvers.local_information_privacy._exact_polytope import exact_polytope
-from privopt.solvers.local_information_privacy._generation import Generation
-from privopt.solvers.local_information_privacy._proof import TOLERANCE, written
-from privopt.solvers.local_information_privacy._rational import Point
-from privopt.solvers.local_information_privacy._vertex_form import (
-    Best,
-    best_mixture,
-    enumeration_seconds,
-    proof,
+from privopt.solvers.local_information_privacy.answer import (
+    ANALYTIC,
+    independent,
+    whole_release,
+    width,
 )
-from privopt.solvers.local_information_privacy._whole import ANALYTIC, independent, whole_release, width
+from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
+from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE, written
+from privopt.solvers.local_information_privacy.vertices.exact import exact_mixture
+from privopt.solvers.local_information_privacy.vertices.mixture import Best, best_mixture, proof
+from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds, system, vertices
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The best mixture of what was found, a bound with its dual, and why the search stopped."""
+    """The best mixture of the posteriors met, a bound with its dual, and why the search stopped."""
 
     best: Best
     bound: float
@@ -51,13 +45,13 @@ def enumerated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy
         If there is no time left for the master programme.
     """
     stop, complete = 0.6 * budget.remaining, True
-    found = [np.zeros((0, len(problem.observation.support)))]
+    batches = [np.zeros((0, len(problem.observation.support)))]
     for batch in vertices(system(strict)):
-        found.append(batch)
+        batches.append(batch)
         if budget.remaining < stop:
             complete = False
             break
-    best = best_mixture(problem, _distinct(np.concatenate(found)), budget.remaining)
+    best = best_mixture(problem, _distinct(np.concatenate(batches)), budget.remaining)
     bound, dual = proof(problem, best.solved.prices, best.least, budget, complete=complete)
     why = "every vertex tried" if complete else "out of time before every vertex was tried"
     return Columns(best, bound, dual, why)
@@ -107,7 +101,7 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
     """The most useful release that is exactly independent of the secret, in fractions.
 
     Positive utility at no leakage exists exactly where the matrix P(s | w) has a null space. Vertices of
-    {v >= 0, P(s | v) = P(s)} are found in floats, all of them or by column generation; those used are solved again
+    {v >= 0, P(s | v) = P(s)} come in floats, all of them or by column generation; those used are solved again
     in exact rationals, and so are their weights; the certificate is then an identity between integers.
     Source: the lectures on privacy-utility trade-offs.
     """
@@ -143,30 +137,22 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
         strict = problem.with_budget(0.0)
         search = enumerated if _enumerates(problem) else generated
         try:
-            found = search(problem, strict, budget)
+            columns = search(problem, strict, budget)
         except ArithmeticError as cause:
             return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": str(cause)})
-        channel = _exact(strict, found.best)
+        channel = exact_mixture(strict, columns.best)
         stats: dict[str, float | int | str] = {
             "iterations": 1,
-            "vertices": len(found.best.posteriors) - 1,
-            "stop": found.stop,
+            "vertices": len(columns.best.posteriors) - 1,
+            "stop": columns.stop,
             "exact": "yes" if channel is not None else "no exact weights: the constant is proposed",
         }
-        return Proposal(problem.safe() if channel is None else channel, found.bound, found.dual, stats=stats)
+        return Proposal(
+            problem.safe() if channel is None else channel, columns.bound, columns.dual, stats=stats
+        )
 
 
 def _enumerates(problem: LocalInformationPrivacy) -> bool:
     """Whether all vertices are tried: where that is quick, or the utility leaves no other way."""
     quick = enumeration_seconds(problem.with_budget(0.0)) <= ENUMERABLE
     return quick or problem.matrix is not None or problem.cost is not None
-
-
-def _exact(strict: LocalInformationPrivacy, best: Best) -> Channel | None:
-    """The best mixture with its posteriors solved again exactly; the last one is the law itself."""
-    polytope, law = exact_polytope(strict), exact_law(strict)
-
-    def point(i: int) -> Point | None:
-        return law if i == len(best.posteriors) - 1 else polytope.snapped(best.posteriors[i])
-
-    return exact_mixture(strict, best, point, law)

@@ -1,4 +1,4 @@
-"""The best deterministic release: the partition of the observations into allowed blocks that tells most."""
+"""The best deterministic release: the partition of the observations into allowed blocks that says most."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from privopt.arrays import Bools
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy._merge_answer import Stats, merging, proposed, refusal
-from privopt.solvers.local_information_privacy._merge_fast import best_values_fast, limit, predicted_seconds
-from privopt.solvers.local_information_privacy._merge_subsets import best_blocks, members
-from privopt.solvers.local_information_privacy.merge_blocks import Blocks
-from privopt.solvers.local_information_privacy.merge_search import search
+from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merging, proposed, refusal
+from privopt.solvers.local_information_privacy.merging.partitions import (
+    best_blocks,
+    best_values_fast,
+    limit,
+    members,
+    predicted_seconds,
+    search,
+)
 
 
 @register
@@ -40,7 +44,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "subset-merging"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
-    """Private always; a randomised release can tell more."""
+    """Private always; a randomised release can say more."""
 
     exact_up_to: int | None = None
     rounds: int = 600
@@ -59,7 +63,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
         blocks = Blocks(problem)
         if blocks.allowed(blocks.singles).all():
             whole: Stats = {"iterations": 0, "blocks": blocks.size, "stop": "nothing needs merging"}
-            return proposed(blocks, merging(blocks, blocks.singles), blocks.singles, whole)
+            return proposed(blocks, merging(blocks, blocks.singles), whole)
         n = blocks.size
         if self._exactly(n) and predicted_seconds(n) < budget.remaining:
             parts = best_partition(blocks)
@@ -68,7 +72,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
             parts, count = search(blocks, blocks.singles, budget, self.rounds)
             stop = "rounds done" if budget.remaining > 0 else "out of time"
         stats: Stats = {"iterations": count, "blocks": len(parts), "stop": stop}
-        return proposed(blocks, merging(blocks, parts), parts, stats)
+        return proposed(blocks, merging(blocks, parts), stats)
 
     def _exactly(self, n: int) -> bool:
         return n <= (limit() if self.exact_up_to is None else self.exact_up_to)

@@ -29,7 +29,7 @@ from privopt.mechanisms import Channel, Merging
 from privopt.models import JointDistribution
 from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.alpha_lift_watchdog import AlphaLiftWatchdog
+from privopt.solvers.local_information_privacy.watchdog import AlphaLiftWatchdog
 
 Measure = Callable[[JointDistribution], float]
 

@@ -20,10 +20,9 @@ from privopt.measures import (
 )
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.rows import posterior_rows
-from privopt.problems.local_information_privacy.systems import system
-from privopt.problems.local_information_privacy.vertices import vertices
+from privopt.solvers.local_information_privacy.vertices.systems import system, vertices
 
 _CUT = """
  0.009  0.32  0.07  0.31 -0.76 -0.09 -0.10  0.35 -0.27

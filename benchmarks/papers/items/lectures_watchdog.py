@@ -18,9 +18,8 @@ from privopt.mechanisms import Channel
 from privopt.models import JointDistribution
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
+from privopt.solvers.local_information_privacy.watchdog import WatchdogMerge, WatchdogRandom
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
-from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge
-from privopt.solvers.local_information_privacy.watchdog_random import WatchdogRandom
 
 _LEVEL = 1.0
 _DELTA = 0.005

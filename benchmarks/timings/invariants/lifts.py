@@ -17,8 +17,8 @@ from privopt.models import JointDistribution, ObservedJoint
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
+from privopt.solvers.local_information_privacy.watchdog import WatchdogMerge
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
-from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge
 
 ZERO = Fraction(0)
 Cells = list[list[Fraction]]

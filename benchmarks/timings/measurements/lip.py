@@ -16,10 +16,10 @@ from privopt.core.solver import Budget
 from privopt.measures import entropy
 from privopt.models import JointDistribution
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy import boost_search as heuristics
-from privopt.solvers.local_information_privacy.boost import one_super_symbol, partition
-from privopt.solvers.local_information_privacy.merge_blocks import Blocks
-from privopt.solvers.local_information_privacy.merge_search import search
+from privopt.solvers.local_information_privacy.merging import choices as heuristics
+from privopt.solvers.local_information_privacy.merging.blocks import Blocks
+from privopt.solvers.local_information_privacy.merging.choices import one_super_symbol, partition
+from privopt.solvers.local_information_privacy.merging.partitions import search
 from privopt.solvers.local_information_privacy.subset_merging import best_partition
 from privopt.solvers.local_information_privacy.watchdog import high_risk, one_block
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting

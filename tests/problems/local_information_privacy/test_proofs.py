@@ -19,7 +19,8 @@ from oracles.posteriors import least_distortion, vertices_of
 
 import privopt as po
 from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
-from privopt.problems.local_information_privacy.rows import exp_above, exp_below, polytope, posterior_rows
+from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.polytope import exp_above, exp_below, polytope
 
 SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["ill", "well"], ["a", "b", "c"])
 HAMMING = (1.0 - np.eye(3)).tolist()

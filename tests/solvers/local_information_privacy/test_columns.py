@@ -19,12 +19,11 @@ from privopt.core.solver import Budget
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.tree import pricing_of
-from privopt.solvers.local_information_privacy._edges import Edges
-from privopt.solvers.local_information_privacy._generation import Restricted, Walks
-from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
-from privopt.solvers.local_information_privacy._proof import prove
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
+from privopt.solvers.local_information_privacy.columns.master import Restricted
+from privopt.solvers.local_information_privacy.columns.pricing import prove
+from privopt.solvers.local_information_privacy.columns.programme import BoxLP, pricing_of
+from privopt.solvers.local_information_privacy.columns.walks import Edges, Walks
 
 
 def solved(problem: LocalInformationPrivacy, seconds: float = 20.0, seed: int = 0) -> po.Proposal:

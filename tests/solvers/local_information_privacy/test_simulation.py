@@ -51,7 +51,7 @@ def test_all_tables_give_the_published_means_and_quantiles() -> None:
 
 
 def test_the_merge_misses_the_budget_as_often_as_published() -> None:
-    from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge
+    from privopt.solvers.local_information_privacy.watchdog import WatchdogMerge
 
     count = sum(
         WatchdogMerge().guarantee(po.LocalInformationPrivacy(joint, epsilon=1.0)) is po.Guarantee.BASELINE

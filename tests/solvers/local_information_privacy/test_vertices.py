@@ -11,14 +11,13 @@ from instances.channels import question
 
 import privopt as po
 from privopt.problems.local_information_privacy.bound import priced_bound
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.examples import lecture_joint
-from privopt.problems.local_information_privacy.rows import posterior_rows
-from privopt.problems.local_information_privacy.systems import system, work
-from privopt.problems.local_information_privacy.vertices import vertices
-from privopt.solvers.local_information_privacy._rational import exp_inwards, rational_vertices
-from privopt.solvers.local_information_privacy._vertex_form import best_mixture
 from privopt.solvers.local_information_privacy.oracle import Oracle
-from privopt.solvers.local_information_privacy.vertices_cdd import cdd_vertices
+from privopt.solvers.local_information_privacy.vertex_enumeration import cdd_vertices
+from privopt.solvers.local_information_privacy.vertices.exact import exp_inwards, rational_vertices
+from privopt.solvers.local_information_privacy.vertices.mixture import best_mixture
+from privopt.solvers.local_information_privacy.vertices.systems import system, vertices, work
 
 SOLVERS = ("vertices-systems", "vertices-cdd", "vertices-exact")
 # Bits; the lectures' 4 x 9 table divided by its sum. Number of vertices, then the largest I(X;Y).
@@ -82,7 +81,7 @@ def test_work_counts_the_systems(seed: int) -> None:
     given = system(question(seed))
     n = given.rows.shape[1]
     counted = sum(
-        math.comb(n, k) * len(set(given.choices(k - 1))) for k in range(1, min(n, given.largest) + 1)
+        math.comb(n, k) * len(set(given.sets.choices(k - 1))) for k in range(1, min(n, given.largest) + 1)
     )
     assert work(given) == counted
 

@@ -17,15 +17,16 @@ import privopt as po
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy as Lip
-from privopt.solvers.local_information_privacy import _merge_fast
-from privopt.solvers.local_information_privacy._boost_priced import priced_partition
-from privopt.solvers.local_information_privacy._merge_subsets import best_values, members
-from privopt.solvers.local_information_privacy.alpha_lift_watchdog import AlphaLiftWatchdog
-from privopt.solvers.local_information_privacy.merge_blocks import Blocks
+from privopt.solvers.local_information_privacy.merging.blocks import Blocks
+from privopt.solvers.local_information_privacy.merging.choices import priced_partition
+from privopt.solvers.local_information_privacy.merging.partitions import best_values, compiled, members
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
+from privopt.solvers.local_information_privacy.watchdog import (
+    AlphaLiftWatchdog,
+    WatchdogMerge,
+    WatchdogRandom,
+)
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
-from privopt.solvers.local_information_privacy.watchdog_merge import WatchdogMerge
-from privopt.solvers.local_information_privacy.watchdog_random import WatchdogRandom
 
 BITS = math.log(2)
 LECTURE = lecture_joint()
@@ -293,7 +294,7 @@ def test_the_compiled_form_gives_the_same_numbers() -> None:
     pytest.importorskip("numba")
     value = np.random.default_rng(0).normal(size=1 << 12)
     value[7::50] = -math.inf
-    assert np.array_equal(_merge_fast.compiled()(value), best_values(value))
+    assert np.array_equal(compiled()(value), best_values(value))
 
 
 # the watchdog and its trap

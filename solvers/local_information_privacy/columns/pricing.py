@@ -1,10 +1,4 @@
-"""Exact pricing: the allowed posterior whose entropy is furthest below its price, by branch and bound.
-
-On a box of B v each term -t ln t is at least its secant, so a linear programme bounds the reduced cost
-cost(v) - prices . v from below. The box is split at the coordinate where secant and curve differ most,
-at the optimum of the programme, where both parts are then exact. The tree so far is always a proof of the
-bound of its worst open box.
-"""
+"""Exact pricing: the allowed posterior whose entropy is furthest below its price, by branch and bound."""
 
 from __future__ import annotations
 
@@ -14,12 +8,99 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
-from privopt.problems.local_information_privacy.tree import Pricing, phi
-from privopt.solvers.local_information_privacy._boxes import Box, Node
-from privopt.solvers.local_information_privacy._pricing_lp import BoxLP
+from privopt.problems.local_information_privacy.bound import priced_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.columns.programme import BoxLP, Pricing, phi, pricing_of
+
+
+@dataclass(frozen=True)
+class Box:
+    """low <= B v <= high, with the secants constant + slopes . t of -sum t ln t on it; ``foot`` is the curve at low."""
+
+    low: Floats
+    high: Floats
+    foot: Floats
+    slopes: Floats
+    constant: float
+
+    @classmethod
+    def first(cls, pricing: Pricing) -> Box:
+        """The box that holds every allowed posterior."""
+        low, high = pricing.first_box()
+        constant, slopes = pricing.secants(low, high)
+        return cls(low, high, -low * np.log(np.maximum(low, 1e-300)), slopes, float(constant))
+
+    def split(self, k: int, t: float) -> tuple[Box, Box]:
+        """The parts with t_k <= t and t_k >= t; only the secant of that coordinate changes."""
+        at, top = _phi(t), _phi(float(self.high[k]))
+        low, high = float(self.low[k]), float(self.high[k])
+        foot = float(self.foot[k])
+        below = (at - foot) / (t - low) if t > low else 0.0
+        above = (top - at) / (high - t) if high > t else 0.0
+        rest = self.constant - (foot - float(self.slopes[k]) * low)
+        return (
+            Box(self.low, _with(self.high, k, t), self.foot, _with(self.slopes, k, below), rest + foot - below * low),
+            Box(_with(self.low, k, t), self.high, _with(self.foot, k, at), _with(self.slopes, k, above), rest + at - above * t),
+        )  # fmt: skip
+
+    def secants_at(self, t: Floats) -> Floats:
+        """The secant of each coordinate at a point."""
+        return self.foot + self.slopes * (t - self.low)
+
+
+def _phi(t: float) -> float:
+    return -t * math.log(t) if t > 0 else 0.0
+
+
+def _with(array: Floats, k: int, value: float) -> Floats:
+    changed = array.copy()
+    changed[k] = value
+    return changed
+
+
+@dataclass
+class Node:
+    """A box of the tree: a leaf with multipliers of some rows, or split at coordinate ``k`` and ``t``."""
+
+    rows: NDArray[np.int64]
+    values: Floats
+    k: int = -1
+    t: float = math.nan
+    parts: tuple[Node, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """About the characters that a leaf takes in a file."""
+        return 28 + 21 * len(self.rows)
+
+    def full(self, count: int) -> Floats:
+        """The multipliers of all rows."""
+        full = np.zeros(count)
+        full[self.rows] = self.values
+        return full
+
+    def keep(self, full: Floats) -> None:
+        """Take the multipliers from those of all rows."""
+        self.rows = np.flatnonzero(full)
+        self.values = full[self.rows]
+
+    def preorder(self) -> list[dict[str, object]]:
+        """The tree as a proof is written."""
+        nodes: list[dict[str, object]] = []
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if node.parts:
+                nodes.append({"k": node.k, "t": node.t})
+                waiting += [node.parts[1], node.parts[0]]
+            else:
+                nodes.append({"rows": node.rows.tolist(), "values": node.values.tolist()})
+        return nodes
+
 
 NOISE = 1e-12
 """Gaps between secant and curve, and reduced costs, below this are not worth a split."""
@@ -49,7 +130,7 @@ class Search:
     lp : BoxLP
     prices : array (n,)
     tolerance : float
-        A box is closed once its bound is within this of the least reduced cost found.
+        A box is closed once its bound is within this of the least reduced cost met.
 
     Attributes
     ----------
@@ -109,16 +190,16 @@ class Search:
     def _examine(self, boxes: list[tuple[Node, Box]], above: float) -> None:
         """Bound boxes, of which the one around has the bound ``above``; keep open those that are not good enough."""
         pricing = self.pricing
-        found, full = [], np.zeros((len(boxes), self._rows))
+        points, full = [], np.zeros((len(boxes), self._rows))
         for i, (node, box) in enumerate(boxes):
             across = box.slopes if pricing.matrix is None else box.slopes @ pricing.matrix
             optimum = self.lp.solve(across - self.prices, box.low, box.high)
-            found.append(optimum.point)
+            points.append(optimum.point)
             full[i] = optimum.multipliers
             if optimum.point is None:
                 full[i] = self._emptied(node, box, optimum.multipliers)
         bounds = self._bounds([box for _, box in boxes], full)
-        for (node, box), point, row, bound in zip(boxes, found, full, bounds.tolist(), strict=True):
+        for (node, box), point, row, bound in zip(boxes, points, full, bounds.tolist(), strict=True):
             kept = bound
             if bound >= above - NOISE or not math.isfinite(above):
                 node.keep(row)
@@ -161,3 +242,43 @@ class Search:
         bounds = self._bounds([box] * len(RAYS), tried)
         enough = np.flatnonzero(bounds >= 0.0)
         return np.asarray(tried[int(enough[0]) if len(enough) else int(bounds.argmax())])
+
+
+TOLERANCE = 1e-7
+"""How far the proof may stay above the best bound that the prices allow, as a share of the utility, or of 1 nat if less."""
+
+FINEST = 1e-11
+"""No proof in floats is driven further, in nats."""
+
+
+def prove(
+    problem: LocalInformationPrivacy, prices: Floats, budget: Budget
+) -> tuple[float, dict[str, object]] | None:
+    """An upper bound on the mutual information, with the dual that ``problem.check_bound`` accepts.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    prices : array (n,)
+        One for each observation of positive probability, in nats; best are the duals of the rows
+        sum_y weight_y v_y = P(w) in the linear programme over posteriors.
+    budget : Budget
+        Any time gives a bound; more time a better one, until it is within 1e-7 of the best.
+
+    Returns
+    -------
+    tuple of (bound, dual), or None where no such proof exists: another utility, or delta > 0.
+    """
+    if problem.matrix is not None or problem.cost is not None or problem.delta > 0:
+        return None
+    utility = min(1.0, priced_bound(problem, prices, 0.0))
+    search = Search(BoxLP(pricing_of(problem)), prices, max(FINEST, TOLERANCE * utility))
+    search.run(budget)
+    return written(problem, search)
+
+
+def written(problem: LocalInformationPrivacy, search: Search) -> tuple[float, dict[str, object]]:
+    """The bound and the dual of a search, finished or not."""
+    bound = priced_bound(problem, search.prices, search.bound)
+    dual = {"kind": "pricing", "pi": search.prices.tolist(), "tree": search.root.preorder()}
+    return bound, dual

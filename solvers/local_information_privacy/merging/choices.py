@@ -1,16 +1,116 @@
-"""Which high-risk observations to release as they are, within delta: greedy choices, exchanges, and a bound."""
+"""Which high-risk observations to release as they are, within delta."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats
 from privopt.core.solver import Budget
-from privopt.solvers.local_information_privacy.merge_blocks import BAND, Blocks
-from privopt.solvers.local_information_privacy.merge_search import search
+from privopt.solvers.local_information_privacy.merging.blocks import BAND, Blocks
+from privopt.solvers.local_information_privacy.merging.partitions import (
+    best_blocks,
+    best_values,
+    best_values_fast,
+    members,
+    search,
+)
+
+CHUNK = 14
+"""2^14 choices are weighed at a time."""
+
+MOST = 22
+"""High-risk observations up to which every choice is tried."""
+
+
+def one_super_symbol(blocks: Blocks, high: Bools, *, count_merged: bool = True) -> Bools | None:
+    """The best set of high-risk observations to keep merged, shape (n,); the others are released as they are.
+
+    The pairs that break the bounds have probability at most delta, those of the merged symbol included if
+    they count. None if no choice will do. Choices within rounding of a limit are taken as good first and
+    tested in integers; if the best fails, they are refused.
+    """
+    for slack in (BAND, -BAND):
+        merged = _enumerated(blocks, high, slack, count_merged)
+        if merged is None or not count_merged or blocks.keep(partition(high & ~merged, merged, high)):
+            return merged
+    return None
+
+
+def partition(free: Bools, merged: Bools, high: Bools) -> Bools:
+    """Low-risk observations and free ones as they are, the merged ones in a block, shape (m, n)."""
+    rest = np.eye(len(high), dtype=bool)[~high | free]
+    return np.concatenate([merged[None, :], rest]) if merged.any() else rest
+
+
+def _enumerated(blocks: Blocks, high: Bools, slack: float, count_merged: bool) -> Bools | None:
+    """The best merged set by floats."""
+    places = np.flatnonzero(high)
+    first, last = places[:CHUNK], places[CHUNK:]
+    inner = members(len(first))
+    terms = _terms(blocks)
+    sums = [inner.astype(np.float64) @ table[first] for table in terms]
+    top, best = -math.inf, None
+    for outer in members(len(last)):
+        chunk = [
+            part + outer.astype(np.float64) @ table[last] for part, table in zip(sums, terms, strict=True)
+        ]
+        score = _scores(blocks, chunk, high, slack, count_merged)
+        at = int(np.argmax(score))
+        if score[at] > top:
+            top, best = float(score[at]), np.concatenate([inner[at], outer])
+    if best is None:
+        return None
+    merged = np.zeros(len(high), dtype=bool)
+    merged[places[best]] = True
+    return merged
+
+
+def _terms(blocks: Blocks) -> tuple[Floats, ...]:
+    """For each observation its P(w, s), P(w, x), its worth alone and the mass of its violations alone."""
+    singles = blocks.singles
+    return blocks.joint, blocks.seen, blocks.worth(singles)[:, None], blocks.broken_mass(singles)[:, None]
+
+
+def _scores(blocks: Blocks, chunk: list[Floats], high: Bools, slack: float, count_merged: bool) -> Floats:
+    """Worth of each choice, from the sums over the merged observations; -inf beyond delta."""
+    joint, seen, alone, mass = chunk
+    total_mass = float(blocks.broken_mass(blocks.singles[high]).sum())
+    total_worth = float(blocks.worth(blocks.singles[high]).sum())
+    spent = total_mass - mass[:, 0]
+    if count_merged:
+        spent = spent + np.where(blocks.excess_of(joint) > slack, joint, 0.0).sum(axis=1)
+    worth = blocks.worth_of(seen) + total_worth - alone[:, 0]
+    return np.where(spent <= blocks.problem.delta + slack, worth, -math.inf)
+
+
+def several_super_symbols(blocks: Blocks, high: Bools) -> Bools | None:
+    """The best choice of observations released as they are, with the best partition of all others.
+
+    Every block keeps the bounds but for pairs of probability 0. By dynamic programming over subsets, so
+    for as many observations as that takes.
+    """
+    table = members(blocks.size)
+    value = np.where(blocks.broken_mass(table) > 0, -math.inf, blocks.worth(table))
+    best = best_values_fast(value)
+    full = len(value) - 1
+    singles = blocks.singles
+    free_worth = table.astype(np.float64) @ blocks.worth(singles)
+    spent = table.astype(np.float64) @ blocks.broken_mass(singles)
+    score = np.where((table & ~high).any(axis=1), -math.inf, free_worth + best[full - np.arange(full + 1)])
+    for slack in (BAND, -BAND):
+        at = int(np.argmax(np.where(spent <= blocks.problem.delta + slack, score, -math.inf)))
+        chosen = best_blocks(value, best, full - at)
+        parts = np.concatenate([table[chosen], singles[table[at]]])
+        if blocks.keep(parts):
+            return parts
+    return None
+
 
 TINY = 1e-300
+
 GAIN = 1e-12
 
 
@@ -134,3 +234,36 @@ def lifted_out(blocks: Blocks, parts: Bools, order: str, budget: Budget, rounds:
     if blocks.allowed(cut).all() and blocks.worth(cut).sum() > blocks.worth(parts[good]).sum():
         parts = np.concatenate([cut, parts[~good]])
     return np.concatenate([parts, blocks.singles[free]])
+
+
+PRICED = 15
+"""Observations up to which this is done; every price costs 3^n additions."""
+
+PRICES = 14
+
+
+def priced_partition(blocks: Blocks) -> tuple[Bools | None, float]:
+    """The best partition that keeps delta, and an upper bound on the worth of every partition within delta.
+
+    For a price c per unit of violating mass the partition of most worth - c mass comes from dynamic
+    programming over subsets, and its value + c delta bounds all partitions within delta (weak duality). The
+    least price whose partition keeps delta comes from bisection.
+    """
+    table = members(blocks.size)
+    worth, mass = blocks.worth(table), blocks.broken_mass(table)
+    delta = blocks.problem.delta * (1 - BAND)
+    low, high, bound, kept = 0.0, math.inf, math.inf, None
+    for _ in range(PRICES):
+        price = 2 * low + 1.0 if high == math.inf else (low + high) / 2
+        value, chosen = _best(worth - price * mass)
+        bound = min(bound, value + price * blocks.problem.delta)
+        if mass[chosen].sum() <= delta:
+            high, kept = price, chosen
+        else:
+            low = price
+    return None if kept is None else np.asarray(table[kept]), bound
+
+
+def _best(value: Floats) -> tuple[float, list[int]]:
+    best = best_values(value)
+    return float(best[-1]), best_blocks(value, best, len(value) - 1)

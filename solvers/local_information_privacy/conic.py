@@ -1,16 +1,18 @@
-"""The linear programme of a distortion through a conic back end, for comparison with exact vertices of the simplex."""
+"""The linear program of a distortion through conic back ends, for comparison with exact vertices of the simplex."""
 
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy._linear import Programme, matrix_from_joint, programme
-from privopt.solvers.local_information_privacy._whole import whole_release
+from privopt.solvers.local_information_privacy.answer import whole_release
+from privopt.solvers.local_information_privacy.direct_lp import Programme, matrix_from_joint, programme
 
 Backend = Literal["ecos", "scs", "clarabel"]
 
@@ -53,33 +55,66 @@ class Conic(Solver[LocalInformationPrivacy]):
         return Proposal(problem.answer(matrix_from_joint(problem, joint, NOISE)), stats=stats)
 
 
-def _solve(given: Programme, backend: Backend) -> tuple[Any, dict[str, float | int | str]]:
-    """The joint law q(w, y), with negative entries cut off."""
+def _solve(lp: Programme, backend: Backend) -> tuple[Any, dict[str, float | int | str]]:
+    """The joint distribution q(w, y), with negative entries cut off."""
     import cvxpy
 
     cp: Any = cvxpy  # its types leave out most functions
-    q = cp.Variable(given.cost.shape, nonneg=True)
-    bounds = [given.rows @ q <= 0, cp.sum(q, axis=1) == given.law]
-    asked = cp.Problem(cp.Minimize(cp.sum(cp.multiply(given.cost, q))), bounds)
+    q = cp.Variable(lp.cost.shape, nonneg=True)
+    bounds = [lp.rows @ q <= 0, cp.sum(q, axis=1) == lp.marginal]
+    problem = cp.Problem(cp.Minimize(cp.sum(cp.multiply(lp.cost, q))), bounds)
     with warnings.catch_warnings():
         # An inaccurate answer says so in its status, which goes into the statistics.
         warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-        _call(asked, backend)
-    if q.value is None or asked.solver_stats is None:
-        raise ArithmeticError(f"{backend} ended with status {asked.status!r} and no solution")
+        _call(problem, backend)
+    if q.value is None or problem.solver_stats is None:
+        raise ArithmeticError(f"{backend} ended with status {problem.status!r} and no solution")
     stats: dict[str, float | int | str] = {
-        "iterations": asked.solver_stats.num_iters or 0,
+        "iterations": problem.solver_stats.num_iters or 0,
         "vertices": 0,
-        "stop": str(asked.status),
+        "stop": str(problem.status),
     }
     return np.maximum(q.value, 0.0), stats
 
 
-def _call(asked: Any, backend: Backend) -> None:
+def _call(problem: Any, backend: Backend) -> None:
     """Solve to tight tolerances; CVXPY leaves ``solve`` untyped."""
     if backend == "ecos":
-        asked.solve(solver="ECOS", abstol=1e-10, reltol=1e-10, feastol=1e-10, max_iters=300)
+        problem.solve(solver="ECOS", abstol=1e-10, reltol=1e-10, feastol=1e-10, max_iters=300)
     elif backend == "scs":
-        asked.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=50_000)
+        problem.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=50_000)
     else:
-        asked.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+
+
+@register
+@dataclass(frozen=True)
+class ConicClarabel(Conic):
+    """The linear programme of a distortion by Clarabel, an interior-point method."""
+
+    name: ClassVar[str] = "conic-clarabel"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
+    backend: ClassVar[Backend] = "clarabel"
+    interruptible: ClassVar[bool] = False
+
+
+@register
+@dataclass(frozen=True)
+class ConicECOS(Conic):
+    """The linear programme of a distortion by ECOS, an interior-point method."""
+
+    name: ClassVar[str] = "conic-ecos"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
+    backend: ClassVar[Backend] = "ecos"
+    interruptible: ClassVar[bool] = False
+
+
+@register
+@dataclass(frozen=True)
+class ConicSCS(Conic):
+    """The linear programme of a distortion by SCS, a first-order method."""
+
+    name: ClassVar[str] = "conic-scs"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")
+    backend: ClassVar[Backend] = "scs"
+    interruptible: ClassVar[bool] = False

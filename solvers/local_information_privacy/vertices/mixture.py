@@ -1,4 +1,4 @@
-"""From a list of posteriors to a proposal: the master programme, the channel, and a proof of the bound."""
+"""From a list of posteriors to their best mixture, and a proof of its bound."""
 
 from __future__ import annotations
 
@@ -10,24 +10,13 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.problems.local_information_privacy.rows import posterior_rows
-from privopt.problems.local_information_privacy.systems import system
-from privopt.problems.local_information_privacy.vertices import costs
-from privopt.solvers.local_information_privacy._linear import problem_matrix
-from privopt.solvers.local_information_privacy._master import Master, master
-from privopt.solvers.local_information_privacy._proof import prove
-from privopt.solvers.local_information_privacy._whole import ANALYTIC
-
-
-def enumeration_seconds(problem: LocalInformationPrivacy) -> float:
-    """Predicted seconds to solve all small systems of a question, measured with most of them regular; rather too many."""
-    given = system(problem)
-    n = given.rows.shape[1]
-    return sum(
-        math.comb(n, k) * given.count(k - 1) * (3e-7 + 4e-9 * k**3)
-        for k in range(1, min(n, given.largest) + 1)
-    )
+from privopt.solvers.local_information_privacy.answer import ANALYTIC
+from privopt.solvers.local_information_privacy.columns.master import Master, master
+from privopt.solvers.local_information_privacy.columns.pricing import prove
+from privopt.solvers.local_information_privacy.direct_lp import linear_bound, problem_matrix
+from privopt.solvers.local_information_privacy.vertices.systems import costs, enumeration_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +58,13 @@ def proof(
     if problem.matrix is not None:
         return _linear(problem, prices)
     if enumeration_seconds(problem) <= min(0.6 * budget.remaining, 60.0):
-        found: tuple[float, object] | None = (
+        priced: tuple[float, object] | None = (
             priced_bound(problem, prices, min(least, 0.0)),
             {"kind": "vertices", "pi": prices.tolist()},
         )
     else:
-        found = prove(problem, prices, budget) if problem.cost is None else None
-    return fallback if found is None or found[0] >= fallback[0] else found
+        priced = prove(problem, prices, budget) if problem.cost is None else None
+    return fallback if priced is None or priced[0] >= fallback[0] else priced
 
 
 def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, object]:
@@ -87,7 +76,7 @@ def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, ob
     seen = (observed.x_given_w.T @ problem_matrix(problem))[support]
     multipliers = []
     for column in seen.T:
-        found = linprog(
+        solution = linprog(
             column - prices,
             A_ub=rows[:, support],
             b_ub=np.zeros(len(rows)),
@@ -95,12 +84,5 @@ def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, ob
             b_eq=[1.0],
             method="highs",
         )
-        multipliers.append(np.maximum(-found.ineqlin.marginals, 0.0).tolist())
+        multipliers.append(np.maximum(-solution.ineqlin.marginals, 0.0).tolist())
     return linear_bound(problem, np.array(multipliers)), {"kind": "linear", "multipliers": multipliers}
-
-
-def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float:
-    """The bound that multipliers of the posterior rows, one row of them a release, claim by weak duality."""
-    observed = problem.observation
-    priced = observed.x_given_w.T @ problem_matrix(problem) + (multipliers @ posterior_rows(problem)).T
-    return -math.fsum((observed.p_w * priced.min(axis=1)).tolist())

@@ -1,7 +1,4 @@
-"""The master programme of the vertex form: which posteriors to use, how often, at what prices.
-
-min sum_i costs_i w_i over w >= 0 with sum_i w_i v_i = p. Its dual: max p . prices with v_i . prices <= costs_i.
-"""
+"""The master program of the vertex form: which posteriors to use, how often, at what prices."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf)
         A posterior a row.
     costs : array (m,)
     p : array (n,)
-        The law that the posteriors must average to; it must lie in their convex hull.
+        The distribution that the posteriors must average to; it must lie in their convex hull.
     seconds : float
         Limit on the time of HiGHS.
 
@@ -63,8 +60,8 @@ def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf)
 
     Examples
     --------
-    >>> found = master(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.5]))
-    >>> found.weights.tolist(), found.value
+    >>> best = master(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]), np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.5]))
+    >>> best.weights.tolist(), best.value
     ([0.0, 0.0, 1.0], 1.0)
     """
     weights, prices, basic, fixed = _solve(columns, costs, p, seconds)
@@ -121,25 +118,25 @@ def _refined(
     columns: Floats,
     costs: Floats,
     p: Floats,
-    found: tuple[Floats, Floats],
+    rough: tuple[Floats, Floats],
     basis: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> tuple[Floats, Floats]:
-    """The basic solution and its prices in float64, where the basis is square and regular; else as found."""
+    """The basic solution and its prices in float64, where the basis is square and regular; else as they came."""
     basic, fixed = basis
     if len(basic) != len(fixed) or not len(basic):
-        return found
+        return rough
     square = columns[basic][:, fixed]
     try:
         part = np.linalg.solve(square.T, p[fixed])
         price = np.linalg.solve(square, costs[basic])
     except np.linalg.LinAlgError:
-        return found
+        return rough
     weights, prices = np.zeros(len(costs)), np.zeros(len(p))
     weights[basic], prices[fixed] = np.maximum(part, 0.0), price
-    before, after = _faults(columns, costs, p, *found), _faults(columns, costs, p, weights, prices)
+    before, after = _faults(columns, costs, p, *rough), _faults(columns, costs, p, weights, prices)
     return (
-        weights if after[0] <= before[0] + 1e-15 else found[0],
-        prices if after[1] <= before[1] + CLOSE * 1e-3 else found[1],
+        weights if after[0] <= before[0] + 1e-15 else rough[0],
+        prices if after[1] <= before[1] + CLOSE * 1e-3 else rough[1],
     )
 
 
@@ -150,3 +147,64 @@ def _faults(
     used = weights > 0
     missed = float(np.abs(weights[used] @ columns[used] - p).max())
     return missed, float(-(costs - columns @ prices).min(initial=0.0))
+
+
+class Restricted:
+    """min costs . w over sum_i w_i v_i = p, w >= 0, with columns that are added one after the other.
+
+    Parameters
+    ----------
+    p : array (n,)
+    """
+
+    def __init__(self, p: Floats) -> None:
+        import highspy
+
+        self.p = p
+        self.columns, self.costs = np.zeros((0, len(p))), np.zeros(0)
+        engine: Any = highspy.Highs
+        self._highs = engine()
+        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
+            self._highs.setOptionValue(name, value)
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self._highs.setOptionValue(name, 1e-10)
+        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the last basis stays feasible
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = 0, len(p)
+        lp.row_lower_ = lp.row_upper_ = p
+        self._highs.passModel(lp)
+
+    def add(self, columns: Floats, costs: Floats) -> None:
+        """More posteriors, a row each, with their costs."""
+        used = columns > 0
+        starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))[:-1]]).astype(np.int32)
+        index = np.nonzero(used)[1].astype(np.int32)
+        m = len(columns)
+        self._highs.addCols(
+            m, costs, np.zeros(m), np.full(m, np.inf), len(index), starts, index, columns[used]
+        )
+        self.columns = np.concatenate([self.columns, columns])
+        self.costs = np.concatenate([self.costs, costs])
+
+    def solve(self) -> tuple[Floats, Floats, float]:
+        """Weights, prices and value of an optimal basis.
+
+        Raises
+        ------
+        ArithmeticError
+            If HiGHS finds no optimum.
+        """
+        import highspy
+
+        self._highs.run()
+        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            self._highs.clearSolver()
+            self._highs.run()
+        status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise ArithmeticError(
+                f"the master programme ended as {self._highs.modelStatusToString(status)!r}"
+            )
+        solution = self._highs.getSolution()
+        weights, prices = np.array(solution.col_value), np.array(solution.row_dual)
+        return weights, prices, float(self.costs @ weights)

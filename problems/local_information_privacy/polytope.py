@@ -1,4 +1,4 @@
-"""The posteriors that one release may have: a polytope with homogeneous rows, in floats and in integers.
+"""The posteriors that one release may have: a polytope with homogeneous rows, in integers.
 
 A release y with posterior v(w) = P(w | y) keeps the bounds when v >= 0, sum v = 1 and G v <= 0. For
 LIP the rows of G are P(s | w) - e^upper P(s) and e^-lower P(s) - P(s | w); for LDP they are
@@ -6,26 +6,22 @@ P(s | w) / P(s) - e^epsilon P(t | w) / P(t). Source: Sadeghi, "Fundamental trade
 release by the vertices of this polytope.
 
 What is proved rests on :class:`Polytope`: integer weights, and rationals in place of e^upper and e^-lower that allow a
-little more, so that every allowed posterior keeps its rows exactly. Solvers search with the floats of :func:`posterior_rows`.
+little more, so that every allowed posterior keeps its rows exactly.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.models.channel_data import Observation
-
-if TYPE_CHECKING:
-    from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 Sides: TypeAlias = tuple[str, float, float]
 """Notion, lower and upper level in nats."""
@@ -69,19 +65,15 @@ def exp_below(level: float) -> Fraction:
 def _dyadic(exponent: float, *, up: bool) -> Fraction:
     from flint import arb, ctx, fmpq
 
-    saved = ctx.prec
-    try:
-        ctx.prec = BITS
+    with ctx.workprec(BITS):
         ball = arb(fmpq(*Fraction(exponent).as_integer_ratio())).exp()
         man, exp = (ball.upper() if up else ball.lower()).man_exp()
-    finally:
-        ctx.prec = saved
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
 @dataclass(frozen=True)
 class Polytope:
-    """The allowed posteriors of a question in integers, a little enlarged.
+    """The allowed posteriors of a problem in integers, a little enlarged.
 
     Parameters
     ----------
@@ -130,13 +122,12 @@ class Polytope:
     @cached_property
     def kept(self) -> tuple[int, ...]:
         """Positions among ``names`` of the rows that some posterior breaks, decided in integers."""
-        rough = self._rough
-        found = []
-        for i, (value, size) in enumerate(zip(*rough, strict=True)):
+        kept = []
+        for i, (value, size) in enumerate(zip(*self._rough, strict=True)):
             sure = 64 * U * size + 1e-290
             if (value > sure).any() or (not (value < -sure).all() and any(v > 0 for v in self.numerators(i))):
-                found.append(i)
-        return tuple(found)
+                kept.append(i)
+        return tuple(kept)
 
     @cached_property
     def _rough(self) -> tuple[Floats, Floats]:
@@ -149,11 +140,11 @@ class Polytope:
         if notion == "ldp":
             with np.errstate(all="ignore"):
                 lifts, pairs = (table / prior)[:, seen], self.names
-                top = _exp(upper) * lifts
+                top = rounded_exp(upper) * lifts
                 first, second = [s for s, _ in pairs], [t for _, t in pairs]
                 return lifts[first] - top[second], lifts[first] + top[second]
         joint, product = table[:, seen], prior * weights[seen]
-        parts = [(joint, _exp(upper) * product)] if upper < math.inf else []
+        parts = [(joint, rounded_exp(upper) * product)] if upper < math.inf else []
         parts += [(math.exp(-lower) * product, joint)] if lower < math.inf else []
         if not parts:
             return np.zeros((0, len(seen))), np.zeros((0, len(seen)))
@@ -212,19 +203,14 @@ class Polytope:
         """Some of the rows, on the support, as floats with radii."""
         rows = [self.numerators(i) for i in kept]
         dens = [self.denominator(i) for i in kept]
-        found = [
+        values = [
             [row[w] * self.total / (den * self.symbols[w]) for w in self.support]
             for row, den in zip(rows, dens, strict=True)
         ]
-        mid = np.array(found, dtype=np.float64).reshape(len(rows), len(self.support))
-        return Balls(mid, np.where(mid == 0, _hidden(rows, self.support), 2 * U * np.abs(mid) + ETA))
-
-
-def _hidden(rows: list[list[int]], support: Iterable[int]) -> Floats:
-    """ETA where an integer that is not 0 has the float 0."""
-    places = list(support)
-    found = [[ETA if row[w] else 0.0 for w in places] for row in rows]
-    return np.array(found, dtype=np.float64).reshape(len(rows), len(places))
+        shape = len(rows), len(self.support)
+        mid = np.array(values, dtype=np.float64).reshape(shape)
+        hidden = np.array([[row[w] != 0 for w in self.support] for row in rows]).reshape(shape)
+        return Balls(mid, np.where(mid == 0, ETA * hidden, 2 * U * np.abs(mid) + ETA))
 
 
 def polytope(observed: Observation, sides: Sides) -> Polytope:
@@ -235,54 +221,6 @@ def polytope(observed: Observation, sides: Sides) -> Polytope:
     return Polytope(tuple(row for row in rows if any(row)), sides)
 
 
-def posterior_rows(problem: LocalInformationPrivacy) -> Floats:
-    """G in floats, shape (rows, n_w), without rows that no posterior can break; columns of probability 0 are kept.
-
-    Rounded outwards: the polytope holds every allowed posterior up to errors of the last places in G.
-    """
-    observed = problem.observation
-    given = observed.s_given_w[observed.p_s > 0]
-    prior = observed.p_s[observed.p_s > 0][:, None]
-    rows = (
-        _ldp_rows(given / prior, problem.budget)
-        if problem.notion == "ldp"
-        else _lip_rows(problem, given, prior)
-    )
-    return rows[list(problem.polytope.kept)]
-
-
-def alignments(problem: LocalInformationPrivacy) -> list[tuple[int, ...]]:
-    """Which rows the numbers in a dual may stand for: those kept, and those that the floats of version 0.1.0 kept.
-
-    They differ where a row is idle by rounding only. Whichever is meant, multipliers >= 0 prove something true.
-    """
-    observed, kept = problem.observation, problem.polytope.kept
-    given = observed.s_given_w[observed.p_s > 0]
-    prior = observed.p_s[observed.p_s > 0][:, None]
-    ldp = problem.notion == "ldp"
-    rows = _ldp_rows(given / prior, problem.budget) if ldp else _lip_rows(problem, given, prior)
-    once = tuple(np.flatnonzero((rows[:, observed.support] > 0).any(axis=1)).tolist())
-    return [kept] if once == kept else [kept, once]
-
-
-def _lip_rows(problem: LocalInformationPrivacy, given: Floats, prior: Floats) -> Floats:
-    found = []
-    if problem.upper < math.inf:
-        found.append(given - _exp(problem.upper) * prior)
-    if problem.lower < math.inf:
-        found.append(math.exp(-problem.lower) * (1.0 - ULPS * 2.0**-53 * (problem.lower > 0)) * prior - given)
-    return np.concatenate(found) if found else np.zeros((0, given.shape[1]))
-
-
-def _ldp_rows(lifts: Floats, epsilon: float) -> Floats:
-    if epsilon == math.inf:
-        return np.zeros((0, lifts.shape[1]))
-    n = len(lifts)
-    pairs = [(s, t) for s in range(n) for t in range(n) if s != t]
-    rows = [lifts[s] - _exp(epsilon) * lifts[t] for s, t in pairs]
-    return np.array(rows).reshape(len(rows), lifts.shape[1])
-
-
-def _exp(level: float) -> float:
-    """e^level rounded up; 1 at 0."""
+def rounded_exp(level: float) -> float:
+    """e^level as a float, rounded up; 1 at 0."""
     return 1.0 if level == 0 else math.exp(min(level, 700.0)) * (1.0 + ULPS * 2.0**-53)

@@ -1,9 +1,9 @@
-"""Blocks of merged observations: what they tell about the secret, whether that is allowed, what they are worth."""
+"""Blocks of merged observations: what they say of the secret, whether that is allowed, what they are worth."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats
 from privopt.core.exact import exp_at_least
+from privopt.core.solver import Proposal
+from privopt.errors import InvalidMechanism
+from privopt.mechanisms import Merging
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.answer import ANALYTIC
 
 BAND = 1e-12
 """Lifts within this of a limit, relatively, are compared with it in integers."""
@@ -36,7 +42,7 @@ class Blocks:
         return len(self.support)
 
     @cached_property
-    def law(self) -> Floats:
+    def joint(self) -> Floats:
         """P(w, s), shape (n, n_s), without impossible secrets."""
         table = self.problem.observation.leaking.table[:, self.support]
         return np.ascontiguousarray(table[table.sum(axis=1) > 0].T)
@@ -57,7 +63,7 @@ class Blocks:
 
     @cached_property
     def _weights(self) -> NDArray[np.object_]:
-        """Integers proportional to the law, shape (n, n_s)."""
+        """Integers proportional to the distribution, shape (n, n_s)."""
         joint = self.problem.observation.leaking
         table = np.array(joint.exact.weights, dtype=object).reshape(joint.table.shape)[:, self.support]
         return np.asarray(table[[sum(row) > 0 for row in table.tolist()]].T)
@@ -87,28 +93,28 @@ class Blocks:
         For LDP one column: the spread of each block.
         """
         problem = self.problem
-        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self.law.sum(axis=0)[None, :])
+        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self.joint.sum(axis=0)[None, :])
         if problem.notion == "ldp":
             return _spread(lifts, problem.budget)
-        found = np.full(sums.shape, -1.0)
+        excess = np.full(sums.shape, -1.0)
         if problem.upper < math.inf:
-            found = lifts * math.exp(-problem.upper) - 1.0
+            excess = lifts * math.exp(-problem.upper) - 1.0
         if problem.lower < math.inf:
-            found = np.maximum(found, 1.0 - lifts * math.exp(min(problem.lower, 700.0)))
-        return found
+            excess = np.maximum(excess, 1.0 - lifts * math.exp(min(problem.lower, 700.0)))
+        return excess
 
     def broken(self, members: Bools) -> Bools:
         """Which cells of blocks exceed a limit, decided in integers where floats do not tell; as ``excess_of``."""
-        excess = self.excess_of(members.astype(np.float64) @ self.law)
-        found = excess > BAND
+        excess = self.excess_of(members.astype(np.float64) @ self.joint)
+        broken = excess > BAND
         for row in np.flatnonzero((np.abs(excess) <= BAND).any(axis=1)).tolist():
             sums = [int(w) for w in self._weights[members[row]].sum(axis=0)]
             near = np.flatnonzero(np.abs(excess[row]) <= BAND).tolist()
             for s in near:
-                found[row, s] = (
+                broken[row, s] = (
                     self._ldp_breaks(sums) if self.problem.notion == "ldp" else self._breaks(sums, s)
                 )
-        return found
+        return broken
 
     def allowed(self, members: Bools) -> Bools:
         """Which blocks keep every bound, shape (m,)."""
@@ -116,7 +122,7 @@ class Blocks:
 
     def broken_mass(self, members: Bools) -> Floats:
         """Probability of the pairs (s, block) that break the bounds ("lip" only), shape (m,)."""
-        sums = members.astype(np.float64) @ self.law
+        sums = members.astype(np.float64) @ self.joint
         return np.asarray(np.where(self.broken(members), sums, 0.0).sum(axis=1))
 
     def keep(self, members: Bools) -> bool:
@@ -150,3 +156,38 @@ def _spread(lifts: Floats, level: float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 for an empty block
         ratio = high * math.exp(-level) / low
     return np.where(high > 0, ratio - 1.0, -1.0)[:, None]
+
+
+Stats = Mapping[str, float | int | str]
+
+
+def refusal(problem: LocalInformationPrivacy) -> str | None:
+    """Why a merging solver does not take a problem, or None."""
+    if problem.matrix is not None:
+        return "it maximises mutual information, this problem has a distortion"
+    if problem.cost is not None:
+        return "it maximises mutual information, this problem has a cost of its own"
+    return None
+
+
+def merging(blocks: Blocks, parts: Bools) -> Release:
+    """The merging with these blocks, shape (m, n); impossible observations join the most probable block.
+
+    A matrix of zeros and ones where two blocks would be released under one name.
+    """
+    problem = blocks.problem
+    labels = problem.observation.observed
+    likely = int(np.argmax(parts.astype(np.float64) @ blocks.joint.sum(axis=1)))
+    block_of = np.full(len(labels), likely)
+    for i, part in enumerate(parts):
+        block_of[blocks.support[part]] = i
+    named = [[labels[w] for w in np.flatnonzero(block_of == i).tolist()] for i in range(len(parts))]
+    try:
+        return Merging(named, labels)
+    except InvalidMechanism:
+        return problem.answer(np.eye(len(parts))[block_of])
+
+
+def proposed(blocks: Blocks, release: Release, stats: Stats) -> Proposal:
+    """A proposal with the analytic bound."""
+    return Proposal(release, analytic_bound(blocks.problem), ANALYTIC, stats=stats)

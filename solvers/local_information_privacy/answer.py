@@ -1,4 +1,4 @@
-"""From weighted posteriors to the channel that has them."""
+"""From weighted posteriors to the channel that has them, and the answer where nothing binds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
+from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 EQUAL = 1e-12
@@ -28,7 +30,7 @@ def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, p
     weights : array (m,)
         Non-negative.
     posteriors : array (m, k)
-        Laws on the k observations of positive probability, in their order; on average the law of W.
+        Distributions on the k observations of positive probability, in their order; on average that of W.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, p
 
 def exact_channel(
     problem: LocalInformationPrivacy,
-    law: Sequence[Fraction],
+    p: Sequence[Fraction],
     weights: Sequence[Fraction],
     posteriors: Sequence[Sequence[Fraction]],
 ) -> Channel:
@@ -62,19 +64,19 @@ def exact_channel(
     Parameters
     ----------
     problem : LocalInformationPrivacy
-    law : k Fractions
-        The exact law of the observations of positive probability.
+    p : k Fractions
+        The exact distribution of the observations of positive probability.
     weights, posteriors
-        Exact; ``sum_y weights[y] posteriors[y][w] == law[w]``.
+        Exact; ``sum_y weights[y] posteriors[y][w] == p[w]``.
 
     Raises
     ------
     ArithmeticError
-        If the posteriors do not average to the law.
+        If the posteriors do not average to the distribution.
     """
     kept = [(a, v) for a, v in zip(weights, posteriors, strict=True) if a > 0]
-    if any(sum(a * v[w] for a, v in kept) != q for w, q in enumerate(law)):
-        raise ArithmeticError("the exact posteriors do not average to the law of the observations")
+    if any(sum(a * v[w] for a, v in kept) != q for w, q in enumerate(p)):
+        raise ArithmeticError("the exact posteriors do not average to the p of the observations")
     groups = _columns(problem, np.array([[float(q) for q in v] for _, v in kept])).tolist()
     count = max(groups) + 1 if problem.matrix is None else problem.matrix.shape[1]
     average = [
@@ -85,19 +87,15 @@ def exact_channel(
     for k, w in enumerate(observed.support.tolist()):
         row = [Fraction(0)] * count
         for (a, v), y in zip(kept, groups, strict=True):
-            row[y] += a * v[k] / law[k]
+            row[y] += a * v[k] / p[k]
         rows[w] = row
     return problem.answer(rows)
 
 
-def exact_law(problem: LocalInformationPrivacy) -> list[Fraction]:
-    """The exact law of the observations of positive probability."""
-    joint = problem.observation.leaking
-    n = len(joint.useful)
-    return [
-        Fraction(sum(joint.exact.weights[w::n]), joint.exact.total)
-        for w in problem.observation.support.tolist()
-    ]
+def exact_distribution(problem: LocalInformationPrivacy) -> list[Fraction]:
+    """The exact distribution of the observations of positive probability."""
+    polytope = problem.polytope
+    return [Fraction(polytope.symbols[w], polytope.total) for w in polytope.support]
 
 
 def _columns(problem: LocalInformationPrivacy, posteriors: Floats) -> NDArray[np.intp]:
@@ -106,11 +104,50 @@ def _columns(problem: LocalInformationPrivacy, posteriors: Floats) -> NDArray[np
         observed = problem.observation
         seen = posteriors @ observed.x_given_w[:, observed.support].T
         return np.asarray((seen @ problem.matrix).argmin(axis=1))
-    found: list[Floats] = []
+    distinct: list[Floats] = []
     groups = []
     for v in posteriors:
-        same = next((i for i, other in enumerate(found) if np.abs(v - other).max() <= EQUAL), len(found))
-        if same == len(found):
-            found.append(v)
+        same = next(
+            (i for i, other in enumerate(distinct) if np.abs(v - other).max() <= EQUAL), len(distinct)
+        )
+        if same == len(distinct):
+            distinct.append(v)
         groups.append(same)
     return np.array(groups, dtype=np.intp)
+
+
+ANALYTIC = {"kind": "analytic"}
+"""The proof of :func:`privopt.problems.local_information_privacy.bound.analytic_bound`."""
+
+NOT_INDEPENDENT = "floats cannot make the release exactly independent of the secret; perfect-privacy does"
+"""Why solvers in floats refuse a budget of 0."""
+
+
+def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:
+    """Release the observation, or for a distortion its best column, if no row of the polytope can be broken."""
+    if problem.polytope.kept:
+        return None
+    n = len(problem.observation.p_w)
+    matrix = np.eye(n)
+    if problem.matrix is not None:
+        best = (problem.observation.x_given_w.T @ problem.matrix).argmin(axis=1)
+        matrix = np.eye(problem.matrix.shape[1])[best]
+    stats: dict[str, float | int | str] = {
+        "iterations": 0,
+        "vertices": len(problem.observation.support),
+        "stop": "no bound can be broken",
+    }
+    return Proposal(problem.answer(matrix), analytic_bound(problem), ANALYTIC, stats=stats)
+
+
+def independent(problem: LocalInformationPrivacy) -> bool:
+    """Whether the bounds force the release to be independent of the secret: one side at 0 forces the other."""
+    return problem.budget == 0 if problem.notion == "ldp" else min(problem.lower, problem.upper) == 0
+
+
+def width(problem: LocalInformationPrivacy) -> float:
+    """How far apart the least and the greatest lift may be; inf if one side is free, unless the other is 0."""
+    if independent(problem):
+        return 0.0
+    lower, upper = (problem.budget,) * 2 if problem.notion == "ldp" else (problem.lower, problem.upper)
+    return float(np.expm1(min(upper, 700.0)) - np.expm1(-lower)) if max(lower, upper) < np.inf else np.inf

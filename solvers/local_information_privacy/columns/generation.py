@@ -1,0 +1,328 @@
+"""Column generation: posteriors come in as the prices of the observations ask for them, until proved or out of time."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
+from privopt.measures.shannon import entropy
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.columns.master import Restricted
+from privopt.solvers.local_information_privacy.columns.pricing import LARGEST, Search
+from privopt.solvers.local_information_privacy.columns.programme import (
+    BoxLP,
+    descend,
+    entropies,
+    pricing_of,
+    slopes,
+)
+from privopt.solvers.local_information_privacy.columns.walks import Edges, Walks, together
+
+TINY = 1e-9
+"""Entries, slacks and steps below this count as 0."""
+
+
+def peel(lp: BoxLP, start: Floats, rng: np.random.Generator, budget: Budget) -> list[Floats]:
+    """Vertices whose hull holds ``start``: one at a time, each leaving what is left on a smaller face.
+
+    From the rest r go away from a vertex v of the least face around r, as far as the polytope allows:
+    the end point is the new rest, and r lies between v and it.
+
+    Parameters
+    ----------
+    lp : BoxLP
+    start : array (n,)
+        An allowed posterior.
+    rng : numpy.random.Generator
+        Chooses among the vertices of low entropy.
+    budget : Budget
+        Out of time, what is left stands as the last column.
+    """
+    rows = lp.pricing.rows
+    rest, vertices = start.copy(), []
+    for _ in range(len(start) + len(rows)):
+        vertex = _vertex(lp, rest, rng)
+        if vertex is None or budget.remaining == 0:
+            break
+        vertices.append(vertex)
+        away = rest - vertex
+        if np.abs(away).max() <= TINY:
+            return vertices
+        rest = _end(rows, rest, away)
+    vertices.append(rest)
+    return vertices
+
+
+def _vertex(lp: BoxLP, rest: Floats, rng: np.random.Generator) -> Floats | None:
+    """A vertex of the least face that holds the rest."""
+    random = rng.exponential(size=len(rest)) * (rest > TINY)
+    cost = slopes(lp.pricing, random / random.sum())
+    tight = lp.pricing.rows @ rest >= -TINY * np.abs(lp.pricing.rows).max(axis=1, initial=0.0)
+    return lp.face(cost, rest > TINY, tight)
+
+
+def _end(rows: Floats, rest: Floats, away: Floats) -> Floats:
+    """The last allowed point on the ray from the rest."""
+    steps = [np.inf]
+    falling = away < -1e-15
+    steps.append(float((rest[falling] / -away[falling]).min(initial=np.inf)))
+    rise = rows @ away
+    rising = rise > 1e-15
+    steps.append(float((np.maximum(-(rows @ rest)[rising], 0.0) / rise[rising]).min(initial=np.inf)))
+    end = np.maximum(rest + min(steps) * away, 0.0)
+    return np.asarray(end / end.sum())
+
+
+WORTH = 1e-9
+"""A column enters if its reduced cost is below minus this."""
+
+MOST = 60
+"""Columns that enter in one round."""
+
+PEELS = 6
+
+FIRST_VERTICES = 10
+
+WANDERS = (0, 3, 10)
+"""Random pivots before a walk; longer ones are tried when shorter ones find too little."""
+
+
+class Generation:
+    """The columns so far, the master programme over them, and three ways to find more.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+        With mutual information for its utility, and some row that can be broken.
+    budget : Budget
+
+    Attributes
+    ----------
+    prices : array (n,)
+        Duals of the master programme, in nats.
+    value : float
+        Its value, the entropy left of X after the release.
+    """
+
+    def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
+        self.pricing = pricing_of(problem)
+        self.p = problem.observation.p_w[problem.observation.support]
+        self.lp, self.edges = BoxLP(self.pricing), Edges.of(self.pricing)
+        self.rng = np.random.default_rng(budget.seed)
+        self.master = Restricted(self.p)
+        self.rounds = 0
+        self._known: set[bytes] = set()
+        self._bases: dict[int, Ints] = {}
+        self._corners: list[Ints] = []
+        self._begin(budget)
+        self.weights, self.prices, self.value = self.master.solve()
+
+    def _begin(self, budget: Budget) -> None:
+        """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
+        self._enter(self.p[None], [None], [0])
+        for _ in range(PEELS):
+            peeled = peel(self.lp, self.p, self.rng, budget)
+            self._enter(np.array(peeled), [None] * len(peeled), list(range(len(peeled))))
+        for _ in range(FIRST_VERTICES):
+            self.lp.solve(self.rng.normal(size=len(self.p)))
+            if (basis := self.lp.basis()) is not None:
+                self._corners.append(basis)
+
+    def walk(self, budget: Budget) -> bool:
+        """One round of walks along edges and of the master programme; whether any column came in."""
+        if not self._corners and not self._bases:
+            return False
+        added = 0
+        for wander in WANDERS:
+            walks = Walks.of(self.edges, np.array(self._starts(fresh=wander == WANDERS[-1])))
+            walks.wander(self.rng, wander)
+            added += self._take(
+                [basis for _, basis in sorted(walks.descend(self.prices, budget), key=_first)]
+            )
+            if added >= MOST // 3:
+                break
+        return self._solved(added)
+
+    def look(self, search: Search) -> bool:
+        """Take the columns that a search came across, each let down to a vertex; whether any came in."""
+        bases, loose = [], []
+        for reduced, point in sorted(search.columns, key=_first)[:MOST]:
+            lower = descend(self.lp, self.prices, point)
+            basis = None if lower is None or lower[0] > reduced else self.lp.basis()
+            if basis is None:
+                loose.append(point)
+            else:
+                bases.append(basis)
+        added = self._take(bases)
+        if loose:
+            inside = self.edges.inside(np.array(loose), self.p)
+            added += self._add(inside, [None] * len(inside))
+        return self._solved(added)
+
+    def search(self, tolerance: float) -> Search:
+        """Exact pricing at the present prices, to be run."""
+        return Search(self.lp, self.prices, tolerance)
+
+    def _starts(self, *, fresh: bool) -> list[Ints]:
+        """Bases to walk from: those of the posteriors in use, then random ones."""
+        every = list(self._bases.values()) or self._corners
+        count = together(self.edges)
+        order = [] if fresh else np.argsort(-self.weights).tolist()[:count]
+        used = [self._bases[i] for i in order if i in self._bases]
+        return (used + [every[i] for i in self.rng.integers(len(every), size=count).tolist()])[:count]
+
+    def _take(self, bases: list[Ints]) -> int:
+        """Add the vertices of bases, the first ones first."""
+        if not bases:
+            return 0
+        chosen = np.unique(np.sort(np.array(bases[: 4 * MOST]), axis=1), axis=0)
+        points, good = self.edges.points(chosen)
+        points, chosen = points[good], chosen[good]
+        order = np.argsort(entropies(self.pricing, points) - points @ self.prices)
+        return self._add(points[order], list(chosen[order]))
+
+    def _add(self, points: Floats, bases: list[Ints | None]) -> int:
+        """Add the first MOST of the posteriors that are cheaper than their price."""
+        reduced = entropies(self.pricing, points) - points @ self.prices
+        return self._enter(points, bases, np.flatnonzero(reduced < -WORTH).tolist())
+
+    def _enter(self, points: Floats, bases: list[Ints | None], which: list[int]) -> int:
+        """Add the first MOST of these posteriors that are new; how many came in."""
+        chosen: list[int] = []
+        for i in which:
+            key = points[i].round(12).tobytes()
+            if key not in self._known and len(chosen) < MOST:
+                self._known.add(key)
+                chosen.append(i)
+        for place, i in enumerate(chosen, start=len(self.master.costs)):
+            if (basis := bases[i]) is not None:
+                self._bases[place] = basis
+        if chosen:
+            self.master.add(points[chosen], entropies(self.pricing, points[chosen]))
+        return len(chosen)
+
+    def _solved(self, added: int) -> bool:
+        self.rounds += 1
+        if added:
+            self.weights, self.prices, self.value = self.master.solve()
+        return added > 0
+
+
+def _first(pair: tuple[float, NDArray[np.float64] | Ints]) -> float:
+    return pair[0]
+
+
+ENOUGH = 20
+"""Exact pricing pauses for the master programme once a posterior is cheaper than its price by so many tolerances."""
+
+SLICE = 400
+"""Boxes of exact pricing between walks at first; twice as many every time."""
+
+PATIENCE = 4
+"""Rounds of walks in a row that find nothing before exact pricing begins."""
+
+FINEST = 1e-11
+"""No proof in floats is driven further."""
+
+
+class Anytime:
+    """A run with two times on the clock of ``time.monotonic()``: when to turn to the proof, and the end.
+
+    Attributes
+    ----------
+    best : Search or None
+        The search whose bound is best.
+    """
+
+    def __init__(
+        self, columns: Generation, budget: Budget, times: tuple[float, float], tolerance: float
+    ) -> None:
+        self.columns, self.budget, self.share = columns, budget, tolerance
+        self.whole = (
+            float(entropy(columns.p, normalise=True)) if columns.pricing.matrix is None else _useful(columns)
+        )
+        self.turn, self.end = times
+        self.best: Search | None = None
+        self.boxes = self.searches = 0
+
+    @property
+    def tolerance(self) -> float:
+        """Nats that the proof may leave open: a share of the utility reached, or of 1 if that is less."""
+        return max(FINEST, self.share * min(1.0, self.whole - self.columns.value))
+
+    def finish(self) -> str:
+        """Run to the end, and say why it stopped."""
+        while True:
+            self._walk()
+            search = self.columns.search(self.tolerance)
+            self.searches += 1
+            if self._overtaken(search):
+                continue
+            if search.done and search.least >= -self.tolerance:
+                return "no other posterior would help"
+            if self.columns.look(search) and time.monotonic() < self.turn:
+                continue
+            self._priced(search, -np.inf, np.inf)
+            self.columns.look(search)
+            return "out of time" if time.monotonic() >= self.end else _why(search)
+
+    def _walk(self) -> None:
+        """Walk until several rounds have brought nothing."""
+        budget, fruitless = replace(self.budget, deadline=self.turn), 0
+        while budget.remaining > 0 and fruitless < PATIENCE:
+            fruitless = 0 if self.columns.walk(budget) else fruitless + 1
+            self.budget.progress(0.5, f"entropy left {self.columns.value:.6g}")
+
+    def _overtaken(self, search: Search) -> bool:
+        """Run a search, with walks in between; whether one of them made it pointless."""
+        boxes, enough = SLICE, -ENOUGH * self.tolerance
+        while True:
+            self._priced(search, enough, boxes)
+            late = time.monotonic() >= self.turn
+            if search.done or search.least <= enough or late or search.size >= LARGEST:
+                return False
+            boxes *= 2
+            before = self.columns.value
+            self.columns.walk(replace(self.budget, deadline=self.turn))
+            if self.columns.value < before - self.tolerance:
+                return True
+
+    def _priced(self, search: Search, enough: float, boxes: float) -> None:
+        """Go on with a search; until the turn, it pauses for the master programme."""
+        before = search.nodes
+        if time.monotonic() >= self.turn:
+            enough, boxes = -np.inf, np.inf
+        search.run(replace(self.budget, deadline=self.end), enough, boxes)
+        self.boxes += search.nodes - before
+        if self.best is None or self.value(search) > self.value(self.best):
+            self.best = search
+
+    def value(self, search: Search) -> float:
+        """The lower bound on the entropy that is left, proved by a search."""
+        return float(self.columns.p @ search.prices) + search.bound
+
+    def stats(self, stop: str) -> dict[str, float | int | str]:
+        """What was done."""
+        return {
+            "iterations": self.columns.rounds,
+            "vertices": len(self.columns.master.costs),
+            "searches": self.searches,
+            "boxes": self.boxes,
+            "programmes": self.columns.lp.solved,
+            "stop": stop,
+        }
+
+
+def _useful(columns: Generation) -> float:
+    """The entropy of X where it is seen through W."""
+    matrix = columns.pricing.matrix
+    return 0.0 if matrix is None else float(entropy(matrix @ columns.p, normalise=True))
+
+
+def _why(search: Search) -> str:
+    return "rounding hides what else would help" if search.done else "the proof is as long as may be stored"

@@ -1,0 +1,215 @@
+"""Walks along the edges of the polytope of posteriors, many at a time, to vertices of low reduced cost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats, Ints
+from privopt.core.solver import Budget
+from privopt.solvers.local_information_privacy.columns.programme import Pricing, phi
+
+ROUNDING = 1e-13
+"""Values of a vertex below this are 0."""
+
+MIXED = 1e-6
+"""A point that needs more of the distribution of the observations than this is no rounding of an allowed one."""
+
+MISSED = 1e-12
+"""Equations of a vertex may be missed by so much."""
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The rows [G 1; 1 0] (v, slack) = (0, 1) of the polytope, with prices and entropy for walks on it."""
+
+    pricing: Pricing
+    rows: Floats
+    seen: Floats | None
+
+    @classmethod
+    def of(cls, pricing: Pricing) -> Edges:
+        """Rows of G are divided by their largest entry."""
+        r, n = pricing.rows.shape
+        scale = np.maximum(np.abs(pricing.rows).max(axis=1, initial=0.0), 1e-300)[:, None]
+        rows = np.block([[pricing.rows / scale, np.eye(r)], [np.ones((1, n)), np.zeros((1, r))]])
+        seen = None
+        if pricing.matrix is not None:
+            seen = np.concatenate([pricing.matrix, np.zeros((pricing.coordinates, r))], axis=1)
+        return cls(pricing, rows, seen)
+
+    def points(self, bases: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+        """The vertices of bases, shape (k, n), solved afresh; and which of them are allowed to rounding."""
+        values = self.values(bases)
+        sums = (self.rows[:, bases] * values).sum(axis=2).T - np.eye(len(self.rows))[-1]
+        good = np.asarray((values >= -ROUNDING).all(axis=1) & (np.abs(sums) <= MISSED).all(axis=1))
+        full = np.zeros((len(bases), self.rows.shape[1]))
+        np.put_along_axis(full, bases, np.where(values > ROUNDING, values, 0.0), axis=1)
+        points = full[:, : self.pricing.size]
+        return np.asarray(points / np.maximum(points.sum(axis=1, keepdims=True), 1e-300)), good
+
+    def inside(self, points: Floats, p: Floats) -> Floats:
+        """The points mixed with the distribution of the observations just enough to be allowed; those that need much are left out."""
+        rows = self.pricing.rows
+        over, room = np.maximum(points @ rows.T, 0.0), np.maximum(-(rows @ p), 1e-300)
+        share = (over / (over + room)).max(axis=1, initial=0.0)
+        mixed = np.maximum(points + share[:, None] * (p - points), 0.0)[share < MIXED]
+        return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
+
+    def values(self, bases: Ints) -> Floats:
+        """The values of the basic variables, shape (k, rows); -1 for bases that are singular, which are not allowed."""
+        right = np.zeros((len(self.rows), 1))
+        right[-1] = 1.0
+        values = np.full(bases.shape, -1.0)
+        for i, basis in enumerate(bases):
+            with suppress(np.linalg.LinAlgError):
+                values[i] = self._solve(basis, right)[:, 0]
+        return values
+
+    def outside(self, bases: Ints) -> Ints:
+        """The columns that are not in the bases, shape (k, columns - rows)."""
+        free = np.ones((len(bases), self.rows.shape[1]), dtype=bool)
+        np.put_along_axis(free, bases, False, axis=1)
+        return np.asarray(np.nonzero(free)[1].reshape(len(bases), -1))
+
+    def tableaus(self, bases: Ints, outside: Ints) -> Floats:
+        """The simplex tableaus of the columns outside the bases, shape (k, rows, columns - rows)."""
+        return np.array(
+            [self._solve(*pair) for pair in zip(bases, self.rows.T[outside].transpose(0, 2, 1), strict=True)]
+        )
+
+    def _solve(self, basis: Ints, right: Floats) -> Floats:
+        """The combination of the basic columns that makes ``right``: slacks are eliminated first."""
+        real = basis < self.pricing.size
+        loose = basis[~real] - self.pricing.size
+        tight = np.ones(len(self.rows), dtype=bool)
+        tight[loose] = False
+        columns = self.rows[:, basis[real]]
+        values = np.empty_like(right)
+        values[real] = np.linalg.solve(columns[tight], right[tight])
+        values[~real] = right[loose] - columns[loose] @ values[real]
+        return values
+
+
+PIVOT = 1e-7
+"""Entries of a tableau below this are no pivots."""
+
+CELLS = 100_000
+"""Most entries of the tableaus that are walked together."""
+
+STEPS = 60
+"""Most pivots of one walk."""
+
+
+def together(edges: Edges) -> int:
+    """Number of walks to make at a time."""
+    m, columns = edges.rows.shape
+    return int(np.clip(CELLS // (m * max(1, columns - m)), 2, 64))
+
+
+@dataclass
+class Walks:
+    """Bases (k, m) and the columns outside them (k, j), their tableaus (k, m, j) and basic values (k, m)."""
+
+    edges: Edges
+    bases: Ints
+    outside: Ints
+    tableau: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, edges: Edges, bases: Ints) -> Walks:
+        """Walks that start at the vertices of these bases, shape (k, m)."""
+        outside = edges.outside(bases)
+        return cls(edges, bases.copy(), outside, edges.tableaus(bases, outside), edges.values(bases))
+
+    def wander(self, rng: np.random.Generator, steps: int) -> None:
+        """Random pivots from every vertex."""
+        for _ in range(steps):
+            theta, leave = self._ratios()
+            chance = rng.random(theta.shape) * np.isfinite(theta)
+            enter = chance.argmax(axis=1)
+            able = np.flatnonzero(chance.max(axis=1) > 0)
+            self._pivot(able, enter[able], leave[able, enter[able]])
+
+    def descend(self, prices: Floats, budget: Budget, stop: float = 1e-10) -> list[tuple[float, Ints]]:
+        """Best neighbour after best neighbour; the bases on the way with reduced cost below ``-stop``."""
+        better_bases: list[tuple[float, Ints]] = []
+        extended = np.concatenate([prices, np.zeros(self.edges.rows.shape[1] - len(prices))])
+        present = self._costs(self.values[:, :, None], None, extended)[:, 0]
+        for _ in range(STEPS):
+            if budget.remaining == 0:
+                break
+            theta, leave = self._ratios()
+            costs = self._neighbours(extended, theta)
+            enter = costs.argmin(axis=1)
+            least = costs[np.arange(len(enter)), enter]
+            better = np.flatnonzero(least < present - stop)
+            if not len(better):
+                break
+            self._pivot(better, enter[better], leave[better, enter[better]])
+            self._keep(better)
+            present = least[better]
+            better_bases += [
+                (float(c), b.copy()) for c, b in zip(present, self.bases, strict=True) if c < -stop
+            ]
+        return better_bases
+
+    def _keep(self, which: Ints) -> None:
+        if len(which) < len(self.bases):
+            self.bases, self.outside = self.bases[which], self.outside[which]
+            self.tableau, self.values = self.tableau[which], self.values[which]
+
+    def _ratios(self) -> tuple[Floats, Ints]:
+        """Length of the step and the row that leaves, for each column outside."""
+        usable = self.tableau > PIVOT
+        divisor = np.where(usable, self.tableau, 1.0)
+        ratios = np.where(usable, np.maximum(self.values, 0.0)[:, :, None] / divisor, np.inf)
+        leave = ratios.argmin(axis=1)
+        return np.take_along_axis(ratios, leave[:, None, :], axis=1)[:, 0, :], leave
+
+    def _costs(self, values: Floats, entered: Floats | None, prices: Floats) -> Floats:
+        """Reduced costs at basic values (k, m, j) with values ``entered`` (k, j) of the columns outside."""
+        linear = np.einsum("km,kmj->kj", prices[self.bases], values)
+        if entered is not None:
+            linear += prices[self.outside] * entered
+        seen = self.edges.seen
+        if seen is None:
+            n = self.edges.pricing.size
+            curve = phi(np.where((self.bases < n)[:, :, None], values, 0.0).clip(0.0, 1.0)).sum(axis=1)
+            if entered is not None:
+                curve += phi(np.where(self.outside < n, entered, 0.0).clip(0.0, 1.0))
+            return np.asarray(curve - linear)
+        total = np.einsum("ckm,kmj->kcj", seen[:, self.bases], values)
+        if entered is not None:
+            total += entered[:, None, :] * seen[:, self.outside].transpose(1, 0, 2)
+        return np.asarray(phi(total.clip(0.0, 1.0)).sum(axis=1) - linear)
+
+    def _neighbours(self, prices: Floats, theta: Floats) -> Floats:
+        """Reduced cost of each neighbour, inf for none."""
+        able = np.isfinite(theta)
+        step = np.where(able, theta, 0.0)
+        values = self.values[:, :, None] - step[:, None, :] * self.tableau
+        return np.where(able, self._costs(values, step, prices), np.inf)
+
+    def _pivot(self, which: Ints, enter: Ints, leave: Ints) -> None:
+        """Exchange a column outside and a basic one in each of some tableaus."""
+        every = np.arange(len(which))
+        table, values = self.tableau[which], self.values[which]
+        pivot = table[every, leave, enter]
+        row = table[every, leave] / pivot[:, None]
+        value = values[every, leave] / pivot
+        column = table[every, :, enter]
+        column[every, leave] = 0.0
+        table -= column[:, :, None] * row[:, None, :]
+        values -= column * value[:, None]
+        table[every, :, enter] = -column / pivot[:, None]
+        row[every, enter] = 1.0 / pivot
+        table[every, leave], values[every, leave] = row, value
+        self.tableau[which], self.values[which] = table, values
+        entering = self.outside[which, enter]
+        self.outside[which, enter] = self.bases[which, leave]
+        self.bases[which, leave] = entering

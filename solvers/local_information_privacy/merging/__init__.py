@@ -1,0 +1,1 @@
+"""Merging observations into blocks that keep the bounds."""

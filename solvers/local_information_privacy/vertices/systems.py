@@ -1,0 +1,188 @@
+"""Vertices of the polytope of allowed posteriors, by small linear systems solved many at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Floats, Ints
+from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.vertices import (
+    BATCH,
+    TightSets,
+    batches,
+    grouped,
+    pairs_of_secrets,
+    secret_groups,
+)
+
+TOLERANCE = 1e-9
+"""How far a solution may miss v >= 0 and G v <= 0, relative to the size of G."""
+
+COARSE = 1e-6
+"""What a first solution may miss before it is refined."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """G, rows that may be made tight, and which of them together.
+
+    Parameters
+    ----------
+    rows : array (r, n)
+        G of the inequalities.
+    tightened : array (t, n)
+        Rows for equations; those of G, or more.
+    sets : TightSets
+    """
+
+    rows: Floats
+    tightened: Floats
+    sets: TightSets
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest possible support of a vertex."""
+        return int(np.linalg.matrix_rank(np.vstack([np.ones(self.rows.shape[1]), self.rows]), tol=1e-13))
+
+    def sizes(self) -> Iterator[tuple[int, int]]:
+        """The sizes k of a support, each with the number of systems of that size."""
+        n = self.rows.shape[1]
+        return ((k, math.comb(n, k) * self.sets.count(k - 1)) for k in range(1, min(n, self.largest) + 1))
+
+
+def system(problem: LocalInformationPrivacy) -> System:
+    """The polytope of a problem, on the support of W."""
+    observed = problem.observation
+    rows = posterior_rows(problem)[:, observed.support]
+    if problem.notion == "lip" or not len(rows):
+        return System(rows, rows, grouped(secret_groups(problem.polytope)))
+    seen = observed.p_s > 0
+    lifts = (observed.s_given_w[seen] / observed.p_s[seen][:, None])[:, observed.support]
+    n, ratio = len(lifts), math.exp(min(problem.budget, 700.0))
+    tightened = (lifts[:, None, :] - ratio * lifts[None, :, :]).reshape(n * n, -1)  # row s n + t
+    return System(rows, tightened, pairs_of_secrets(n))
+
+
+def work(polytope: System) -> int:
+    """Number of systems that the enumeration may solve."""
+    return sum(count for _, count in polytope.sizes())
+
+
+def vertices(polytope: System, tolerance: float = TOLERANCE) -> Iterator[Floats]:
+    """Batches of vertices, each a row of shape (n,), some batches empty; a degenerate vertex may come more than once.
+
+    Parameters
+    ----------
+    polytope : System
+    tolerance : float
+        How far a solution may miss its inequalities, relative to max(1, |G|).
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, -1.0, -1.0]])
+    >>> points = np.concatenate(list(vertices(System(rows, rows, grouped([(0,)])))))
+    >>> sorted(points.tolist())
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    slack = tolerance * max(1.0, float(np.abs(polytope.rows).max(initial=0.0)))
+    for k in range(1, polytope.largest + 1):
+        for supports in batches(polytope.rows.shape[1], k):
+            sets = polytope.sets.choices(k - 1)
+            while tight := list(islice(sets, max(1, BATCH // len(supports)))):
+                yield solve_systems(polytope, np.array(tight, dtype=np.int64), supports, slack)
+
+
+def solve_systems(polytope: System, tight: Ints, supports: Ints, slack: float) -> Floats:
+    """The vertices with one of these sets of tight rows (t, k - 1) and one of these supports (b, k)."""
+    k = supports.shape[1]
+    parts = polytope.tightened[tight][:, :, supports].transpose(0, 2, 1, 3)
+    # A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
+    possible = ((parts.min(axis=3) <= slack) & (parts.max(axis=3) >= -slack)).all(axis=2)
+    supports = np.broadcast_to(supports, (len(tight), *supports.shape))[possible]
+    systems = np.ones((len(supports), k, k))
+    systems[:, 1:, :] = parts[possible]
+    solved, regular = _solutions(systems)
+    systems, supports = systems[regular], supports[regular]
+    good = (solved >= -COARSE).all(axis=1)
+    systems, supports, solved = systems[good], supports[good], solved[good]
+    missed = -np.einsum("ijk,ik->ij", systems, solved)
+    missed[:, 0] += 1.0
+    correction, regular = _solutions(systems, missed[..., None])
+    supports, solved = supports[regular], solved[regular] + correction
+    good = (solved >= -slack).all(axis=1)
+    points = np.zeros((int(good.sum()), polytope.rows.shape[1]))
+    np.put_along_axis(points, supports[good], np.maximum(solved[good], 0.0), axis=1)
+    points = points[(points @ polytope.rows.T <= slack).all(axis=1)]
+    return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+
+def _solutions(systems: Floats, right: Floats | None = None) -> tuple[Floats, NDArray[np.bool_]]:
+    """Finite solutions, and which systems have them; the right side is (1, 0, ..., 0) by default."""
+    if right is None:
+        right = np.zeros((len(systems), systems.shape[1], 1))
+        right[:, 0] = 1.0
+    solved = np.full(systems.shape[:2], np.nan)
+    try:
+        solved[:] = np.linalg.solve(systems, right)[..., 0]
+    except np.linalg.LinAlgError:  # one of them is exactly singular: leave out those
+        regular = np.linalg.det(systems) != 0
+        solved[regular] = np.linalg.solve(systems[regular], right[regular])[..., 0]
+    finite = np.asarray(np.isfinite(solved).all(axis=1))
+    return solved[finite], finite
+
+
+def costs(problem: LocalInformationPrivacy, posteriors: Floats) -> Floats:
+    """Cost of each posterior of W, a row each, on the support of W: entropy of X, least distortion, or the user's."""
+    observed = problem.observation
+    plain = observed.useful is None and problem.utility == "mutual_information"
+    of_x = posteriors if plain else posteriors @ observed.x_given_w[:, observed.support].T
+    if problem.matrix is not None:
+        return np.asarray((of_x @ problem.matrix).min(axis=1))
+    if problem.cost is None:
+        return np.asarray(-(of_x * np.log(np.where(of_x > 0, of_x, 1.0))).sum(axis=1))
+    return np.array([float(problem.cost(v)) for v in of_x])
+
+
+ROUNDS = 12
+
+SUPPORTS = 150
+
+
+@lru_cache(maxsize=64)
+def expected_vertices(problem: LocalInformationPrivacy) -> float:
+    """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
+
+    Degenerate vertices count once for each system that finds them.
+    """
+    rng = np.random.default_rng(0)
+    polytope = system(problem)
+    n, total = polytope.rows.shape[1], 0.0
+    for k, count in polytope.sizes():
+        if not count:
+            continue
+        hits = 0
+        for _ in range(ROUNDS):
+            tight = np.array([polytope.sets.draw(rng, k - 1)], dtype=np.int64)
+            supports = np.sort(rng.random((SUPPORTS, n)).argpartition(k - 1, axis=1)[:, :k], axis=1)
+            hits += len(solve_systems(polytope, tight, supports, TOLERANCE))
+        total += count * hits / (ROUNDS * SUPPORTS)
+    return total
+
+
+def description_seconds(problem: LocalInformationPrivacy) -> float:
+    """Predicted seconds of a double description, within a factor of four or so where it was measured."""
+    count = expected_vertices(problem)
+    return 0.05 + 4e-6 * count * sum(system(problem).rows.shape) * (1.0 + count / 1e4)
+
+
+def enumeration_seconds(problem: LocalInformationPrivacy) -> float:
+    """Predicted seconds to solve all small systems of a problem, measured with most of them regular; rather too many."""
+    return sum(count * (3e-7 + 4e-9 * k**3) for k, count in system(problem).sizes())
