@@ -118,8 +118,8 @@ def _places(graph: DatasetGraph) -> np.ndarray[tuple[int, int], np.dtype[np.floa
     net: nx.Graph[int] = nx.Graph()
     net.add_nodes_from(range(graph.size))
     net.add_edges_from(graph.edges().tolist())
-    found = nx.spring_layout(net, seed=1, iterations=200)
-    return np.array([found[v] for v in range(graph.size)]).reshape(-1, 2)
+    places = nx.spring_layout(net, seed=1, iterations=200)
+    return np.array([places[v] for v in range(graph.size)]).reshape(-1, 2)
 
 
 def _hues(k: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from privopt.core.solution import Solution
 from privopt.errors import MissingExtra
@@ -13,12 +13,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from privopt.core.compare import Comparison, Frontier
-
 NEEDS = 'plots need matplotlib: pip install "privopt[plot]"'
 COLOURS = ("#2f7fc1", "#d1601f", "#1b9e77", "#b5539c", "#a6862a", "#6f6fc9", "#c8434f", "#3f9aa3")
 """Of middle lightness, so that they show on white and on black."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+
+class Solutions(Protocol):
+    """What a comparison and a frontier have."""
+
+    @property
+    def solutions(self) -> Sequence[Solution[Any]]:
+        """In the order of the figure."""
+
+
+class Budgeted(Solutions, Protocol):
+    """What a frontier has."""
+
+    @property
+    def budgets(self) -> Sequence[float]:
+        """One for each solution."""
 
 
 def new_figure(width: float = 5.0, height: float = 3.6) -> tuple[Figure, Axes]:
@@ -72,7 +86,7 @@ def draw_band(axes: Axes, points: Sequence[tuple[float, float, float]], label: s
     axes.plot(budgets, bounds, color="#888888", linewidth=1.0, linestyle="--", label=label)
 
 
-def frontier_figure(frontier: Frontier[Any]) -> Figure:
+def frontier_figure(frontier: Budgeted) -> Figure:
     """The objective against the budget, with the checked bound as a band.
 
     Raises
@@ -101,7 +115,7 @@ def frontier_figure(frontier: Frontier[Any]) -> Figure:
     return figure
 
 
-def comparison_figure(comparison: Comparison[Any]) -> Figure:
+def comparison_figure(comparison: Solutions) -> Figure:
     """The objective by solver, best first, with the best checked bound; what has no answer says its status.
 
     Raises

@@ -83,8 +83,8 @@ def levels(one: Step, longest: int) -> Levels:
 
 def _distinct(values: Floats, least: float) -> Floats:
     """Sorted, with 0 in front, and without what equals the one before but for rounding."""
-    found = np.sort(np.append(values, 0.0))
-    return found[np.r_[True, np.diff(found) > np.maximum(SAME * found[1:], least)]]
+    ordered = np.sort(np.append(values, 0.0))
+    return ordered[np.r_[True, np.diff(ordered) > np.maximum(SAME * ordered[1:], least)]]
 
 
 def _steps(one: Step, p: Floats, r: Floats) -> tuple[Ints, Ints]:

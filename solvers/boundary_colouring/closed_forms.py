@@ -35,7 +35,7 @@ class Balanced(Solver[BoundaryColouring]):
     Parameters
     ----------
     backend : {"auto", "compiled", "scipy"}
-        How distances are found.
+        How distances are computed.
     """
 
     solves: ClassVar = BoundaryColouring
@@ -50,13 +50,13 @@ class Balanced(Solver[BoundaryColouring]):
         return 1e-3 + 2e-7 * (problem.graph.size + len(problem.graph.indices))
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other boundaries, unless the worst case is asked for, and more than two colours."""
+        """Refuse other boundaries, unless the worst case is the objective, and more than two colours."""
         if problem.k > 2:
             return f"it is a closed form for two colours, this graph has {problem.k}"
         if problem.prescribed is not None:
             return "it chooses the boundary values itself, this problem prescribes them; use propagation"
         if problem.boundary is None and problem.objective != "worst_case" and len(problem.boundary_sites):
-            return "the boundary is free and accuracy is asked for: balanced is not the optimum then"
+            return "the boundary is free and accuracy is the objective: balanced is not the optimum then"
         return None
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:

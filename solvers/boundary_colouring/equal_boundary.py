@@ -64,31 +64,31 @@ def profile(graph: DatasetGraph, weights: Floats) -> Profile:
     return Profile(far, *tallies)
 
 
-def best_boundary(given: Profile, one: Step) -> tuple[float, float]:
+def best_boundary(tally: Profile, one: Step) -> tuple[float, float]:
     """The best probability of the first colour on its boundary, with its complement.
 
     delta = 0: the best one is g(s) for an integer shift s (or 0 or 1), where g runs through the orbit of the bend.
     """
     if one.delta > 0 or one.epsilon == 0:
-        return _among_levels(given, one)
-    end = len(given.first) + 2
+        return _among_levels(tally, one)
+    end = len(tally.first) + 2
     low, high = -end, end
-    if _rise(given, one.epsilon, low) > 0:
+    if _rise(tally, one.epsilon, low) > 0:
         return 0.0, 1.0
-    if _rise(given, one.epsilon, high) < 0:
+    if _rise(tally, one.epsilon, high) < 0:
         return 1.0, 0.0
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _rise(given, one.epsilon, middle) > 0 else (middle, high)
+        low, high = (low, middle) if _rise(tally, one.epsilon, middle) > 0 else (middle, high)
     # The error falls up to s = high and rises after it.
     return _shifted(one, high)
 
 
-def _rise(given: Profile, epsilon: float, s: int) -> float:
+def _rise(tally: Profile, epsilon: float, s: int) -> float:
     """A number with the sign of the error at shift s + 1 minus that at s."""
-    far = np.arange(len(given.first))
-    return _log_sum(given.second, epsilon * np.abs(s - 1 - far)) - _log_sum(
-        given.first, epsilon * np.abs(s + far)
+    far = np.arange(len(tally.first))
+    return _log_sum(tally.second, epsilon * np.abs(s - 1 - far)) - _log_sum(
+        tally.first, epsilon * np.abs(s + far)
     )
 
 
@@ -109,14 +109,14 @@ def _shifted(one: Step, s: int) -> tuple[float, float]:
     return (near, rest) if s >= 1 else (rest, near)
 
 
-def _among_levels(given: Profile, one: Step) -> tuple[float, float]:
-    size = len(given.first)
+def _among_levels(tally: Profile, one: Step) -> tuple[float, float]:
+    size = len(tally.first)
     table = levels(one, size + 1)
     reach = min(size, level_count(one, size) + 2)
     low, high = 0, len(table.p) - 1
     while True:
         tried = np.unique(np.linspace(low, high, TRIED).astype(np.int64))
-        errors = [_error(given, one, (float(table.p[i]), float(table.r[i])), reach) for i in tried.tolist()]
+        errors = [_error(tally, one, (float(table.p[i]), float(table.r[i])), reach) for i in tried.tolist()]
         best = int(np.argmin(errors))
         if high - low < TRIED:
             at = int(tried[best])
@@ -124,10 +124,10 @@ def _among_levels(given: Profile, one: Step) -> tuple[float, float]:
         low, high = int(tried[max(best - 1, 0)]), int(tried[min(best + 1, len(tried) - 1)])
 
 
-def _error(given: Profile, one: Step, value: tuple[float, float], reach: int) -> float:
+def _error(tally: Profile, one: Step, value: tuple[float, float], reach: int) -> float:
     first, second = _errors(one, value, reach - 1)
-    tail = given.first[reach:].sum() * first[-1] + given.second[reach:].sum() * second[-1]
-    return float(given.first[:reach] @ first + given.second[:reach] @ second + tail)
+    tail = tally.first[reach:].sum() * first[-1] + tally.second[reach:].sum() * second[-1]
+    return float(tally.first[:reach] @ first + tally.second[:reach] @ second + tail)
 
 
 def _errors(one: Step, value: tuple[float, float], last: int) -> tuple[Floats, Floats]:
@@ -156,17 +156,17 @@ def padded(side: Pair, last: int) -> Pair:
 
 def equal_boundary(problem: BoundaryColouring) -> tuple[Colouring, tuple[float, float]]:
     """The best mechanism with one value on each colour's boundary, and that value with its complement."""
-    given = profile(problem.graph, normalised_weights(problem))
-    value = best_boundary(given, problem.guarded)
-    last = len(given.first) - 1
+    tally = profile(problem.graph, normalised_weights(problem))
+    value = best_boundary(tally, problem.guarded)
+    last = len(tally.first) - 1
     first, second = (one_side(problem.guarded, value, own, last) for own in (0, 1))
-    return by_distance(problem, given.far, (first, second)), value
+    return by_distance(problem, tally.far, (first, second)), value
 
 
 @register
 @dataclass(frozen=True)
 class EqualBoundary(Solver[BoundaryColouring]):
-    """Weights are added up by colour and distance, and one integer is found by bisection: any size of graph."""
+    """Weights are added up by colour and distance, and bisection gives one integer: any size of graph."""
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "equal-boundary"
@@ -178,7 +178,7 @@ class EqualBoundary(Solver[BoundaryColouring]):
         return 0.02 + 4e-7 * (problem.graph.size + problem.graph.edge_count)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions."""
+        """Refuse other problems."""
         return refuse_choice(problem)
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
@@ -214,7 +214,7 @@ class Shift(Solver[BoundaryColouring]):
         return 0.02 + 1.5e-6 * problem.graph.size
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions, and other graphs than a line with one two-coloured edge."""
+        """Refuse other problems, and other graphs than a line with one two-coloured edge."""
         if (sentence := refuse_choice(problem)) is not None:
             return sentence
         if problem.epsilon > LARGEST:
@@ -230,18 +230,18 @@ class Shift(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the shifted answer with its multipliers."""
-        given = reduced(problem)
+        line = reduced(problem)
         mechanism, value = equal_boundary(problem)
-        order = line_order(given.graph)
-        stats = {"boundary_value": value[0], "vertices": given.graph.size}
+        order = line_order(line.graph)
+        stats = {"boundary_value": value[0], "vertices": line.graph.size}
         if problem.delta > 0 and refuse_forest(problem) is None:
             # Values reach 0 and 1, where a recursion no longer knows what is tight; the programme on forests does.
-            found = proposal(problem)
-            return Proposal(mechanism, found.bound, found.dual, stats=stats)
-        chances = _on_line(problem, given, order, value)
-        own = given.graph.codes[order] == 0
-        reached = float((given.weights[order] * np.where(own, *chances)).sum())
-        dual = linear_dual(lifted(given, problem.graph, _table(given, order, chances, problem.guarded)))
+            proved = proposal(problem)
+            return Proposal(mechanism, proved.bound, proved.dual, stats=stats)
+        chances = _on_line(problem, line, order, value)
+        own = line.graph.codes[order] == 0
+        reached = float((line.weights[order] * np.where(own, *chances)).sum())
+        dual = linear_dual(lifted(line, problem.graph, _table(line, order, chances, problem.guarded)))
         return Proposal(mechanism, reached, dual, stats=stats)
 
 
@@ -252,9 +252,9 @@ def line_order(graph: DatasetGraph) -> Ints:
     return np.asarray(np.argsort(hops(graph.indptr, graph.indices, start)))
 
 
-def _on_line(problem: BoundaryColouring, given: Reduced, order: Ints, value: tuple[float, float]) -> Pair:
+def _on_line(problem: BoundaryColouring, line: Reduced, order: Ints, value: tuple[float, float]) -> Pair:
     """The shifted answer along the line."""
-    one, count = problem.guarded, int((given.graph.codes == 0).sum())
+    one, count = problem.guarded, int((line.graph.codes == 0).sum())
     before = padded(one_side(one, value, 0, count - 1), count - 1)
     rest = len(order) - count - 1
     after = padded(one_side(one, value, 1, rest), rest)
@@ -262,14 +262,14 @@ def _on_line(problem: BoundaryColouring, given: Reduced, order: Ints, value: tup
     return chances, np.concatenate([before[1][::-1], after[0]])
 
 
-def _table(given: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
+def _table(line: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
     """Multipliers by arc of the line.
 
     Above the bend the complements grow by e^epsilon towards the second colour, below it the probabilities fall; what a
     vertex gains is passed on along its tight edge, discounted, so both are geometric sums.
     """
     p, r = values
-    gains = signed(given.graph.codes, given.weights)[order]
+    gains = signed(line.graph.codes, line.weights)[order]
     free = (p > 0) & (r > 0) if one.delta > 0 else np.ones(len(p), dtype=bool)
     after = p[1:]
     left = _discounted(np.where(free, gains, 0.0), one.decay)[:-1]
@@ -284,7 +284,7 @@ def _table(given: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
     rows = np.zeros((len(after), 4))
     rows[:, 3] = np.where(above & free[:-1], np.maximum(left, 0.0), 0.0)
     rows[:, 0] = np.where(below & free[1:], np.maximum(right, 0.0), 0.0)
-    return edge_table(given.graph, np.stack([order[:-1], order[1:]], axis=1), rows)
+    return edge_table(line.graph, np.stack([order[:-1], order[1:]], axis=1), rows)
 
 
 def _discounted(gains: Floats, decay: float) -> Floats:

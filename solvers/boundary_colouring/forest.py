@@ -81,22 +81,22 @@ def forest(indptr: NDArray[Any], indices: NDArray[Any]) -> Forest:
     return Forest(parent, np.split(order, cuts[:-1]) if n else [])
 
 
-def best_on_forest(given: Forest, gains: Floats, table: Levels, one: Step) -> Answer:
+def best_on_forest(rooted: Forest, gains: Floats, table: Levels, one: Step) -> Answer:
     """The best level of every vertex for gains . p, with multipliers that prove it."""
-    differences = _values(given, gains, table, one)
+    differences = _values(rooted, gains, table, one)
     peak = (differences > 0).sum(axis=1)
-    return _descend(given, gains, table, one, (differences, peak))
+    return _descend(rooted, gains, table, one, (differences, peak))
 
 
-def _values(given: Forest, gains: Floats, table: Levels, one: Step) -> Floats:
+def _values(rooted: Forest, gains: Floats, table: Levels, one: Step) -> Floats:
     """Differences of every vertex's function, (n, l - 1)."""
-    found = gains[:, None] * table.gaps[None, :]
+    differences = gains[:, None] * table.gaps[None, :]
     rise, fall = _moves(table, one)
-    for layer in reversed(given.layers[1:]):
-        below = found[layer]
+    for layer in reversed(rooted.layers[1:]):
+        below = differences[layer]
         seen = (rise @ np.maximum(below, 0.0).T + fall @ np.minimum(below, 0.0).T).T
-        np.add.at(found, given.parent[layer], seen)
-    return found
+        np.add.at(differences, rooted.parent[layer], seen)
+    return differences
 
 
 def _moves(table: Levels, one: Step) -> tuple[Any, Any]:
@@ -114,9 +114,9 @@ def _positions(p: Floats, r: Floats, value: Floats, rest: Floats) -> Floats:
     low = value <= 0.5
     by_value = np.interp(value, p, np.arange(len(p)))
     by_rest = len(p) - 1 - np.interp(rest, r[::-1], np.arange(len(p)))
-    found = np.where(low, by_value, by_rest)
-    whole = np.rint(found)
-    return np.where(np.abs(found - whole) < WHOLE, whole, found)
+    places = np.where(low, by_value, by_rest)
+    whole = np.rint(places)
+    return np.where(np.abs(places - whole) < WHOLE, whole, places)
 
 
 def _overlaps(images: Floats) -> Any:
@@ -133,14 +133,14 @@ def _overlaps(images: Floats) -> Any:
     return csr_array((parts, (rows, columns)), shape=(size, size))
 
 
-def _descend(given: Forest, gains: Floats, table: Levels, one: Step, values: tuple[Floats, Ints]) -> Answer:
+def _descend(rooted: Forest, gains: Floats, table: Levels, one: Step, values: tuple[Floats, Ints]) -> Answer:
     differences, peak = values
     n = len(gains)
     level, need = peak.copy(), np.zeros(n)
     multipliers = np.zeros((n, 4))
     rise, fall = _moves(table, one)
-    for layer in given.layers[1:]:
-        parents = given.parent[layer]
+    for layer in rooted.layers[1:]:
+        parents = rooted.parent[layer]
         at = level[parents]
         level[layer] = np.clip(peak[layer], table.down[at], table.up[at])
         below = differences[layer]
@@ -204,20 +204,20 @@ MAX_CELLS = 40_000_000
 
 def table_cells(problem: BoundaryColouring) -> int:
     """Vertices times levels of the smaller graph."""
-    given = reduced(problem)
-    return given.graph.size * 2 * (level_count(problem.guarded, given.graph.size + 2) + 2)
+    small = reduced(problem)
+    return small.graph.size * 2 * (level_count(problem.guarded, small.graph.size + 2) + 2)
 
 
 def refuse_forest(problem: BoundaryColouring) -> str | None:
-    """Why a question is not for a programme on forests."""
+    """Why a problem is not for a programme on forests."""
     if (sentence := refuse_choice(problem)) is not None:
         return sentence
     if problem.epsilon > LARGEST:
         return f"e to the epsilon of {problem.epsilon:g} nats overflows in its multipliers"
-    given = reduced(problem)
-    if not is_forest(given.graph):
-        return f"it needs a graph without cycles, this one has {given.graph.edge_count} edges on {given.graph.size}"
-    count = level_count(problem.guarded, given.graph.size + 2)
+    small = reduced(problem)
+    if not is_forest(small.graph):
+        return f"it needs a graph without cycles, this one has {small.graph.edge_count} edges on {small.graph.size}"
+    count = level_count(problem.guarded, small.graph.size + 2)
     if count > MAX_LEVELS or table_cells(problem) > MAX_CELLS:
         return f"its table would have {table_cells(problem):.1e} cells, more than {MAX_CELLS:.0e}"
     return None
@@ -225,23 +225,23 @@ def refuse_forest(problem: BoundaryColouring) -> str | None:
 
 def proposal(problem: BoundaryColouring) -> Proposal:
     """The optimum on a forest, with its multipliers."""
-    given = reduced(problem)
-    table = levels(problem.guarded, given.graph.size + 2)
-    rooted = forest(given.graph.indptr, given.graph.indices)
-    gains = signed(given.graph.codes, given.weights)
-    found = best_on_forest(rooted, gains, table, problem.guarded)
-    mechanism = polished(problem, given, (table.p[found.level], table.r[found.level]))
-    value = float(given.weights[given.graph.codes != 0].sum() + gains @ table.p[found.level])
-    dual = linear_dual(lifted(given, problem.graph, _by_arc(given, rooted, found)))
-    return Proposal(mechanism, value, dual, stats={"levels": len(table.p), "vertices": given.graph.size})
+    small = reduced(problem)
+    table = levels(problem.guarded, small.graph.size + 2)
+    rooted = forest(small.graph.indptr, small.graph.indices)
+    gains = signed(small.graph.codes, small.weights)
+    answer = best_on_forest(rooted, gains, table, problem.guarded)
+    mechanism = polished(problem, small, (table.p[answer.level], table.r[answer.level]))
+    value = float(small.weights[small.graph.codes != 0].sum() + gains @ table.p[answer.level])
+    dual = linear_dual(lifted(small, problem.graph, _by_arc(small, rooted, answer)))
+    return Proposal(mechanism, value, dual, stats={"levels": len(table.p), "vertices": small.graph.size})
 
 
 def _by_arc(
-    given: Reduced, rooted: Forest, found: Answer
+    small: Reduced, rooted: Forest, answer: Answer
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     below = np.flatnonzero(rooted.parent >= 0)
     edges = np.stack([below, rooted.parent[below]], axis=1)
-    return edge_table(given.graph, edges, found.multipliers[below])
+    return edge_table(small.graph, edges, answer.multipliers[below])
 
 
 @register
@@ -262,7 +262,7 @@ class ForestProgramme(Solver[BoundaryColouring]):
         return 0.03 + 1e-7 * table_cells(problem)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions, graphs with cycles, and tables that do not fit."""
+        """Refuse other problems, graphs with cycles, and tables that do not fit."""
         return refuse_forest(problem)
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
@@ -288,7 +288,7 @@ class PathProgramme(Solver[BoundaryColouring]):
         return 0.02 + 2e-5 * reduced(problem).graph.size + 1e-8 * table_cells(problem)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions, branches and cycles, and tables that do not fit."""
+        """Refuse other problems, branches and cycles, and tables that do not fit."""
         if (sentence := refuse_forest(problem)) is not None:
             return sentence
         if int(np.diff(reduced(problem).graph.indptr).max(initial=0)) > 2:
@@ -299,14 +299,14 @@ class PathProgramme(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum, or equal chances if the time is up."""
-        given = reduced(problem)
-        table = levels(problem.guarded, given.graph.size + 2)
-        gains = signed(given.graph.codes, given.weights)
-        found = best_on_paths(forest(given.graph.indptr, given.graph.indices).parent, gains, table, budget)
-        if found is None:
+        small = reduced(problem)
+        table = levels(problem.guarded, small.graph.size + 2)
+        gains = signed(small.graph.codes, small.weights)
+        level = best_on_paths(forest(small.graph.indptr, small.graph.indices).parent, gains, table, budget)
+        if level is None:
             return Proposal(problem.anchor(), stats={"stop": "out of time"})
-        mechanism = polished(problem, given, (table.p[found], table.r[found]))
-        return Proposal(mechanism, stats={"levels": len(table.p), "vertices": given.graph.size})
+        mechanism = polished(problem, small, (table.p[level], table.r[level]))
+        return Proposal(mechanism, stats={"levels": len(table.p), "vertices": small.graph.size})
 
 
 def best_on_paths(parent: Ints, gains: Floats, table: Levels, budget: Budget) -> Ints | None:

@@ -29,11 +29,17 @@ from privopt.solvers.boundary_colouring._reduced import (
 
 TOLERANCES = (1e-10, 1e-8)
 """Of HiGHS, tried in turn: at the first it sometimes stops without an answer."""
+MAX_VERTICES, MAX_EDGES = 100_000, 400_000
+"""Of the quotient; beyond them HiGHS takes minutes and gigabytes."""
+NEAR = 1e-7
+"""How close a value is to the level that it stands for."""
+MAX_CELLS = 120_000
+"""Vertices times colours for three colours; fewer for more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """What the linear programme found.
+    """The optimum of the linear programme.
 
     Parameters
     ----------
@@ -57,27 +63,30 @@ def solve_programme(
 
     ``box``, (n, 2), bounds the probabilities; [0, 1] by default. The rows are divided by e^eps, so that no coefficient exceeds 1.
     """
+    scale = float(np.abs(gains).max(initial=0.0)) or 1.0
+    bounds = (0.0, 1.0) if box is None else box
+    result = _highs(-gains / scale, _rows(edges, len(gains), one), (None, None), bounds, seconds)
+    if result is None:
+        return None
+    rows = np.maximum(-result.ineqlin.marginals, 0.0).reshape(4, len(edges)).T
+    return Solved(np.clip(result.x, 0.0, 1.0), rows * (scale * one.decay), int(result.nit))
+
+
+def _highs(
+    cost: Floats, inequalities: tuple[Any, Any], equations: tuple[Any, Any], bounds: Any, seconds: float
+) -> Any:
+    """What HiGHS ends with, or None."""
     from scipy.optimize import linprog
 
-    scale = float(np.abs(gains).max(initial=0.0)) or 1.0
-    matrix, limits = _rows(edges, len(gains), one)
-    bounds: Any = (0.0, 1.0) if box is None else box
     for tolerance in TOLERANCES:
-        found = linprog(
-            -gains / scale,
-            A_ub=matrix,
-            b_ub=limits,
-            bounds=bounds,
-            method="highs-ds",
-            options={
-                "time_limit": max(seconds, 0.01),
-                "primal_feasibility_tolerance": tolerance,
-                "dual_feasibility_tolerance": tolerance,
-            },
-        )
-        if found.x is not None:
-            rows = np.maximum(-found.ineqlin.marginals, 0.0).reshape(4, len(edges)).T
-            return Solved(np.clip(found.x, 0.0, 1.0), rows * (scale * one.decay), int(found.nit))
+        options: Any = {
+            "time_limit": max(seconds, 0.01),
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+        }
+        result = linprog(cost, *inequalities, *equations, bounds, method="highs-ds", options=options)
+        if result.x is not None:
+            return result
     return None
 
 
@@ -95,12 +104,6 @@ def _rows(edges: Ints, n: int, one: Step) -> tuple[Any, Floats]:
     first, second = one.decay * one.delta, 1.0 - one.decay * (1.0 - one.delta)
     limits = np.repeat([first, second, first, second], m)
     return csr_array((entries, (rows, columns)), shape=(4 * m, n)), limits
-
-
-MAX_VERTICES, MAX_EDGES = 100_000, 400_000
-"""Of the quotient; beyond them HiGHS takes minutes and gigabytes."""
-NEAR = 1e-7
-"""How close a value is to the level that it stands for."""
 
 
 @register
@@ -124,7 +127,7 @@ class WeightedLp(Solver[BoundaryColouring]):
         return 0.05 + 1e-7 * math.pow(small.size + small.edge_count, 1.47)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions, and what HiGHS does not do in minutes."""
+        """Refuse other problems, and what HiGHS does not do in minutes."""
         if (sentence := refuse_choice(problem)) is not None:
             return sentence
         if problem.epsilon > LARGEST:
@@ -139,15 +142,15 @@ class WeightedLp(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum with its multipliers."""
-        given = reduced(problem)
-        edges, gains = given.graph.edges(), signed(given.graph.codes, given.weights)
-        found = solve_programme(edges, gains, problem.step, 0.9 * budget.remaining)
-        if found is None:
+        small = reduced(problem)
+        edges, gains = small.graph.edges(), signed(small.graph.codes, small.weights)
+        solved = solve_programme(edges, gains, problem.step, 0.9 * budget.remaining)
+        if solved is None:
             return Proposal(stats={"stop": "HiGHS ended without an answer"})
-        mechanism = polished(problem, given, snapped(problem, found.p))
-        table = lifted(given, problem.graph, edge_table(given.graph, edges, found.multipliers))
-        value = float(given.weights[given.graph.codes != 0].sum() + gains @ found.p)
-        stats = {"iterations": found.iterations, "vertices": given.graph.size}
+        mechanism = polished(problem, small, snapped(problem, solved.p))
+        table = lifted(small, problem.graph, edge_table(small.graph, edges, solved.multipliers))
+        value = float(small.weights[small.graph.codes != 0].sum() + gains @ solved.p)
+        stats = {"iterations": solved.iterations, "vertices": small.graph.size}
         return Proposal(mechanism, value, linear_dual(table), stats=stats)
 
 
@@ -163,8 +166,8 @@ def snapped(problem: BoundaryColouring, p: Floats) -> Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
-    """What the linear programme found.
+class Distributions:
+    """The optimum of the linear programme.
 
     Parameters
     ----------
@@ -185,7 +188,7 @@ class Laws:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """Unknowns: P by vertex and colour, then s by arc and colour where delta > 0, then the worst case where asked for."""
+    """Unknowns: P by vertex and colour, then s by arc and colour where delta > 0, then the worst case where it is the objective."""
 
     graph: DatasetGraph
     one: Step
@@ -239,7 +242,7 @@ class Programme:
         return csr_array(cells, shape=(count, self.unknowns)), np.concatenate(limits)
 
     def equations(self) -> tuple[Any, Floats]:
-        """Every row is a law."""
+        """Every row is a distribution."""
         from scipy.sparse import csr_array
 
         n, k, _ = self.shape
@@ -247,61 +250,45 @@ class Programme:
         return csr_array(cells, shape=(n, self.unknowns)), np.ones(n)
 
     def bounds(self) -> Floats:
-        """Probabilities, with prescribed laws held fixed; (unknowns, 2)."""
+        """Probabilities, with prescribed distributions held fixed; (unknowns, 2)."""
         k = self.shape[1]
-        found = np.tile([0.0, 1.0], (self.unknowns, 1))
+        table = np.tile([0.0, 1.0], (self.unknowns, 1))
         if self.weights is None:
-            found[-1, 1] = np.inf  # so that the accuracies bound it, and have the multipliers
+            table[-1, 1] = np.inf  # so that the accuracies bound it, and have the multipliers
         if self.fixed is not None:
             cells = (self.fixed[0][:, None] * k + np.arange(k)[None, :]).ravel()
-            found[cells] = self.fixed[1].ravel()[:, None]
-        return found
+            table[cells] = self.fixed[1].ravel()[:, None]
+        return table
 
     def cost(self) -> Floats:
         """Minus the objective, scaled to 1."""
         n, k, _ = self.shape
-        found = np.zeros(self.unknowns)
+        table = np.zeros(self.unknowns)
         if self.weights is None:
-            found[-1] = -1.0
+            table[-1] = -1.0
         else:
-            found[np.arange(n) * k + self.graph.codes] = -self.weights / self.weights.max()
-        return found
+            table[np.arange(n) * k + self.graph.codes] = -self.weights / self.weights.max()
+        return table
 
 
-def solve_laws(given: Programme, seconds: float) -> Laws | None:
-    """The best laws, or None where HiGHS finds none."""
-    from scipy.optimize import linprog
-
-    (a, b), (c, d) = given.inequalities(), given.equations()
-    for tolerance in TOLERANCES:
-        options: Any = {
-            "time_limit": max(seconds, 0.01),
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-        }
-        box: Any = given.bounds()
-        found = linprog(given.cost(), a, b, c, d, box, method="highs-ds", options=options)
-        if found.x is not None:
-            return _read(given, found)
-    return None
-
-
-def _read(given: Programme, found: Any) -> Laws:
-    n, k, arcs = given.shape
-    rows = np.maximum(found.x[: n * k].reshape(n, k), 0.0)
+def best_distributions(programme: Programme, seconds: float) -> Distributions | None:
+    """The best distributions, or None where HiGHS ends without any."""
+    result = _highs(
+        programme.cost(), programme.inequalities(), programme.equations(), programme.bounds(), seconds
+    )
+    if result is None:
+        return None
+    n, k, arcs = programme.shape
+    rows = np.maximum(result.x[: n * k].reshape(n, k), 0.0)
     rows /= rows.sum(axis=1, keepdims=True)
-    duals = np.maximum(-found.ineqlin.marginals, 0.0)
-    scale = 1.0 if given.weights is None else float(given.weights.max())
-    multipliers = duals[: arcs * k].reshape(arcs, k) * (given.one.decay * scale)
-    if given.weights is not None:
-        return Laws(rows, -float(found.fun) * scale, multipliers, None)
+    duals = np.maximum(-result.ineqlin.marginals, 0.0)
+    scale = 1.0 if programme.weights is None else float(programme.weights.max())
+    multipliers = duals[: arcs * k].reshape(arcs, k) * (programme.one.decay * scale)
+    if programme.weights is not None:
+        return Distributions(rows, -float(result.fun) * scale, multipliers, None)
     last = duals[-n:]
     total = float(last.sum()) or 1.0
-    return Laws(rows, -float(found.fun), multipliers / total, last / total)
-
-
-MAX_CELLS = 120_000
-"""Vertices times colours for three colours; fewer for more."""
+    return Distributions(rows, -float(result.fun), multipliers / total, last / total)
 
 
 @register
@@ -339,26 +326,23 @@ class KColourLp(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum with its multipliers."""
-        given = _smaller(problem)
-        mean = problem.objective == "accuracy"
+        small, mean = _smaller(problem), problem.objective == "accuracy"
         fixed = None if problem.prescribed is None else (problem.prescribed.sites, problem.prescribed.rows)
-        programme = Programme(given.graph, problem.step, given.weights if mean else None, fixed)
-        found = solve_laws(programme, 0.45 * budget.remaining)
-        if found is None:
-            return Proposal(stats={"stop": "HiGHS found no answer"})
-        rows, weights = found.rows, found.weights
-        if given.classes is not None:
-            rows = rows[given.classes]
+        programme = Programme(small.graph, problem.step, small.weights if mean else None, fixed)
+        best = best_distributions(programme, 0.45 * budget.remaining)
+        if best is None:
+            return Proposal(stats={"stop": "HiGHS ended without an answer"})
+        rows, weights = best.rows, best.weights
+        if small.classes is not None:
+            rows = rows[small.classes]
             if weights is not None:
-                weights = (weights / np.bincount(given.classes))[given.classes]
-        levels, level = np.unique(rows, axis=0, return_inverse=True)
-        dual = linear_dual(lifted(given, problem.graph, found.multipliers), weights)
-        mechanism = problem.colouring(levels, level.reshape(-1))
-        return Proposal(mechanism, found.value, dual, stats={"vertices": given.graph.size})
+                weights = (weights / np.bincount(small.classes))[small.classes]
+        dual = linear_dual(lifted(small, problem.graph, best.multipliers), weights)
+        return Proposal(problem.of_rows(rows), best.value, dual, stats={"vertices": small.graph.size})
 
 
 def _smaller(problem: BoundaryColouring) -> Reduced:
-    """The quotient, unless laws are prescribed or it would be for weights that do not matter."""
+    """The quotient, unless distributions are prescribed or it would be for weights that do not matter."""
     if problem.prescribed is not None or (problem.objective == "worst_case" and problem.weights is not None):
         return Reduced(problem.graph, normalised_weights(problem), None)
     return reduced(problem)

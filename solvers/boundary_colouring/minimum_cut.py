@@ -106,7 +106,7 @@ class MinimumCut(Solver[BoundaryColouring]):
         return 0.05 + 2e-5 * table_cells(problem)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
-        """Refuse other questions, and networks that do not fit."""
+        """Refuse other problems, and networks that do not fit."""
         if (sentence := refuse_choice(problem)) is not None:
             return sentence
         if (cells := table_cells(problem)) > MAX_CELLS:

@@ -94,8 +94,7 @@ def _contradiction(
     if problem.k < 2:
         return None
     graph = (problem.graph.indptr, problem.graph.indices)
-    found = upper(graph, values.sites, values.pair, problem.step, backend)
-    most = np.asarray(found[0][values.sites])
+    most = np.asarray(upper(graph, values.sites, values.pair, problem.step, backend)[0][values.sites])
     over = values.pair[0] - most
     beyond = over - values.room(problem.step)[:, 0]
     if beyond.max(initial=0.0) <= 0:
