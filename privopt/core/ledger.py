@@ -15,7 +15,7 @@ from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidP
 from privopt.files.json import check_schema, read_json, write_json
 from privopt.files.numbers import decode_float
 from privopt.files.text import html_table, number
-from privopt.measures.bayesian.leakage import bayesian_leakage
+from privopt.measures.bayesian.leakage import bayesian_leakage, calibrate
 from privopt.measures.bayesian.proof import Setting, prove_leakage
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms.noise import validation as noisy
@@ -33,7 +33,7 @@ READ = 1e-9
 
 @dataclass(frozen=True)
 class Spent:
-    """One release: its level, what was asked, and whether only sensitivity is known of it."""
+    """One release: its level, its query in words, and whether only the sensitivity of that is known."""
 
     tau: float
     query: str
@@ -113,8 +113,6 @@ class BudgetLedger:
     @property
     def remaining(self) -> float:
         """The level of differential privacy that can still be spent on queries other than functions, rounded down."""
-        from privopt.measures.bayesian.leakage import calibrate
-
         model, limit = self._model, self.epsilon * (1 - ROOM)
         if isinstance(model, MarkovChain):
             most = calibrate(lambda tau: bayesian_leakage(model, tau, length=self.length).value, limit)
@@ -127,7 +125,7 @@ class BudgetLedger:
 
     @property
     def _model(self) -> GaussianModel | GroupModel | MarkovChain:
-        """The model whose bound holds for all that was asked: of functions, and means of any length, only the level is known."""
+        """The model whose bound holds for all queries: of functions, and means of any length, only the level is known."""
         unknown = any(e.function or (e.query == "mean" and self.length is None) for e in self.entries)
         return (
             GroupModel(self.model.size) if unknown and isinstance(self.model, GaussianModel) else self.model
@@ -216,7 +214,7 @@ class BudgetLedger:
         Raises
         ------
         InvalidMechanism
-            If the charge is refused, or the file tells of releases that this ledger does not know.
+            If the charge is refused, or the file holds releases that this ledger does not know.
         """
         after = self.charge(mechanism, data)
         if os.path.lexists(path):
@@ -271,7 +269,7 @@ class BudgetLedger:
         if not isinstance(model, (GaussianModel, GroupModel, MarkovChain)):
             raise InvalidModel(f"a ledger is about dependent records, not a {type(model).__name__}")
         entries = tuple(Spent(decode_float(e["tau"]), e["query"], e["function"]) for e in fields["entries"])
-        found = cls(
+        ledger = cls(
             model,
             fields["epsilon"],
             fields["data"],
@@ -280,9 +278,11 @@ class BudgetLedger:
             fields["scope"],
             entries,
         )
-        if not found.leakage <= found.epsilon * (1 + READ):
-            raise FileRefused(f"the ledger has spent {found.leakage:.6g} nats, more than {found.epsilon:.6g}")
-        return found
+        if not ledger.leakage <= ledger.epsilon * (1 + READ):
+            raise FileRefused(
+                f"the ledger has spent {ledger.leakage:.6g} nats, more than {ledger.epsilon:.6g}"
+            )
+        return ledger
 
     def __str__(self) -> str:
         return (
