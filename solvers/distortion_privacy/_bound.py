@@ -1,4 +1,4 @@
-"""Bounds from laws over S: the best price for given laws, and laws from a channel."""
+"""Bounds from distributions of S: the best price for given ones, and those that a channel suggests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,7 @@ import math
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.problems.distortion_privacy.bound import (
-    posterior_bound,
-    scores,
-    transformed,
-)
+from privopt.problems.distortion_privacy.bound import posterior_bound, scores, transformed
 from privopt.solvers.distortion_privacy._space import Space
 
 HALVINGS = 70
@@ -26,7 +22,7 @@ def tilted_posteriors(space: Space, matrix: Floats) -> Floats:
     Parameters
     ----------
     matrix : array (n_w, n_y)
-        A release that nobody leaves is given the law of S.
+        A release that nobody leaves is given the distribution of S.
     """
     order = space.problem.order or 1.0
     given = (space.table @ matrix) / space.prior[:, None]
@@ -36,12 +32,12 @@ def tilted_posteriors(space: Space, matrix: Floats) -> Floats:
         raised = (relative >= 1.0 - 1e-9).astype(np.float64)
     else:
         raised = np.exp(order * np.log(np.maximum(relative, FAINTEST)))
-    laws = (space.prior[:, None] * raised).T
-    return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+    posteriors = (space.prior[:, None] * raised).T
+    return np.asarray(posteriors / posteriors.sum(axis=1, keepdims=True))
 
 
-def completed_laws(space: Space, matrix: Floats, price: float) -> Floats:
-    """The same, but a release that is hardly left gets whichever law in use keeps it dearest at this price.
+def completed_posteriors(space: Space, matrix: Floats, price: float) -> Floats:
+    """The same, but a release that is hardly left gets whichever posterior in use keeps it dearest at this price.
 
     The posterior of a release that dies out drifts to its last observation, and proves little.
 
@@ -50,31 +46,33 @@ def completed_laws(space: Space, matrix: Floats, price: float) -> Floats:
     price : float
         Of distortion in the unit of ``space.excess``.
     """
-    laws, mass = tilted_posteriors(space, matrix), space.weights @ matrix
+    posteriors, mass = tilted_posteriors(space, matrix), space.weights @ matrix
     faint = np.flatnonzero(mass < FAINT)
     if not len(faint):
-        return laws
-    known = np.vstack([laws[mass >= FAINT], space.prior[None, :]])
+        return posteriors
+    known = np.vstack([posteriors[mass >= FAINT], space.prior[None, :]])
     order = space.problem.order or 1.0
-    used = space.table.T @ scores(laws[mass >= FAINT], space.prior, order).T
+    used = space.table.T @ scores(posteriors[mass >= FAINT], space.prior, order).T
     cheapest = (used + price * space.excess[:, mass >= FAINT]).min(axis=1)
     for y in faint:
-        tried = np.vstack([laws[y], known])
+        tried = np.vstack([posteriors[y], known])
         sums = space.table.T @ scores(tried, space.prior, order).T
         slack = sums + (price * space.excess[:, y] - cheapest)[:, None]
-        laws[y] = tried[int(slack.min(axis=0).argmax())]
-    return laws
+        posteriors[y] = tried[int(slack.min(axis=0).argmax())]
+    return posteriors
 
 
-def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, object]]:
-    """The best bound that these laws prove, over all prices, and its dual.
+def best_bound(space: Space, posteriors: Floats) -> tuple[float | None, dict[str, object]]:
+    """The best bound that these distributions of S prove, over all prices, and its dual.
 
     The bound is concave in the price, so the price is where its slope changes sign.
     """
     problem = space.problem
     order = problem.order or 1.0
-    observed = problem.observation
-    value = observed.leaking.table[observed.p_s > 0].T @ scores(laws, space.prior, order).T
+    value = (
+        problem.observation.leaking.table[problem.observation.p_s > 0].T
+        @ scores(posteriors, space.prior, order).T
+    )
     excess = problem.costs.excess
     bounded = problem.max_leakage is None
     base, priced = (value, excess) if bounded else (excess, value)
@@ -92,15 +90,15 @@ def best_bound(space: Space, laws: Floats) -> tuple[float | None, dict[str, obje
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
     # Without room a higher price proves as much, and is away from where large sums cancel.
     prices = (4 * high,) if bounded and limit == 0 else (low, high)
-    found = [(posterior_bound(problem, value, price), price) for price in prices]
-    proved = [(bound, price) for bound, price in found if bound is not None]
+    bounds = [(posterior_bound(problem, value, price), price) for price in prices]
+    proved = [(bound, price) for bound, price in bounds if bound is not None]
     if not proved:
         return None, {}
     bound, price = min(proved)
-    return bound, {"kind": "posteriors", "laws": laws.tolist(), "multiplier": price}
+    return bound, {"kind": "posteriors", "laws": posteriors.tolist(), "multiplier": price}
 
 
-def better(*found: tuple[float | None, dict[str, object]]) -> tuple[float | None, dict[str, object]]:
+def better(*bounds: tuple[float | None, dict[str, object]]) -> tuple[float | None, dict[str, object]]:
     """The smallest bound with its dual."""
-    proved = [(bound, i) for i, (bound, _) in enumerate(found) if bound is not None]
-    return found[min(proved)[1]] if proved else (None, {})
+    proved = [(bound, i) for i, (bound, _) in enumerate(bounds) if bound is not None]
+    return bounds[min(proved)[1]] if proved else (None, {})

@@ -1,4 +1,4 @@
-"""A question on distortion and leakage as arrays over the symbols of positive probability, and back to a channel."""
+"""A problem on distortion and leakage as arrays over the symbols of positive probability, and back to a channel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANALYTIC = {"kind": "analytic"}
 
 @dataclass(frozen=True)
 class Space:
-    """The arrays of a question; W and S are cut down to what can be seen."""
+    """The arrays of a problem; W and S are cut down to what can be seen."""
 
     problem: DistortionPrivacy
 
@@ -33,13 +33,13 @@ class Space:
 
     @cached_property
     def prior(self) -> Floats:
-        """Law of S, shape (n_s,)."""
+        """Distribution of S, shape (n_s,)."""
         p_s = self.problem.observation.p_s
         return p_s[p_s > 0]
 
     @cached_property
     def weights(self) -> Floats:
-        """Law of W, shape (n_w,)."""
+        """Distribution of W, shape (n_w,)."""
         return self.problem.observation.p_w[self.seen]
 
     @cached_property
@@ -69,7 +69,7 @@ class Space:
         return np.asarray(self.excess <= 0) if self.room == 0 else np.ones(self.excess.shape, dtype=bool)
 
     def release(self, matrix: Floats) -> Channel:
-        """The channel of a matrix on the observations seen, cleaned; unseen ones get the output law."""
+        """The channel of a matrix on the observations seen, cleaned; unseen ones get the distribution of the output."""
         kept = np.where(self.open & (matrix > 1e-12), matrix, 0.0)
         rare = self.weights @ kept < NEGLIGIBLE
         needed = np.where(rare, 0.0, kept).sum(axis=1) < 0.5
@@ -82,13 +82,10 @@ class Space:
 
     def leakage(self, matrix: Floats) -> float:
         """The leakage of a matrix on the observations seen, rows summing to 1; nats."""
-        law = self.table @ matrix
-        return self.problem.leakage_of(self._all_secrets(law / law.sum()))
-
-    def _all_secrets(self, law: Floats) -> Floats:
-        full = np.zeros((len(self.problem.observation.p_s), law.shape[1]))
-        full[self.problem.observation.p_s > 0] = law
-        return full
+        joint, p_s = self.table @ matrix, self.problem.observation.p_s
+        full = np.zeros((len(p_s), joint.shape[1]))
+        full[p_s > 0] = joint / joint.sum()
+        return self.problem.leakage_of(full)
 
 
 def at_once(problem: DistortionPrivacy) -> Proposal | None:

@@ -5,8 +5,8 @@ Multiplicative steps that lower I(S;Y) at a fixed room for distortion, when the 
 With P(s, y) = sum_w P(s, w) Q(y|w) and any reference channel, the log-sum inequality bounds I(S;Y) from above by a
 function that touches it at the reference and whose minimum is Q(y|w) ~ Q_ref(y|w) exp(-G(w, y) - m d(w, y)), where
 G(w, y) = sum_s P(s|w) ln P(s|y)/P(s) at the reference; with S = W that is the step of Blahut and Arimoto. So steps of
-length 1 never raise the information. As relative entropies between laws of S given y contract by at least the largest
-total variation between two laws of S given w (Dobrushin), neither do steps of length 1 / that. Longer ones are tried and
+length 1 never raise the information. As relative entropies between distributions of S given y contract by at least the largest
+total variation between two distributions of S given w (Dobrushin), neither do steps of length 1 / that. Longer ones are tried and
 taken back if they fail. The price m makes the step end within the room.
 """
 
@@ -23,8 +23,9 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
-from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_laws
-from privopt.solvers.distortion_privacy._exact_release import silent_release
+from privopt.problems.distortion_privacy.repair import largest_share
+from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_posteriors
+from privopt.solvers.distortion_privacy._linear import silent_release
 from privopt.solvers.distortion_privacy._space import Space, at_once
 
 Target: TypeAlias = Callable[[float, float], float]
@@ -35,7 +36,7 @@ LONGEST = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A channel, what it reads, and the laws of the best bound on the way.
+    """A channel, what it reads, and the distributions of S of the best bound on the way.
 
     Distortion is above the least, in the unit of ``space.excess``, as is the price.
     """
@@ -44,7 +45,7 @@ class Run:
     information: float
     distortion: float
     price: float
-    laws: Floats
+    posteriors: Floats
     steps: int
     stop: str
 
@@ -71,30 +72,31 @@ def alternate(space: Space, room: float, start: Floats, target: Target, budget: 
     length, price = shortest, 0.0
     matrix, price = _project(np.log(np.maximum(start, TINY)), distances, space, room, 0.0)
     value = _information(space, matrix)
-    least, laws, due = -math.inf, np.zeros(0), 16
-    steps = 0
+    least, posteriors, due, steps = -math.inf, np.zeros(0), 16, 0
     while True:
         steps += 1
         slopes = given @ _scores(space, matrix)
         logs = np.log(np.maximum(matrix, TINY)) - length * slopes
         logs = np.where(space.open, logs, -np.inf)
         tried, multiplier = _project(logs, distances, space, room, price * length)
-        found = _information(space, tried)
-        if found > value and length > shortest:
+        reached = _information(space, tried)
+        if reached > value and length > shortest:
             length = max(shortest, length / 4)
             continue
-        stalled = found >= value - 1e-16 and length == shortest
-        matrix, value, price = tried, min(found, value), multiplier / length
+        stalled = reached >= value - 1e-16 and length == shortest
+        matrix, value, price = tried, min(reached, value), multiplier / length
         length = min(LONGEST, 1.3 * length)
         if steps >= due or stalled or budget.remaining <= 0:
             due = steps + max(16, steps // 4)
-            low, found_laws = _lower(space, matrix, price, room)
+            proof = completed_posteriors(space, matrix, price)
+            sums = space.table.T @ np.log(proof / space.prior).T
+            low = float((sums + price * space.excess).min(axis=1).sum()) - price * room
             if low >= least:
-                least, laws = low, found_laws
+                least, posteriors = low, proof
             stop = _stop(value - least, target(value, price), stalled, budget)
             if stop:
                 distortion = float((space.excess * matrix).sum())
-                return Run(matrix, value, distortion, price, laws, steps, stop)
+                return Run(matrix, value, distortion, price, posteriors, steps, stop)
 
 
 def _stop(gap: float, target: float, stalled: bool, budget: Budget) -> str:
@@ -106,28 +108,19 @@ def _stop(gap: float, target: float, stalled: bool, budget: Budget) -> str:
 
 
 def _contraction(given: Floats) -> float:
-    """Largest total variation between two laws of S given w, at least 1e-6."""
+    """Largest total variation between two distributions of S given w, at least 1e-6."""
     spread = np.abs(given[:, None, :] - given[None, :, :]).sum(axis=2) if len(given) <= 200 else np.array(2.0)
     return max(1e-6, float(spread.max()) / 2)
 
 
 def _scores(space: Space, matrix: Floats) -> Floats:
     """The log-lift of each pair, shape (n_s, n_y)."""
-    law = space.table @ matrix
-    marginal = space.weights @ matrix
-    return np.log(np.maximum(law, TINY) / np.maximum(space.prior[:, None] * marginal, TINY))
+    joint, marginal = space.table @ matrix, space.weights @ matrix
+    return np.log(np.maximum(joint, TINY) / np.maximum(space.prior[:, None] * marginal, TINY))
 
 
 def _information(space: Space, matrix: Floats) -> float:
-    law = space.table @ matrix
-    return float((law * _scores(space, matrix)).sum())
-
-
-def _lower(space: Space, matrix: Floats, price: float, room: float) -> tuple[float, Floats]:
-    """A lower bound on the least information within the room, and the laws that prove it."""
-    laws = completed_laws(space, matrix, price)
-    sums = space.table.T @ np.log(laws / space.prior).T
-    return float((sums + price * space.excess).min(axis=1).sum()) - price * room, laws
+    return float((space.table @ matrix * _scores(space, matrix)).sum())
 
 
 def _project(
@@ -189,7 +182,7 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
         if problem.order != 1:
             return f"its steps are for mutual information, this problem asks for {problem.leakage!r}"
         if problem.max_leakage == 0:
-            return "exact independence is a linear question: direct-lp answers it exactly"
+            return "exact independence is linear in the channel: direct-lp answers it exactly"
         return None
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
@@ -203,7 +196,7 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
         if (silent := silent_release(space, budget)) is not None:
             return silent
         run = alternate(space, space.room, _start(space), _near, budget)
-        bound, dual = best_bound(space, run.laws)
+        bound, dual = best_bound(space, run.posteriors)
         return Proposal(space.release(run.matrix), bound, dual, stats=run.stats())
 
 
@@ -219,7 +212,7 @@ def _start(space: Space) -> Floats:
 def _newton(space: Space, limit: float, budget: Budget) -> Proposal:
     """The least distortion whose information is at most the limit: the root of a convex decreasing function.
 
-    Every run's laws bound the distortion from below, and that bound is where the next run looks. Far from
+    Every run's posteriors bound the distortion from below, and that bound is where the next run looks. Far from
     the root a rough run will do; where nothing is gained the next run is finer.
     """
     bracket = _Bracket(space, high=float(space.excess.sum(axis=0).min()))
@@ -271,19 +264,14 @@ class _Bracket:
         distortion = float((space.excess * matrix).sum())
         if not self.matrix.size or distortion < self.high:
             self.high, self.matrix = distortion, matrix
-        bound, dual = best_bound(space, run.laws)
-        self.bound, self.dual = better((self.bound, self.dual), (bound, dual))
+        self.bound, self.dual = better((self.bound, self.dual), best_bound(space, run.posteriors))
         if self.bound is not None:
             below = (-self.bound - float(space.problem.costs.least)) * space.problem.magnitude
             self.low = max(self.low, below)
 
 
 def _quieter(space: Space, matrix: Floats, limit: float) -> Floats:
-    """Mixed with its own output law by the least weight, by bisection."""
+    """Mixed with its own output distribution by the least weight."""
     marginal = np.tile(space.weights @ matrix / space.weights.sum(), (len(matrix), 1))
-    low, high = 0.0, 1.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        kept = space.leakage(middle * matrix + (1 - middle) * marginal) <= limit
-        low, high = (middle, high) if kept else (low, middle)
-    return np.asarray(low * matrix + (1 - low) * marginal)
+    kept = largest_share(lambda share: space.leakage(share * matrix + (1 - share) * marginal) <= limit)
+    return np.asarray(kept * matrix + (1 - kept) * marginal)

@@ -10,9 +10,14 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
-from privopt.solvers.distortion_privacy._exact_release import independent_release, silent_release
-from privopt.solvers.distortion_privacy._levels import least_level
-from privopt.solvers.distortion_privacy._linear import OutOfTime, least_distortion, least_guess
+from privopt.solvers.distortion_privacy._linear import (
+    OutOfTime,
+    independent_release,
+    least_distortion,
+    least_guess,
+    least_level,
+    silent_release,
+)
 from privopt.solvers.distortion_privacy._space import Space, at_once
 
 
@@ -21,7 +26,7 @@ from privopt.solvers.distortion_privacy._space import Space, at_once
 class DirectLp(Solver[DistortionPrivacy]):
     """One linear programme, or for the least level of ratios a search with one a level; proofs are its multipliers.
 
-    Where nothing may leak, whatever the measure, the vertex found is solved again in rational numbers.
+    Where nothing may leak, whatever the measure, the optimal vertex is solved again in rational numbers.
     """
 
     solves: ClassVar = DistortionPrivacy
@@ -64,19 +69,21 @@ class DirectLp(Solver[DistortionPrivacy]):
 def _ratios(space: Space, budget: Budget) -> Proposal:
     """The least distortion within a bound on ratios; exact where the bound is 0."""
     problem = space.problem
-    found = least_distortion(space, problem.ratios(problem.budget), budget)
-    exact = independent_release(space, found.matrix) if problem.budget == 0 else None
-    release = space.release(found.matrix) if exact is None else exact
-    dual = {"kind": "linear", "multipliers": found.multipliers.tolist()}
+    best = least_distortion(space, problem.ratios(problem.budget), budget)
+    exact = independent_release(space, best.matrix) if problem.budget == 0 else None
+    release = space.release(best.matrix) if exact is None else exact
+    dual = {"kind": "linear", "multipliers": best.multipliers.tolist()}
     bound = problem.check_bound(-math.inf, dual)
-    return Proposal(release, bound, dual, stats={"iterations": found.iterations, "stop": "solved"})
+    return Proposal(release, bound, dual, stats={"iterations": best.iterations, "stop": "solved"})
 
 
 def _guess(space: Space, budget: Budget) -> Proposal:
     """Maximal leakage, either way."""
     limit = None if space.problem.max_leakage is None else math.exp(min(700.0, space.problem.budget))
-    found = least_guess(space, limit, budget)
-    laws = found.multipliers + 1e-300 * space.prior
-    bound, dual = better(best_bound(space, laws), best_bound(space, tilted_posteriors(space, found.matrix)))
-    stats: dict[str, float | int | str] = {"iterations": found.iterations, "stop": "solved"}
-    return Proposal(space.release(found.matrix), bound, dual, stats=stats)
+    best = least_guess(space, limit, budget)
+    posteriors = best.multipliers + 1e-300 * space.prior
+    bound, dual = better(
+        best_bound(space, posteriors), best_bound(space, tilted_posteriors(space, best.matrix))
+    )
+    stats: dict[str, float | int | str] = {"iterations": best.iterations, "stop": "solved"}
+    return Proposal(space.release(best.matrix), bound, dual, stats=stats)

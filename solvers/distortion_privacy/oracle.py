@@ -1,7 +1,8 @@
-"""The slow and obvious optimum of small questions: a general non-linear solver from many starts."""
+"""Brute force on small problems: a general non-linear solver from many starts."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +13,6 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Channel
-from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.distortion_privacy._space import Space, at_once
@@ -21,8 +20,8 @@ from privopt.solvers.distortion_privacy._space import Space, at_once
 FLOOR = 1e-14
 
 
-class Obvious:
-    """A question as cost and slack of the cells of a channel and, for largest values, of those values.
+class Definition:
+    """A problem as cost and slack of the cells of a channel and, for largest values, of those values.
 
     The variables are all cells but those of the last release, row by row, then the largest P(y|s) of each
     release, or the level of the ratios where distortion is bounded.
@@ -151,13 +150,13 @@ class Obvious:
         return np.concatenate(values), np.concatenate(rows)
 
     def _compared(self, given: Floats) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
-        """Pairs (a, b) with a <= e^t b: two laws given secrets, or one and the output law, both ways."""
+        """Pairs (a, b) with a <= e^t b: rows of two secrets, or one and the distribution of the output, both ways."""
         slopes, prior = self._given_slopes, self.space.prior
-        laws = [(row, slope) for row, slope in zip(given, slopes, strict=True)]
+        rows = [(row, slope) for row, slope in zip(given, slopes, strict=True)]
         if self.problem.leakage == "ldp":
-            return [(a, b) for i, a in enumerate(laws) for j, b in enumerate(laws) if i != j]
+            return list(itertools.permutations(rows, 2))
         mean = (prior @ given, np.einsum("s,syv->yv", prior, slopes))
-        return [pair for law in laws for pair in ((law, mean), (mean, law))]
+        return [pair for row in rows for pair in ((row, mean), (mean, row))]
 
 
 MAX_CELLS = 20
@@ -175,7 +174,7 @@ class Oracle(Solver[DistortionPrivacy]):
     solves: ClassVar = DistortionPrivacy
     name: ClassVar[str] = "oracle"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """Slow and obvious."""
+    """Brute force."""
 
     starts: int = 6
 
@@ -186,7 +185,7 @@ class Oracle(Solver[DistortionPrivacy]):
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse beyond twenty cells, and exact independence."""
         if problem.max_leakage == 0:
-            return "exact independence cannot be found in floats: direct-lp answers it exactly"
+            return "exact independence is beyond floats: direct-lp answers it exactly"
         cells = len(problem.observation.support) * problem.matrix.shape[1]
         if cells > MAX_CELLS:
             return f"it searches all cells at once: at most {MAX_CELLS} of them, not {cells}"
@@ -198,11 +197,13 @@ class Oracle(Solver[DistortionPrivacy]):
         if known is not None:
             return known
         space = Space(problem)
-        view = Obvious(space)
+        view = Definition(space)
         best, value, runs = problem.anchor(), -np.inf, 0
         for start in _starts(space, self.starts, np.random.default_rng(budget.seed)):
-            found = minimise(view.cost, view.slack, view.variables(start), upper=view.largest)
-            tried = _repaired(problem, space.release(view.channel(found)))
+            x = minimise(view.cost, view.slack, view.variables(start), upper=view.largest)
+            tried = problem.repair(
+                space.release(view.channel(x)), 2.0**-44
+            )  # within the bound as floats see it
             objective = problem.evaluate(tried).objective
             best, value = (tried, objective) if objective > value else (best, value)
             runs += 1
@@ -211,15 +212,10 @@ class Oracle(Solver[DistortionPrivacy]):
         return Proposal(best, stats={"iterations": runs, "stop": "all starts done"})
 
 
-def _repaired(problem: DistortionPrivacy, release: Channel) -> Release:
-    """Within the bound as the float reading sees it."""
-    return problem.repair(release, 2.0**-44)
-
-
 def _starts(space: Space, count: int, rng: np.random.Generator) -> list[Floats]:
     """Channels with all cells positive."""
     seen, outputs = space.excess.shape
     even = np.full((seen, outputs), 1 / outputs)
     best = np.eye(outputs)[space.excess.argmin(axis=1)]
-    found = [0.5 * even + 0.5 * best, 0.1 * even + 0.9 * best]
-    return (found + [rng.dirichlet(np.ones(outputs), seen) for _ in range(count)])[:count]
+    first = [0.5 * even + 0.5 * best, 0.1 * even + 0.9 * best]
+    return (first + [rng.dirichlet(np.ones(outputs), seen) for _ in range(count)])[:count]

@@ -14,12 +14,9 @@ from oracles.distortion import MEASURES, binary_channels, random_joint
 
 import privopt as po
 from privopt.core.judge import judge
-from privopt.solvers.distortion_privacy._conic import Conic
 from privopt.solvers.distortion_privacy._space import Space
 from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto, alternate
-from privopt.solvers.distortion_privacy.conic_clarabel import ConicClarabel
-from privopt.solvers.distortion_privacy.conic_ecos import ConicECOS
-from privopt.solvers.distortion_privacy.conic_scs import ConicSCS
+from privopt.solvers.distortion_privacy.conic import Conic, ConicClarabel, ConicECOS, ConicSCS
 from privopt.solvers.distortion_privacy.direct_lp import DirectLp
 from privopt.solvers.distortion_privacy.oracle import Oracle
 
