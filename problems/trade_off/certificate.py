@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from fractions import Fraction
 
 from privopt.core.certificate import Terms
 from privopt.core.problem import Enclosure
@@ -126,7 +127,7 @@ def single_release(problem: TradeOffData, release: Release) -> str:
     if hi == 0:
         return "here every release is independent of S, and reveals nothing"
     secrets = problem.observation.leaking.sensitive
-    up = max(joint.pairs(), key=lambda pair: _Lift(*joint.lift(*pair)))
+    up = max(joint.pairs(), key=lambda pair: Fraction(*joint.lift(*pair)))
     factor = _quotient(*joint.lift(*up))
     alone = sum(1 for row in joint.cells if row[up[1]]) == 1 < sum(map(bool, joint.rows))
     certain = ", and leaves no other" if alone else ""
@@ -134,16 +135,6 @@ def single_release(problem: TradeOffData, release: Release) -> str:
     if lo == math.inf:
         said += f"; the release {release.outputs[y]!r} makes {secrets[s]!r} inf times less likely: it is ruled out"
     return f"{said} (worst log-lift {'inf' if lo == math.inf else number(hi, 6)})"
-
-
-class _Lift:
-    """A ratio of integers, ordered by value."""
-
-    def __init__(self, up: int, down: int) -> None:
-        self.up, self.down = up, down
-
-    def __lt__(self, other: _Lift) -> bool:
-        return self.up * other.down < other.up * self.down
 
 
 def _quotient(up: int, down: int) -> str:

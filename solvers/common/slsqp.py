@@ -44,25 +44,14 @@ def minimise(
     from scipy.optimize import Bounds, NonlinearConstraint
     from scipy.optimize import minimize as scipy_minimize
 
-    def value(x: Floats, /) -> float:
-        return cost(x)[0]
-
-    def gradient(x: Floats, /) -> Floats:
-        return cost(x)[1]
-
-    def room(x: Floats, /) -> Floats:
-        return slack(x)[0]
-
-    def slope(x: Floats, /) -> Floats:
-        return slack(x)[1]
-
+    room = NonlinearConstraint(lambda x: slack(x)[0], 0.0, np.inf, jac=lambda x: slack(x)[1])
     result = scipy_minimize(
-        value,
+        cost,
         start,
-        jac=gradient,
+        jac=True,
         method="SLSQP",
         bounds=Bounds(lower, upper),
-        constraints=[NonlinearConstraint(room, 0.0, np.inf, jac=slope)],
+        constraints=[room],
         options={"maxiter": 200, "ftol": 1e-14},
     )
     return np.clip(np.asarray(result.x, dtype=np.float64), lower, upper)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -17,7 +18,7 @@ from privopt.problems.information_bottleneck.problem import InformationBottlenec
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.trade_off.columns.generation import generate, settled, supports
+from privopt.solvers.trade_off.columns.generation import generate, settled
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
 from privopt.solvers.trade_off.zero_leakage import independent_release, posteriors, thinned
 
@@ -111,6 +112,13 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             if some.status.ok and isinstance(some.mechanism, Channel):
                 columns.append(posteriors(problem, some.mechanism))
         return np.vstack(columns)
+
+
+def supports(problem: PrivacyFunnel) -> float:
+    """Number of supports that exact pricing has to go through, C(n, rank)."""
+    n = len(problem.observation.support)
+    rank = int(np.linalg.matrix_rank(problem.observation.s_given_w[:, problem.observation.support]))
+    return float(math.comb(n, min(n, rank)))
 
 
 @register

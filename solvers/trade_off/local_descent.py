@@ -19,7 +19,8 @@ from privopt.problems.trade_off.tree import cost_of
 from privopt.solvers.trade_off.columns.descent import alternate
 from privopt.solvers.trade_off.columns.generation import settled
 from privopt.solvers.trade_off.columns.pool import EQUAL
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept, unanswered
+from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
+from privopt.solvers.trade_off.mergings import proposed
 
 LARGEST = 600
 """Symbols up to which channels are followed."""
@@ -152,7 +153,7 @@ def best_of_runs(
     try:
         return _best_of_runs(problem, multipliers, starts, rounds, budget, bold=bold)
     except ArithmeticError as cause:
-        return unanswered(problem, cause)
+        return proposed(problem, None, {"stop": str(cause)})
 
 
 def _best_of_runs(

@@ -1,4 +1,4 @@
-"""Symbols that are merged: what the two informations of a merging need of each, and the release that a partition makes."""
+"""Symbols that are merged: what the two informations of a merging need of each, the release that a partition makes, and its proposal."""
 
 from __future__ import annotations
 
@@ -168,4 +168,5 @@ def proposed(problem: TradeOff, release: Release | None, stats: Stats) -> Propos
 def impossible(problem: TradeOff) -> Proposal | None:
     """The proposal that says that no release exists, where none does."""
     witness = {"kind": "most"}
-    return Proposal(infeasible=witness) if problem.check_infeasible(witness) else None
+    why = problem.check_infeasible(witness)
+    return None if why is None else Proposal(infeasible=witness, stats={"stop": why})

@@ -15,7 +15,8 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept, unanswered
+from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
+from privopt.solvers.trade_off.mergings import impossible, proposed
 
 STEPS = {1: 1, 2: 4000, 3: 80}
 """Intervals of the grid, by number of symbols."""
@@ -52,12 +53,12 @@ class GridSearch(Solver[T]):
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best mixture of grid points."""
-        if (why := problem.check_infeasible({})) is not None:
-            return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+        if (none := impossible(problem)) is not None:
+            return none
         try:
             return _zoomed(problem, budget)
         except ArithmeticError as cause:
-            return unanswered(problem, cause)
+            return proposed(problem, None, {"stop": str(cause)})
 
 
 @register

@@ -68,10 +68,9 @@ def rate(x: Lists, d_secret: float, d_useful: float) -> float:
     """The score, a whole number; as PairRule.scores."""
     if x.kinds[1] == 1:
         return float(np.rint(d_secret / max(d_useful, 1e-300) * 2.0**32))
-    if x.kinds[1] == 3:
-        return float(np.rint(-d_secret * 2.0**44))
-    weight = x.limits[0] if x.kinds[1] == 2 else 0.0
-    return float(np.rint((d_secret - weight * d_useful) * 2.0**44))
+    weight = 0.0 if x.kinds[1] == 0 else x.limits[0]
+    sign = -1.0 if x.kinds[1] == 3 else 1.0
+    return float(np.rint(sign * (d_secret - weight * d_useful) * 2.0**44))
 
 
 def allowed(x: Lists, d_secret: float, d_useful: float) -> bool:

@@ -25,7 +25,7 @@ SLICE = 4e6
 """Pairs looked at between two looks at the clock."""
 
 SCORES = ("leakage", "ratio", "lagrangian", "closeness")
-"""dS, dS / dX, dS - multiplier dX, and -dS, where a merge lowers I(S;Y) by dS and I(X;Y) by dX >= dS."""
+"""dS, dS / dX, dS - multiplier dX, and the negative of that, where a merge lowers I(S;Y) by dS and I(X;Y) by dX >= dS."""
 
 NATS = 2.0**44
 """Scores in nats are compared in units of 2^-44, so that rounding decides no tie; ratios in units of 2^-32."""
@@ -45,7 +45,7 @@ class PairRule:
     score : str
         One of ``SCORES``.
     multiplier : float
-        For score "lagrangian".
+        For the scores "lagrangian" and "closeness".
     floor : float
         I(X;Y) must stay at least this, to 9.9e-13.
     price : float or None
@@ -77,10 +77,9 @@ class PairRule:
         """Scores of merges, as whole numbers in floats."""
         if self.score == "ratio":
             return np.asarray(np.rint(d_secret / np.maximum(d_useful, 1e-300) * RATIOS))
-        if self.score == "closeness":
-            return np.asarray(np.rint(-d_secret * NATS))
-        weight = self.multiplier if self.score == "lagrangian" else 0.0
-        return np.asarray(np.rint((d_secret - weight * d_useful) * NATS))
+        weight = 0.0 if self.score == "leakage" else self.multiplier
+        worth = d_secret - weight * d_useful
+        return np.asarray(np.rint((-worth if self.score == "closeness" else worth) * NATS))
 
     def admissible(
         self, d_secret: Floats, d_useful: Floats, useful: float

@@ -22,6 +22,7 @@ from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.data import WITHHELD
 from privopt.problems.trade_off.tree import exact_rank
 from privopt.solvers.trade_off.columns.programme import kept
+from privopt.solvers.trade_off.mergings import impossible
 
 SECONDS = 5.0
 """Time for the exact search, at most."""
@@ -62,8 +63,8 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the independent release, thinned out or raised to the bound."""
-        if (why := problem.check_infeasible({})) is not None:
-            return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+        if (none := impossible(problem)) is not None:
+            return none
         free = independent_release(problem, budget.remaining)
         if problem.is_cap and problem.budget == 0:
             return free.proposal(problem)

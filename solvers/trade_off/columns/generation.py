@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +13,9 @@ from privopt.core.solver import Budget, Proposal
 from privopt.problems.trade_off.bound import analytic_bound, from_weighed, weighed_bound
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.pool import Pool, Prices, first_columns
-from privopt.solvers.trade_off.columns.programme import Programme, channel_of, kept, unanswered
+from privopt.solvers.trade_off.columns.programme import Programme, channel_of, kept
 from privopt.solvers.trade_off.columns.search import LARGEST, Search
+from privopt.solvers.trade_off.mergings import impossible, proposed
 
 LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.9
 """Shares of the time up to which local pricing runs, where the proof is hoped for and where not, and exact pricing."""
@@ -35,8 +35,8 @@ MET = 400
 
 def settled(problem: TradeOff) -> Proposal | None:
     """The answer where everything or nothing is optimal, or no release is feasible; else None."""
-    if (why := problem.check_infeasible({})) is not None:
-        return Proposal(infeasible={"floor": problem.budget}, stats={"stop": why})
+    if (none := impossible(problem)) is not None:
+        return none
     bound = analytic_bound(problem)
     for release in (problem.nothing(), problem.everything()):
         reading = problem.evaluate(release)
@@ -50,13 +50,6 @@ def closing(problem: TradeOff, reading: Numbers) -> float:
     return max(ZERO, TOLERANCE * problem.scale(reading))
 
 
-def supports(problem: TradeOff) -> float:
-    """Number of supports that exact pricing of a funnel has to go through, C(n, rank)."""
-    n = len(problem.observation.support)
-    rank = int(np.linalg.matrix_rank(problem.observation.s_given_w[:, problem.observation.support]))
-    return float(math.comb(n, min(n, rank)))
-
-
 def generate(
     problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
 ) -> Proposal:
@@ -66,7 +59,7 @@ def generate(
         run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
         run.run()
     except ArithmeticError as cause:
-        return unanswered(problem, cause)
+        return proposed(problem, None, {"stop": str(cause)})
     return run.proposal()
 
 

@@ -10,9 +10,12 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.trade_off.bound import from_weighed, weighed_bound
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import Cost, cost_of
 from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
 from privopt.solvers.trade_off.columns.programme import Master, Programme
+from privopt.solvers.trade_off.mergings import merging_table
+from privopt.solvers.trade_off.pairs import PairRule, merge_path
 
 CELLS = 40_000
 """Entries of the starts of a round of local pricing."""
@@ -172,48 +175,19 @@ def first_columns(programme: Programme, budget: Budget) -> Floats:
     if 2 < n <= MOST_MERGED:
         for multiplier in WEIGHTS:
             if budget.remaining > 0:
-                columns.append(merging_path(programme, multiplier))
+                columns.append(merged_posteriors(programme.problem, multiplier, budget))
     return np.vstack(columns)
 
 
-def merging_path(programme: Programme, multiplier: float) -> Floats:
-    """Posteriors of the blocks met when the best pair is merged, on I(S;Y) - m I(X;Y), until one block is left.
-
-    Parameters
-    ----------
-    programme : Programme
-    multiplier : float
-
-    Returns
-    -------
-    array (n - 1, n)
-    """
-    blocks = np.diag(programme.p_w)
-    sign = 1.0 if programme.problem.is_funnel else -1.0
-
-    def value(masses: Floats) -> Floats:
-        """Of I(S;Y) - m I(X;Y), with the sign that makes less better; homogeneous in the masses."""
-        size = masses.sum(axis=1)
-        secret, useful = programme.entropies(masses / size[:, None])
-        return np.asarray(sign * size * (multiplier * useful - secret))
-
-    own = value(blocks)
-    change = np.full((len(blocks), len(blocks)), np.inf)
-    for i in range(len(blocks) - 1):
-        change[i, i + 1 :] = value(blocks[i + 1 :] + blocks[i]) - own[i] - own[i + 1 :]
-    merged = []
-    for _ in range(len(blocks) - 1):
-        i, j = divmod(int(change.argmin()), len(blocks))
-        blocks[i] += blocks[j]
-        merged.append(blocks[i] / blocks[i].sum())
-        own[i] = value(blocks[i : i + 1])[0]
-        own[j] = np.nan
-        change[j], change[:, j] = np.inf, np.inf
-        others = np.flatnonzero(~np.isnan(own))
-        others = others[others != i]
-        fresh = value(blocks[others] + blocks[i]) - own[i] - own[others]
-        change[np.minimum(others, i), np.maximum(others, i)] = fresh
-    return np.array(merged)
+def merged_posteriors(problem: TradeOff, multiplier: float, budget: Budget) -> Floats:
+    """Posteriors of the blocks met, shape (m, n), when the best pair is merged, on I(S;Y) - multiplier I(X;Y), again and again."""
+    table = merging_table(problem)
+    score = "lagrangian" if problem.is_funnel else "closeness"
+    blocks, met = np.diag(table.mass), [np.zeros((0, table.size))]
+    for first, second in merge_path(table, PairRule(score, multiplier), budget).pairs.tolist():
+        blocks[first] += blocks[second]
+        met.append(blocks[first : first + 1] / blocks[first].sum())
+    return np.vstack(met)
 
 
 def random_starts(programme: Programme, used: Floats, count: int, rng: np.random.Generator) -> Floats:

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.solver import Proposal
 from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.entropy_boxes import phi
-from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.problem import TradeOff
 
 RARE = 1e-9
@@ -219,13 +217,6 @@ def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
     met = mass > 0  # a rare symbol may be in none of the posteriors that are used
     matrix[observed.support[met]] = (joint[:, met] / mass[met]).T
     return problem.answer(matrix)
-
-
-def unanswered(problem: TradeOff, cause: ArithmeticError) -> Proposal:
-    """The anchor, where a linear program in floats ends without an answer: a bound that is too near 0 for it."""
-    return Proposal(
-        problem.anchor(), analytic_bound(problem), {"kind": "analytic"}, stats={"stop": str(cause)}
-    )
 
 
 def kept(problem: TradeOff, release: Release) -> Release:
