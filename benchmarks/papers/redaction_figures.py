@@ -21,7 +21,7 @@ from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.plots.curves import COLOURS, MARKERS, draw_line, new_figure
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.constant_search import ConstantSearch
+from privopt.solvers.redaction.constant import ConstantSearch
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -34,10 +34,10 @@ from privopt.measures.lifts import local_information_privacy as local_informatio
 from privopt.measures.lifts import log_lift as log_lift
 from privopt.measures.maximal_leakage import maximal_alpha_leakage as maximal_alpha_leakage
 from privopt.measures.maximal_leakage import maximal_leakage as maximal_leakage
-from privopt.measures.redaction.data_independent import data_independent_bound as data_independent_bound
-from privopt.measures.redaction.gradient import redaction_gradient as redaction_gradient
+from privopt.measures.redaction.influence import data_independent_bound as data_independent_bound
 from privopt.measures.redaction.influence import influence as influence
 from privopt.measures.redaction.influence import regions as regions
+from privopt.measures.redaction.leakage import redaction_gradient as redaction_gradient
 from privopt.measures.redaction.leakage import redaction_leakage as redaction_leakage
 from privopt.measures.report.axioms import Axioms as Axioms
 from privopt.measures.report.axioms import axioms as axioms

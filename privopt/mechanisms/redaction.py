@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -114,23 +114,11 @@ class RedactionMechanism(Mechanism):
 
     def with_probabilities(self, probabilities: ArrayLike) -> RedactionMechanism:
         """The same kind of mechanism with other probabilities."""
-        return RedactionMechanism(
-            probabilities,
-            self.states,
-            sequential=self.sequential,
-            never=self.never,
-            simulation_only=self.simulation_only,
-        )
+        return replace(self, probabilities=np.asarray(probabilities))
 
     def validated(self, simulation_only: bool = False) -> RedactionMechanism:
         """A fresh copy that went through the constructor's checks again."""
-        return RedactionMechanism(
-            self.probabilities,
-            self.states,
-            sequential=self.sequential,
-            never=self.never,
-            simulation_only=simulation_only,
-        )
+        return replace(self, simulation_only=simulation_only)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release one sequence of ``length`` letters, or a 2-d array with one row a user.
@@ -265,19 +253,19 @@ def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
 
 
 def _cells(
-    given: Sequence[Sequence[int]], shape: tuple[int, ...], sequential: int | None
+    pairs: Sequence[Sequence[int]], shape: tuple[int, ...], sequential: int | None
 ) -> tuple[tuple[int, int], ...]:
     """Distinct cells of the table, sorted."""
     fault = InvalidMechanism(
-        f'"never" must hold pairs (record, state position) within {shape}, got {given!r:.200}'
+        f'"never" must hold pairs (record, state position) within {shape}, got {pairs!r:.200}'
     )
     try:
-        cells = sorted({(t, v) for t, v in given})
+        cells = sorted({(t, v) for t, v in pairs})
     except (TypeError, ValueError) as cause:
         raise fault from cause
-    if any(type(x) is not int for cell in cells for x in cell):
-        raise fault
-    if any(not (0 <= t < shape[0] and 0 <= v < shape[1]) for t, v in cells):
+    if any(
+        type(x) is not int or not 0 <= x < size for cell in cells for x, size in zip(cell, shape, strict=True)
+    ):
         raise fault
     if cells and sequential is None:
         raise InvalidMechanism(

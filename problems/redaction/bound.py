@@ -18,7 +18,7 @@ leave a candidate out they are first moved the safe way, so that rounding can on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.problems.redaction.tables import LowerTable, lower_table
-from privopt.problems.redaction.track import Far, Track, U, Walker, near, precision
+from privopt.problems.redaction.track import BITS, Clock, Far, Track, U, Walker, near
 
 Dual = dict[str, float]
 _PARTS = 200_000
@@ -35,7 +35,6 @@ _PART = (
 )  # of the share left open that splits are halved to, so that any way to halve them proves nearly the same
 _FINEST = 1e-12  # no share of the search is smaller: it would follow roundings
 _CELLS = 1 << 22  # of a matrix of costs in memory
-_SECONDS_A_ROW = 4e-3  # of the smallest tables, four of them
 _HALF = 0.5
 _LARGEST = 600.0
 _TINY = 2.0**-1000  # more than what products can lose by underflow
@@ -50,7 +49,7 @@ class Budgets:
 
     @classmethod
     def at(cls, rest: Floats, gone: Floats) -> Budgets:
-        """Budgets given exactly by the smaller of two numbers that nearly make 1."""
+        """Budgets that are exactly the smaller of two numbers that nearly make 1."""
         small = gone < _HALF
         return cls(np.where(small, 1 - gone, rest), np.where(small, gone, 1 - rest))
 
@@ -74,9 +73,9 @@ class Whole:
     @classmethod
     def of(cls, epsilon: float) -> Whole:
         """Within two roundings."""
-        from flint import arb
+        from flint import arb, ctx
 
-        with precision():
+        with ctx.workprec(BITS):
             return cls(near((-arb(epsilon)).exp()), near(-(-arb(epsilon)).expm1()))
 
     @property
@@ -87,10 +86,10 @@ class Whole:
     def without(self, ratio: Floats) -> Budgets:
         """At least epsilon - log(1 + 1 / ratio); ``gone`` is negative where that is."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            told = self.rest / ratio
-            rest = (self.rest + told) * (1 - 8 * U)
-            gone = self.gone - told
-            gone = gone + 8 * U * (self.gone + told)
+            spent = self.rest / ratio
+            rest = (self.rest + spent) * (1 - 8 * U)
+            gone = self.gone - spent
+            gone = gone + 8 * U * (self.gone + spent)
         return Budgets(
             np.where(gone < 0, 1.0, np.minimum(rest, 1.0)), np.where(np.isnan(gone), -math.inf, gone)
         )
@@ -170,9 +169,7 @@ class Setting:
         Seconds left; TimeoutError when there are none before it is done.
     """
 
-    def __init__(
-        self, left: Track, right: Track, epsilon: float, clock: Callable[[], float] = lambda: math.inf
-    ) -> None:
+    def __init__(self, left: Track, right: Track, epsilon: float, clock: Clock = lambda: math.inf) -> None:
         self.tracks, self.epsilon = (left, right), epsilon
         self.trivial: float | None = None
         self.silent = epsilon == 0  # no release of a record that depends on the private one is allowed at all
@@ -186,7 +183,7 @@ class Setting:
             self.whole = Whole.of(epsilon)
             self._look_far(clock)
 
-    def _look_far(self, clock: Callable[[], float]) -> None:
+    def _look_far(self, clock: Clock) -> None:
         """Both sides far enough to know the best window, and that a first release beyond costs more than it.
 
         The window's cost only cuts the search off, so it need not be proved.
@@ -227,8 +224,8 @@ class Setting:
         at = np.flatnonzero(possible)
         return min(cost, float((left.spent[at] + right.spent[firsts[at] - 1]).min(initial=math.inf)))
 
-    def bound(self, dual: Dual, clock: Callable[[], float] = lambda: math.inf) -> float:
-        """The lower bound on the expected weighted redactions that tables of the given size prove.
+    def bound(self, dual: Dual, clock: Clock = lambda: math.inf) -> float:
+        """The lower bound on the expected weighted redactions that tables of these sizes prove.
 
         Raises
         ------
@@ -249,18 +246,18 @@ class Setting:
                 best = min(best, part)
         return max(0.0, best * (1 - 8 * U))
 
-    def _tabulated(self, nodes: int, rows: int, clock: Callable[[], float]) -> Arms:
+    def _tabulated(self, nodes: int, rows: int, clock: Clock) -> Arms:
         """The arms with tables; sides whose steps and weights repeat alike share those of the longer one."""
         long, short = sorted((0, 1), key=lambda side: -self.tracks[side].length)
-        found: dict[int, list[_Arm]] = {}
+        arms: dict[int, list[_Arm]] = {}
         for side in (long, short):
-            found[side] = []
+            arms[side] = []
             for branch, arm in enumerate(self.arms[side]):
-                longer = found[long][branch].table if side == short else None
+                longer = arms[long][branch].table if side == short else None
                 if longer is None or not (longer.by_rest and _alike(arm.track, self.tracks[long], branch)):
                     longer = lower_table(arm.track, nodes, self.cap, rows, clock)
-                found[side].append(_Arm(arm.track, arm.far, arm.reach, longer))
-        return (found[0][0], found[0][1]), (found[1][0], found[1][1])
+                arms[side].append(_Arm(arm.track, arm.far, arm.reach, longer))
+        return (arms[0][0], arms[0][1]), (arms[1][0], arms[1][1])
 
     def _alone(self, arm: _Arm) -> float:
         """The other side is redacted for good."""
@@ -274,7 +271,7 @@ class Setting:
         near_enough = np.flatnonzero(arm.far.spent[:-1] < limit) + 1
         return [d for d in near_enough.tolist() if d >= first]
 
-    def _different(self, left: _Arm, right: _Arm, limit: float, clock: Callable[[], float]) -> float:
+    def _different(self, left: _Arm, right: _Arm, limit: float, clock: Clock) -> float:
         """Each side is left what the other's first release does not spend; in blocks, to bound the memory."""
         lefts, rights = self._reachable(left, limit), self._reachable(right, limit)
         if not (lefts and rights):
@@ -290,9 +287,7 @@ class Setting:
             limit = min(limit, float((first + _stack((right.cost(d, part) for d in rights), clock).T).min()))
         return limit
 
-    def _same(
-        self, left: _Arm, right: _Arm, limit: float, tolerance: float, clock: Callable[[], float]
-    ) -> Iterator[float]:
+    def _same(self, left: _Arm, right: _Arm, limit: float, tolerance: float, clock: Clock) -> Iterator[float]:
         """A share of the other direction's budget is split; the pairs that just fit the direction spent suffice."""
         reference, previous = limit, -1
         for dl in self._reachable(left, limit):
@@ -313,7 +308,7 @@ class Setting:
         firsts: tuple[int, int],
         reference: float,
         tolerance: float,
-        clock: Callable[[], float],
+        clock: Clock,
     ) -> tuple[float, float]:
         """Least cost over shares of epsilon, by halving intervals: more budget on either side never costs more.
 
@@ -348,9 +343,9 @@ class Setting:
         Its first full release asks for ``log(1 + 1 / left)``, the right one for ``log(1 + 1 / right)``.
         """
         left_gone, left_rest = (1 / (1 + left), left / (1 + left)) if left < math.inf else (0.0, 1.0)
-        told = self.whole.rest / right if right > 0 else math.inf
-        low_gone = max(0.0, (self.whole.gone - told) - 8 * U * (self.whole.gone + told))
-        low_rest = min(1.0, (self.whole.rest + told) * (1 + 8 * U))
+        spent = self.whole.rest / right if right > 0 else math.inf
+        low_gone = max(0.0, (self.whole.gone - spent) - 8 * U * (self.whole.gone + spent))
+        low_rest = min(1.0, (self.whole.rest + spent) * (1 + 8 * U))
         high_gone = min(self.whole.gone * (1 + 4 * U), left_gone * (1 + 8 * U))
         high_rest = max(self.whole.rest * (1 - 4 * U), left_rest * (1 - 8 * U))
         if low_gone > high_gone or low_rest < high_rest:
@@ -360,7 +355,7 @@ class Setting:
 
 
 def _alike(one: Track, other: Track, branch: int) -> bool:
-    """Whether rows by rest of a branch of one serve the same branch of the other, given unflipped."""
+    """Whether rows by rest of a branch of one serve the same branch of the other, which is unflipped."""
     if one.period != 1 or other.period != 1 or one.length == 1:
         return False
     other = other.flipped() if branch else other
@@ -374,40 +369,10 @@ def _joined(one: Budgets, other: Budgets) -> Budgets:
     return Budgets(np.concatenate((one.rest, other.rest)), np.concatenate((one.gone, other.gone)))
 
 
-def _stack(rows: Iterator[Floats], clock: Callable[[], float]) -> Floats:
-    found = []
+def _stack(rows: Iterator[Floats], clock: Clock) -> Floats:
+    stacked = []
     for row in rows:
-        found.append(row)
+        stacked.append(row)
         if clock() <= 0:
             raise TimeoutError
-    return np.array(found)
-
-
-def lower_cost(setting: Setting, target_gap: float, clock: Callable[[], float]) -> tuple[float, Dual]:
-    """A lower bound on the expected weighted redactions, and what :meth:`Setting.bound` needs to find it again.
-
-    Parameters
-    ----------
-    setting
-        The question.
-    target_gap
-        Tables are refined until the bound is estimated to be this close to the optimum.
-    clock
-        Seconds left; the next refinement is not started when it would not fit.
-    """
-    rows = int(np.clip(clock() / 2 / _SECONDS_A_ROW, 20, 2000))
-    best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
-    previous, size = -math.inf, 128
-    while True:
-        before = clock()
-        attempt = Dual(nodes=size, rows=rows, share=target_gap / 4)
-        try:
-            bound = setting.bound(attempt, clock)
-        except TimeoutError:
-            return best, dual
-        if bound > best:
-            best, dual = bound, attempt
-        # Errors fall with the square of the size, so the last change tells what is left.
-        if (bound - previous) / 15 < target_gap / 2 or size >= 32768 or clock() < 5 * (before - clock()):
-            return best, dual
-        previous, size = bound, 4 * size
+    return np.array(stacked)

@@ -1,23 +1,43 @@
-"""Checking an upper bound on the utility of a redaction question."""
+"""What proves an upper bound on the utility of a redaction: sizes of value tables, or multipliers.
+
+Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Multipliers serve
+any small problem: they bound what mechanisms reach that see the whole sequence before they hide anything.
+
+Such a mechanism picks, for a sequence x, a set of records to release with probability ``M(set | x)``; local and
+sequential redaction are special cases. With y(x, set) the output, epsilon-privacy of record p asks for every y and
+every ordered pair (a, b) of its possible values
+
+    exp(-epsilon) P(y | X_p = a) - P(y | X_p = b) <= 0.
+
+For multipliers ``mu >= 0`` of these constraints the utility of a private mechanism is at most its Lagrangian, and each
+row ``M(. | x)`` is a probability distribution, so
+
+    utility <= sum over x of max over sets of
+        Pr(x) gain(set) - sum over p, b of exp(-epsilon) mu[p, x_p, b, y] Pr(x | X_p = x_p)
+                        + sum over p, a of mu[p, a, x_p, y] Pr(x | X_p = x_p).
+
+This holds for any multipliers, so nothing has to be known of where they come from. A private record with two possible
+values is never released: that output would be impossible under the other value. An adversary who knows other records
+as well only adds constraints. The sum is taken in balls around the exact probabilities.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from privopt.measures.redaction.leakage import possible_values
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.core.balls import Balls
+from privopt.core.problem import Enclosure
 from privopt.problems.redaction.bound import Setting
-from privopt.problems.redaction.central import check as check_central
-from privopt.problems.redaction.central import sizes
+from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.track import tracks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from privopt.core.problem import Enclosure
-    from privopt.problems.redaction.problem import Redaction
 
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
 WORK = 1 << 26
@@ -26,25 +46,28 @@ WORK = 1 << 26
 WIDTH = 2.0**-44
 """Share of a bound by which another version of NumPy or Arb may differ; on one version every processor rounds alike."""
 
+MAX_RECORDS = 15
+MAX_CELLS = MAX_MULTIPLIERS = 1 << 15
 
-def setting(problem: Redaction, clock: Callable[[], float]) -> Setting:
+
+def setting(data: RedactionData, clock: Callable[[], float]) -> Setting:
     """The sides of the only private record of a binary chain, and the budget."""
-    return Setting(*tracks(problem, problem.private[0], clock), problem.epsilon, clock)
+    return Setting(*tracks(data, data.private[0], clock), data.epsilon, clock)
 
 
-def utility_bound(problem: Redaction, cost: float, known: Setting | None = None) -> Enclosure:
+def utility_bound(data: RedactionData, cost: float, known: Setting | None = None) -> Enclosure:
     """The utility that a lower bound on the cost of redaction leaves; the private records give none.
 
     Where no record that depends on the private one may be released, the others are counted, without rounding.
     """
     silent = known is not None and known.silent
-    n, places = problem.length, list(problem.private)
+    n, places = data.length, list(data.private)
     left, right = (known.tracks[0].length, known.tracks[1].length) if known is not None and silent else (0, 0)
     hidden = sorted({*places, *range(places[0] - left, places[0] + right + 1)} if silent else places)
-    if problem.weights is None:
+    if data.weights is None:
         share = Fraction(n - len(hidden), n)
     else:
-        weights = [Fraction(w) for w in problem.weights]
+        weights = [Fraction(w) for w in data.weights]
         total = sum(weights, Fraction(0))
         share = (total - sum((weights[t] for t in hidden), Fraction(0))) / total
     exact = cost == 0 or silent
@@ -53,53 +76,172 @@ def utility_bound(problem: Redaction, cost: float, known: Setting | None = None)
     return (high, high) if exact else (high - WIDTH * high, high)
 
 
-def check_dual(problem: Redaction, dual: object, seconds: float = math.inf) -> Enclosure | None:
+def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> Enclosure | None:
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
-    One with a kind holds multipliers instead, see :mod:`privopt.problems.redaction.central`. An empty one
-    stands for what needs no proof: the private records are redacted, or constant.
+    One with a kind holds multipliers instead, see the module. An empty one stands
+    for what needs no proof: the private records are redacted, or constant.
     """
     if not isinstance(dual, dict):
         return None
     if "kind" in dual:
-        return _check_multipliers(problem, dual, seconds)
-    if math.isinf(problem.epsilon) or any(
-        len(possible_values(problem.chain, p)) < 2 for p in problem.private
-    ):
+        return _check_multipliers(data, dual, seconds)
+    if math.isinf(data.epsilon) or any(len(data.possible_values(p)) < 2 for p in data.private):
         return 1.0, 1.0
     if not dual:
-        return utility_bound(problem, 0.0)
-    if problem.chain.k != 2 or len(problem.private) != 1 or set(dual) != set(LIMITS):
+        return utility_bound(data, 0.0)
+    if data.chain.k != 2 or len(data.private) != 1 or set(dual) != set(LIMITS) or data.form != "local":
         return None
-    if problem.form != "local":
+    entries: dict[str, float] = {k: v for k, v in dual.items() if type(v) in (int, float)}
+    if any(name not in entries or not low <= entries[name] <= high for name, (low, high) in LIMITS.items()):
         return None
-    given: dict[str, float] = {k: v for k, v in dual.items() if type(v) in (int, float)}
-    if any(name not in given or not low <= given[name] <= high for name, (low, high) in LIMITS.items()):
-        return None
-    if given["nodes"] * min(given["rows"], problem.length) > WORK:
+    if entries["nodes"] * min(entries["rows"], data.length) > WORK:
         return None
     stop = time.monotonic() + seconds
+
+    def clock() -> float:
+        return stop - time.monotonic()
+
     try:
-        clock = _clock(stop)
-        known = setting(problem, clock)
-        return utility_bound(problem, known.bound(given, clock), known)
+        known = setting(data, clock)
+        return utility_bound(data, known.bound(entries, clock), known)
     except TimeoutError:
         return None
 
 
-def _clock(stop: float) -> Callable[[], float]:
-    return lambda: stop - time.monotonic()
-
-
-def _check_multipliers(problem: Redaction, dual: dict[object, object], seconds: float) -> Enclosure | None:
+def _check_multipliers(data: RedactionData, dual: dict[object, object], seconds: float) -> Enclosure | None:
     """The bound that ``{"kind": "central", "multipliers": [...]}`` proves within some seconds, or None."""
     begun = time.monotonic()
-    kind, given, size = dual["kind"], dual.get("multipliers"), sizes(problem)
-    if not isinstance(kind, str) or kind != "central" or len(dual) != 2 or type(given) is not list:
+    kind, multipliers, size = dual["kind"], dual.get("multipliers"), sizes(data)
+    if not isinstance(kind, str) or kind != "central" or len(dual) != 2 or type(multipliers) is not list:
         return None
-    if seconds <= 0 or size is None or len(given) != size[1]:
+    if seconds <= 0 or size is None or len(multipliers) != size[1]:
         return None
-    if not all(type(value) in (int, float) and 0 <= value < math.inf for value in given):
+    if not all(type(value) in (int, float) and 0 <= value < math.inf for value in multipliers):
         return None
-    bound = check_central(problem, [float(value) for value in given])
+    bound = central_bound(data, [float(value) for value in multipliers])
     return bound if time.monotonic() - begun <= seconds else None
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One ordered pair of values of a private record: the sequences that have them, and how probable they are."""
+
+    mine: NDArray[np.intp]
+    theirs: NDArray[np.intp]
+    my_probability: Fraction
+    their_probability: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """What a mechanism that sees everything can do.
+
+    Parameters
+    ----------
+    probabilities, gain
+        Probability of each possible sequence, and utility of releasing each set of records.
+    outputs
+        ``(sequences, sets)``: number of the output that shows, below ``count``.
+    pairs
+        For every private record, the ordered pairs of its possible values; each has ``count`` multipliers.
+    epsilon
+        The budget.
+    """
+
+    probabilities: list[Fraction]
+    gain: list[Fraction]
+    outputs: NDArray[np.intp]
+    count: int
+    pairs: tuple[Pair, ...]
+    epsilon: float
+
+
+def _secrets(data: RedactionData) -> tuple[int, ...]:
+    """Private records that a finite budget protects: those with at least two possible values."""
+    if math.isinf(data.epsilon):
+        return ()
+    return tuple(p for p in data.private if len(data.possible_values(p)) > 1)
+
+
+def sizes(data: RedactionData) -> tuple[int, int] | None:
+    """Numbers of (sequence, set) cells and of multipliers; None if there are too many of either."""
+    n, k = data.length, data.chain.k
+    if n > MAX_RECORDS:
+        return None
+    hidden = _secrets(data)
+    values = [len(data.possible_values(p)) for p in hidden]
+    free = n - len(hidden)
+    cells, multipliers = k**n * 2**free, (k + 1) ** free * sum(v * (v - 1) for v in values)
+    return None if cells > MAX_CELLS or multipliers > MAX_MULTIPLIERS else (cells, multipliers)
+
+
+def whole(data: RedactionData) -> Whole:
+    """Every sequence, every set, every output; only for problems that have :func:`sizes`."""
+    n, k, hidden = data.length, data.chain.k, _secrets(data)
+    sequences, probabilities = _sequences(data)
+    free = [t for t in range(n) if t not in hidden]
+    sets = np.indices((2,) * len(free)).reshape(len(free), 2 ** len(free)).T
+    weights = [Fraction(w) for w in data.record_weights.tolist()]
+    total = sum(weights, Fraction(0))
+    gain = [
+        sum((weights[t] for t, shown in zip(free, row, strict=True) if shown), Fraction(0))
+        for row in sets.tolist()
+    ]
+    # In base k + 1 an output has the digit k where a record is redacted.
+    place = (k + 1) ** np.arange(len(free))
+    outputs = k * place.sum() + ((sequences[:, free] - k) * place) @ sets.T
+    pairs = tuple(
+        pair for p in hidden for pair in _pairs(data.possible_values(p), sequences[:, p], probabilities)
+    )
+    shares = [g / total for g in gain]
+    return Whole(probabilities, shares, outputs, (k + 1) ** len(free), pairs, data.epsilon)
+
+
+def _sequences(data: RedactionData) -> tuple[NDArray[np.intp], list[Fraction]]:
+    """The possible sequences, and their exact probabilities."""
+    chain = data.chain
+    words: list[tuple[int, ...]] = [(v,) for v, weight in enumerate(chain.exact_initial.weights) if weight]
+    weights = [chain.exact_initial.weights[word[0]] for word in words]
+    total = chain.exact_initial.total
+    for t in range(data.length - 1):
+        rows = chain.exact_step(t)
+        scale = math.lcm(*(row.total for row in rows))
+        moves = [[(j, w * (scale // row.total)) for j, w in enumerate(row.weights) if w] for row in rows]
+        weights = [w * move for word, w in zip(words, weights, strict=True) for _, move in moves[word[-1]]]
+        words = [(*word, j) for word in words for j, _ in moves[word[-1]]]
+        total *= scale
+    sequences = np.array(words, dtype=np.intp).reshape(len(words), data.length)
+    return sequences, [Fraction(w, total) for w in weights]
+
+
+def _pairs(
+    values: NDArray[np.intp], column: NDArray[np.intp], probabilities: list[Fraction]
+) -> Iterator[Pair]:
+    places = [np.flatnonzero(column == v) for v in values]
+    totals = [sum((probabilities[i] for i in place.tolist()), Fraction(0)) for place in places]
+    for a, b in itertools.permutations(range(len(values)), 2):
+        yield Pair(places[a], places[b], totals[a], totals[b])
+
+
+def central_bound(data: RedactionData, multipliers: list[float]) -> Enclosure:
+    """The bound on utility that multipliers prove, by pair and then by output, all in one row."""
+    space = whole(data)
+    if not space.pairs:
+        return 1.0, 1.0
+    value = Balls.fractions(space.probabilities).reshape(-1, 1) * Balls.fractions(space.gain).reshape(1, -1)
+    shrink = Balls.exact(-space.epsilon).exp()
+    prices = np.array(multipliers, dtype=np.float64).reshape(len(space.pairs), space.count)
+    for pair, price in zip(space.pairs, prices, strict=True):
+        for where, probability, sign in (
+            (pair.mine, pair.my_probability, -1),
+            (pair.theirs, pair.their_probability, 1),
+        ):
+            conditional = Balls.fractions(
+                space.probabilities[i] / probability for i in where.tolist()
+            ).reshape(-1, 1)
+            part = Balls.exact(price[space.outputs[where]]) * conditional
+            moved = value[where] + (part if sign > 0 else -(part * shrink))
+            value.mid[where], value.rad[where] = moved.mid, moved.rad
+    low, high = value.max(axis=1).sum().ends
+    return min(1.0, low), min(1.0, high)

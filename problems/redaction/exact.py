@@ -98,19 +98,19 @@ def side_ratios(
     power : bool
         Whether all steps are equal, so that runs without a release are one matrix power.
     informed : bool
-        Whether the adversary may know other records, see :mod:`privopt.measures.directional_informed`.
+        Whether the adversary may know other records, see :mod:`privopt.measures.redaction.informed`.
     """
     k = len(scales)
-    found: Ratios = {
+    ratios: Ratios = {
         (x, y): Ratio(scales[0] * 0 + 1, scales[0] * 0 + 1, (0, -1))
         for x in possible
         for y in possible
         if x != y
     }
     if not weights:
-        return found
+        return ratios
     table, d = _identity(steps(1)), 0
-    known = _Known(found, table, reachable) if informed else None
+    known = _Known(ratios, table, reachable) if informed else None
     while d < len(weights):
         # Nothing is told of a run without a release that its end does not tell, whatever else is known.
         run = _plain_run(weights, d, total) if power and not (known and known.waiting) else 0
@@ -127,7 +127,7 @@ def side_ratios(
         if known:
             known.walk(table, step, d)
         for v in shown:
-            _offer(found, [table[x, v] * scales[x] for x in range(k)], (d, v))
+            _offer(ratios, [table[x, v] * scales[x] for x in range(k)], (d, v))
             if known:
                 known.wait([table[x, v] for x in range(k)], (d, v))
         if any(w < total for w in row):
@@ -136,21 +136,21 @@ def side_ratios(
             while known and known.waiting and d < len(weights):
                 d += 1
                 known.walk(None, steps(d), d)
-            return found
+            return ratios
     last = [
         sum((table[x, v] * (1 if ends is None else ends[v]) for v in range(k)), table[x, 0] * 0)
         for x in range(k)
     ]
-    _offer(found, [last[x] * scales[x] for x in range(k)], (d, -1))
-    return found
+    _offer(ratios, [last[x] * scales[x] for x in range(k)], (d, -1))
+    return ratios
 
 
 class _Known:
     """What the nearest record known on a side adds; first releases wait until farther records tell no more."""
 
-    def __init__(self, found: Ratios, identity: Matrix, reachable: Callable[[int, int], bool]) -> None:
-        self.found, self.plain, self.reachable = found, identity, reachable
-        self.values = sorted({x for pair in found for x in pair})
+    def __init__(self, ratios: Ratios, identity: Matrix, reachable: Callable[[int, int], bool]) -> None:
+        self.ratios, self.plain, self.reachable = ratios, identity, reachable
+        self.values = sorted({x for pair in ratios for x in pair})
         self.waiting: list[tuple[list[Scalar], Event, set[int]]] = []
 
     def wait(self, column: list[Scalar], event: Event) -> None:
@@ -176,7 +176,7 @@ class _Known:
         self.waiting = waiting
 
     def _offer(self, column: list[Scalar], event: Event, value: int, distance: int) -> None:
-        for (x, y), ratio in self.found.items():
+        for (x, y), ratio in self.ratios.items():
             mine, other = self.plain[x, value], self.plain[y, value]
             if mine != 0 and other != 0 and column[x] != 0:
                 ratio.offer(column[x] * other, column[y] * mine, event, (distance, value))
@@ -205,9 +205,9 @@ def _scaled(table: Matrix, row: Sequence[int], total: int) -> Matrix:
     return type(table)(cells)
 
 
-def _offer(found: Ratios, column: Sequence[Scalar], event: Event) -> None:
-    if all(column[x] == 0 for pair in found for x in pair):
+def _offer(ratios: Ratios, column: Sequence[Scalar], event: Event) -> None:
+    if all(column[x] == 0 for pair in ratios for x in pair):
         return
-    for (x, y), ratio in found.items():
+    for (x, y), ratio in ratios.items():
         if column[x] != 0:
             ratio.offer(column[x], column[y], event)

@@ -1,14 +1,14 @@
-"""Small redaction questions. The optima were found by independent searches over all local mechanisms."""
+"""Small redaction problems, with optima that independent searches over all local mechanisms confirm."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from privopt.core.problem import Example
+from privopt.core.problem import Example, Problem
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
-from privopt.problems.redaction.problem import Redaction
 
 
 class _Row(NamedTuple):
@@ -53,29 +53,28 @@ _TURNS = (
 )
 
 
-def examples() -> tuple[Example[RedactionMechanism], ...]:
-    """Binary chains with known optima, then questions of other kinds."""
-    known = [
-        Example(f"binary-{i}", Redaction(_chain(r), r.length, r.private, r.epsilon), r.optimum)
-        for i, r in enumerate(_KNOWN)
-    ]
+def examples(make: Callable[..., Problem[RedactionMechanism]]) -> tuple[Example[RedactionMechanism], ...]:
+    """Binary chains with known optima, then problems of other kinds; ``make`` is the class of the problems."""
     independent = MarkovChain([[0.3, 0.7], [0.3, 0.7]])
     three = MarkovChain([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]], states=("walk", "sit", "lie"))
     few = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
     return (
-        *known,
         *(
-            Example(f"steps-{i}", Redaction(_turning(r), r.length, r.private, r.epsilon), r.optimum)
+            Example(f"binary-{i}", make(_chain(r), r.length, r.private, r.epsilon), r.optimum)
+            for i, r in enumerate(_KNOWN)
+        ),
+        *(
+            Example(f"steps-{i}", make(_turning(r), r.length, r.private, r.epsilon), r.optimum)
             for i, r in enumerate(_TURNS)
         ),
-        Example("independent", Redaction(independent, 4, 1, 0.0), 0.75),
-        Example("nothing-allowed", Redaction(few, 4, 1, 0.0), 0.0),
-        Example("three-states", Redaction(three, 6, 2, 1.0)),
-        Example("two-private", Redaction(few, 7, (1, 5), 1.5)),
-        Example("sequential", Redaction(few, 6, 1, 0.8, form="sequential")),
-        Example("weighted", Redaction(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
-        Example("side-information", Redaction(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
-        Example("impossible-values", Redaction(MarkovChain(few.transition, initial=[1, 0]), 5, 2, 1.0)),
+        Example("independent", make(independent, 4, 1, 0.0), 0.75),
+        Example("nothing-allowed", make(few, 4, 1, 0.0), 0.0),
+        Example("three-states", make(three, 6, 2, 1.0)),
+        Example("two-private", make(few, 7, (1, 5), 1.5)),
+        Example("sequential", make(few, 6, 1, 0.8, form="sequential")),
+        Example("weighted", make(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
+        Example("side-information", make(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
+        Example("impossible-values", make(MarkovChain(few.transition, initial=[1, 0]), 5, 2, 1.0)),
     )
 
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
+from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
-from privopt.measures.redaction.leakage import (
-    RedactionReading,
-    read_redaction,
-    release_probabilities,
-    supports,
-)
+from privopt.measures.redaction.leakage import release_probabilities
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.models import MarkovChain
-from privopt.problems.redaction import validation as checks
+from privopt.problems.redaction.certificate import is_worst, prove
+from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.dual import check_dual
+from privopt.problems.redaction.examples import examples
+from privopt.problems.redaction.repair import repair
+from privopt.problems.redaction.terms import output_in_words, terms
 
 
-@dataclass(frozen=True, init=False)
-class Redaction(Problem[RedactionMechanism]):
+@dataclass(frozen=True, init=False, repr=False)
+class Redaction(RedactionData, Problem[RedactionMechanism]):
     """The share of a chain that can be released while the private records leak at most epsilon.
 
     A local redaction mechanism hides record t with a probability that depends on its value. The
@@ -40,7 +37,7 @@ class Redaction(Problem[RedactionMechanism]):
     Parameters
     ----------
     chain : MarkovChain
-        The law of the records, k states.
+        The distribution of the records, k states.
     length : int
         Number of records, >= 1.
     private : int or tuple of int
@@ -73,69 +70,14 @@ class Redaction(Problem[RedactionMechanism]):
     kind: ClassVar[str] = "redaction"
     mechanism_type: ClassVar[type[Mechanism]] = RedactionMechanism
 
-    chain: MarkovChain
-    length: int
-    private: tuple[int, ...]
-    epsilon: float
-    weights: tuple[float, ...] | None
-    form: str
-    side_information: str | None
-
-    def __init__(
-        self,
-        chain: MarkovChain,
-        length: int,
-        private: int | Sequence[int],
-        epsilon: float,
-        *,
-        weights: ArrayLike | None = None,
-        form: str = "local",
-        side_information: str | None = None,
-    ) -> None:
-        size = checks.length(chain, length)
-        positions = checks.private(private, size)
-        values: dict[str, object] = {
-            "chain": chain,
-            "length": size,
-            "private": positions,
-            "epsilon": checks.epsilon(epsilon),
-            "weights": None if weights is None else checks.weights(weights, size),
-            "form": checks.form(form, positions),
-            "side_information": checks.side_information(side_information),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
     @property
     def budget(self) -> float:
         """The largest leakage allowed, epsilon, in nats."""
         return self.epsilon
 
     def with_budget(self, budget: float) -> Self:
-        """The same question with another epsilon."""
-        return type(self)(
-            self.chain,
-            self.length,
-            self.private,
-            budget,
-            weights=self.weights,
-            form=self.form,
-            side_information=self.side_information,
-        )
-
-    @property
-    def record_weights(self) -> NDArray[np.float64]:
-        """Weight of each record, shape (length,), as given (1 by default)."""
-        return np.ones(self.length) if self.weights is None else np.array(self.weights)
-
-    @cached_property
-    def supports(self) -> NDArray[np.bool_]:
-        """Whether record t can have value v at all, exactly, shape (length, k)."""
-        return supports(self.chain, self.length)
-
-    def read(self, private: int, table: NDArray[np.float64]) -> RedactionReading:
-        """The leakage about one private record in floats, against the adversary of this problem."""
-        return read_redaction(self.chain, private, table, self.side_information is not None)
+        """The same problem with another epsilon."""
+        return replace(self, epsilon=budget)
 
     def check(self, mechanism: Mechanism) -> RedactionMechanism:
         """The mechanism, if it has this problem's records and states; else InvalidMechanism."""
@@ -158,27 +100,6 @@ class Redaction(Problem[RedactionMechanism]):
             )
         return mechanism
 
-    def answer(self, probabilities: ArrayLike) -> RedactionMechanism:
-        """The mechanism of this problem's form and states with given redaction probabilities.
-
-        Private records are hidden, whatever the table says, unless they are constant: a private record
-        that is ever shown leaks without bound. So are values that the chain rules out: they have no probability
-        under the model, so hiding them costs nothing and showing them is not covered by any leakage.
-        """
-        place = self.private[0] if self.form == "sequential" else None
-        table = np.array(probabilities, dtype=np.float64)
-        hidden = [p for p in self.private if np.count_nonzero(self.supports[p]) > 1]
-        table[hidden] = 1.0
-        table[~self.supports] = 1.0
-        return RedactionMechanism(table, self.chain.states, sequential=place, never=self.never)
-
-    @property
-    def never(self) -> tuple[tuple[int, int], ...]:
-        """For the sequential form: (record, state) pairs that stay hidden even beyond a first release."""
-        if self.form != "sequential":
-            return ()
-        return tuple((int(t), int(v)) for t, v in np.argwhere(~self.supports) if t != self.private[0])
-
     def evaluate(self, mechanism: RedactionMechanism) -> Evaluation:
         """Utility and leakage in float64, O(n k^3) a private record.
 
@@ -193,20 +114,15 @@ class Redaction(Problem[RedactionMechanism]):
         utility = math.fsum((weights * released).tolist()) / math.fsum(weights.tolist())
         readings = {p: self.read(p, table) for p in self.private}
         p = max(readings, key=lambda q: readings[q].leakage)
-        leakage = readings[p].leakage
-        violation = max(0.0, leakage - self.epsilon) if leakage > self.epsilon else 0.0
+        worst = readings[p]
+        violation = max(0.0, worst.leakage - self.epsilon) if worst.leakage > self.epsilon else 0.0
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
-        worst, where = self._names(p, readings[p])
-        return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
-
-    def _names(self, p: int, reading: RedactionReading) -> tuple[tuple[Any, ...], str]:
-        """Labels of the worst pair, and the output in words."""
-        if reading.pair is None or reading.leakage == 0:
-            return (), ""
+        if worst.pair is None or worst.leakage == 0:
+            return Evaluation(utility, worst.leakage, utility, feasible, violation)
         states = self.chain.states
-        return (states[reading.pair[0]], states[reading.pair[1]]), checks.output_in_words(
-            states, p, reading.left, reading.right, reading.known
-        )
+        pair = states[worst.pair[0]], states[worst.pair[1]]
+        where = output_in_words(states, p, worst.left, worst.right, worst.known)
+        return Evaluation(utility, worst.leakage, utility, feasible, violation, pair, where)
 
     def certify(self, mechanism: RedactionMechanism) -> Certificate:
         """Prove leakage <= epsilon from the integer weights, in exact rationals (balls for very long runs).
@@ -216,25 +132,27 @@ class Redaction(Problem[RedactionMechanism]):
         InvalidMechanism
             If the mechanism does not fit the problem.
         """
-        from privopt.problems.redaction.certificate import certify
-
-        return certify(self, self.check(mechanism))  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        proof = prove(self, self.check(mechanism))
+        return self.certificate(
+            mechanism,
+            mechanism.fingerprint,
+            ok=proof.ok,
+            claim="leakage <= budget",
+            reason=proof.reason,
+            method=proof.method,
+            leakage=proof.leakage,
+            utility=proof.utility,
+            worst=proof.worst,
+            where=proof.where,
+        )
 
     def terms(self, mechanism: RedactionMechanism) -> Terms:
         """What a certificate of a redaction is about: whose values, against whom, and what it leaves out."""
-        from privopt.problems.redaction.certificate import terms
-
-        return terms(self, mechanism)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return terms(self, mechanism)
 
     def is_worst(self, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair of values leaks as much as any, about some private record."""
-        from privopt.problems.redaction.certificate import is_worst
-
-        return is_worst(self, mechanism, worst, where)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
-
-    def safe(self) -> RedactionMechanism:
-        """Everything redacted: leaks nothing."""
-        return self.answer(np.ones((self.length, self.chain.k)))
+        return is_worst(self, mechanism, worst)
 
     def anchor(self) -> RedactionMechanism:
         """A mechanism strictly inside the constraint: everything redacted."""
@@ -247,18 +165,14 @@ class Redaction(Problem[RedactionMechanism]):
         rises on the way. Mixing with "redact all" would not help: any release probability, however
         small, shows the same ratio.
         """
-        from privopt.problems.redaction.repair import repair
-
-        return repair(self, self.check(mechanism), margin)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return repair(self, self.check(mechanism), margin)
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """The upper bound on utility that value tables of the sizes in ``dual`` prove, or None.
 
         The tables are computed afresh; None also when that takes longer than ``seconds``.
         """
-        from privopt.problems.redaction.dual import check_dual
-
-        return check_dual(self, dual, seconds)  # pyright: ignore[reportArgumentType] - the link and the folder are two files to it
+        return check_dual(self, dual, seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
@@ -285,25 +199,23 @@ class Redaction(Problem[RedactionMechanism]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a chain or a question.
+            If the numbers do not make a chain or a problem.
         """
-        given = checks.fields(fields)
+        check_schema(fields, "problem-redaction")
         return cls(
-            MarkovChain.from_dict(given["chain"]),
-            given["length"],
-            given["private"],
-            given["epsilon"],
-            weights=given["weights"],
-            form=given["form"],
-            side_information=given["side_information"],
+            MarkovChain.from_dict({"type": "markov_chain", **fields["chain"]}),
+            fields["length"],
+            fields["private"],
+            fields["epsilon"],
+            weights=fields.get("weights"),
+            form=fields.get("form", "local"),
+            side_information=fields.get("side_information"),
         )
 
     @classmethod
     def examples(cls) -> tuple[Example[RedactionMechanism], ...]:
         """Small instances; the optima are those of the best local redaction mechanism."""
-        from privopt.problems.redaction.examples import examples
-
-        return examples()
+        return examples(cls)
 
     def __repr__(self) -> str:
         return (

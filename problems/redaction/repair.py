@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.measures.redaction.leakage import RedactionReading
 from privopt.mechanisms import RedactionMechanism
-
-if TYPE_CHECKING:
-    from privopt.problems.redaction.problem import Redaction
+from privopt.problems.redaction.data import RedactionData
 
 HALVINGS = 60
 
 
-def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> RedactionMechanism:
+def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) -> RedactionMechanism:
     """Hide the private records; raise partial redactions; then hide the nearest released records one by one.
 
     Leakage falls as the partial redactions rise together, 1 - q <- (1 - q)(1 - s), so the least s is found
@@ -24,31 +20,31 @@ def repair(problem: Redaction, mechanism: RedactionMechanism, margin: float) -> 
     again. Hiding only one value of it would not do: a redaction would then tell the other.
     """
     table = mechanism.probabilities.copy()
-    table[list(problem.private)] = 1.0
-    table[~problem.supports] = 1.0
-    limit = problem.epsilon * (1.0 - margin)
+    table[list(data.private)] = 1.0
+    table[~data.supports] = 1.0
+    limit = data.epsilon * (1.0 - margin)
     if limit == 0:
-        return problem.safe()  # only exact independence is allowed, and a float reading cannot tell it
+        return data.safe()  # only exact independence is allowed, and a float reading cannot tell it
     while True:
-        worst = _worst(problem, table)
+        worst = _worst(data, table)
         if worst[1].leakage <= limit:
             break
-        raised = _raise_partial(problem, table, limit, margin)
+        raised = _raise_partial(data, table, limit, margin)
         if raised is not None:
             table = raised
             break
         if not _hide(table, *worst):
-            return problem.safe()
-    return problem.answer(table).validated(mechanism.simulation_only)
+            return data.safe()
+    return data.answer(table).validated(mechanism.simulation_only)
 
 
-def _worst(problem: Redaction, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
-    readings = [(p, problem.read(p, table)) for p in problem.private]
+def _worst(data: RedactionData, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
+    readings = [(p, data.read(p, table)) for p in data.private]
     return max(readings, key=lambda item: item[1].leakage)
 
 
 def _raise_partial(
-    problem: Redaction, table: NDArray[np.float64], limit: float, margin: float
+    data: RedactionData, table: NDArray[np.float64], limit: float, margin: float
 ) -> NDArray[np.float64] | None:
     """The table with the least common raise that reaches the limit, or None if none does."""
     partial = (table > 0) & (table < 1)
@@ -59,12 +55,12 @@ def _raise_partial(
         return moved
 
     high = 1.0 - 2.0**-30
-    if not partial.any() or _worst(problem, raised(high))[1].leakage > limit:
+    if not partial.any() or _worst(data, raised(high))[1].leakage > limit:
         return None
     low = 0.0
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _worst(problem, raised(middle))[1].leakage > limit:
+        if _worst(data, raised(middle))[1].leakage > limit:
             low = middle
         else:
             high = middle

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.track import Track, U
+from privopt.problems.redaction.track import Clock, Track, U
 
 _APART = 1e-9
 _JUMPS = 256
@@ -96,7 +96,7 @@ class LowerTable:
 
 
 def lower_table(
-    track: Track, size: int, cap: float, most: int, deadline: Callable[[], float] = lambda: math.inf
+    track: Track, size: int, cap: float, most: int, clock: Clock = lambda: math.inf
 ) -> LowerTable:
     """Rows for at most ``most`` distances, values cut at ``cap``; TimeoutError when no seconds are left."""
     by_rest = track.period < track.length or track.length == 1
@@ -105,7 +105,7 @@ def lower_table(
     quiet = 0
     for distance in range(farthest, 0, -1):
         rows.append(_row(track, distance, rows[-1] if rows else None, size, cap))
-        if deadline() <= 0:
+        if clock() <= 0:
             raise TimeoutError
         before = rows[-1 - track.period] if len(rows) > track.period else None
         quiet = quiet + 1 if before is not None and _alike(before, rows[-1], 1e-11 * cap) else 0
@@ -163,9 +163,9 @@ def _row(track: Track, distance: int, following: Row | None, size: int, cap: flo
         lines = _lines(nodes, following, step)
     rise = lines.gamma * np.diff(nodes)
     least, depth = _least(nodes, lines, w0)
-    known = least[:-1]
-    error = (depth + 1) * U * (32 * float(known.max()) + 16 * float(rise.max(initial=0.0))) * (1 + 64 * U)
-    starts = np.minimum((w1 + np.maximum(known - error, 0.0)) * (1 - 4 * U), cap)
+    inner = least[:-1]
+    error = (depth + 1) * U * (32 * float(inner.max()) + 16 * float(rise.max(initial=0.0))) * (1 + 64 * U)
+    starts = np.minimum((w1 + np.maximum(inner - error, 0.0)) * (1 - 4 * U), cap)
     ends = np.minimum((w1 + w0 + lines.base + rise) * (1 - 8 * U), cap)
     both = np.column_stack((starts, np.minimum(ends, np.append(starts[1:], cap)))).ravel()
     both = np.minimum.accumulate(both[::-1])[::-1]
@@ -191,8 +191,8 @@ class _Step:
 
     def inverse(self, state: Floats) -> Floats:
         """At least the inverse of T; for state 0 this is kappa, which is 0 only if a is."""
-        found = ((self.det + self.b) * state + self.a) / (self.b * state + (self.det + self.a))
-        return np.where(found == 0, 0.0, np.minimum(found * (1 + 16 * U) + 2.0**-800, 1.0))
+        s = ((self.det + self.b) * state + self.a) / (self.b * state + (self.det + self.a))
+        return np.where(s == 0, 0.0, np.minimum(s * (1 + 16 * U) + 2.0**-800, 1.0))
 
     def turning(self, ratio: Floats) -> Floats:
         """About where the derivative of T is ``1 / ratio``."""
@@ -204,9 +204,9 @@ class _Step:
 
 
 def _pulled_jumps(step: _Step, jumps: Floats) -> Floats:
-    found = np.sort(step.inverse(np.concatenate(([0.0], jumps))))
-    found = found[(found > 1e-8) & (found < 1 - 1e-5)]  # 0 and 1 stay nodes
-    return found[np.diff(found, prepend=-1.0) > _APART][:_JUMPS]
+    pulled = np.sort(step.inverse(np.concatenate(([0.0], jumps))))
+    pulled = pulled[(pulled > 1e-8) & (pulled < 1 - 1e-5)]  # 0 and 1 stay nodes
+    return pulled[np.diff(pulled, prepend=-1.0) > _APART][:_JUMPS]
 
 
 def _lines(nodes: Floats, following: Row, step: _Step) -> _Lines:

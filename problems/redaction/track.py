@@ -1,7 +1,7 @@
 """One side of a private record in a binary chain as proofs need it: exact steps, rounded with known errors.
 
-Labels are exchanged on the way outwards so that every step has a positive determinant, as in
-:func:`privopt.problems.redaction.side.relabel`; the side ends at the first record that does not depend on the private one.
+Labels are exchanged on the way outwards so that every step has a positive determinant; the side ends at the first
+record that does not depend on the private one.
 The steps come from the exact chain, through Arb balls of 128 bits; floats made of them are off by at most one rounding,
 weights and costs are rounded down. Only IEEE operations follow, which every processor does alike.
 """
@@ -9,8 +9,7 @@ weights and costs are rounded down. Only IEEE operations follow, which every pro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,12 +18,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.side import Side
+from privopt.problems.redaction.data import RedactionData
 
 if TYPE_CHECKING:
     from flint import arb
-
-    from privopt.problems.redaction.problem import Redaction
 
     Step: TypeAlias = tuple[arb, arb, arb]
 
@@ -36,19 +33,6 @@ LEAST = 2.0**-200
 """A determinant below this counts as none: what lies beyond is then taken for free, which bounds costs from below."""
 
 Clock: TypeAlias = Callable[[], float]
-
-
-@contextmanager
-def precision(bits: int = BITS) -> Iterator[None]:
-    """Arb's working precision for a while."""
-    from flint import ctx
-
-    saved = ctx.prec
-    ctx.prec = bits
-    try:
-        yield
-    finally:
-        ctx.prec = saved
 
 
 def near(ball: arb) -> float:
@@ -107,8 +91,7 @@ class Track:
             one = float(each[0]) if len(each) else 0.0
             return np.arange(count + 1, dtype=np.float64) * (one * (1 - 2 * U)) * (1 - 2 * U)
         sums = np.cumsum(each[np.arange(count) % self.period])
-        found: Floats = np.concatenate(([0.0], sums * (1 - np.arange(3, count + 3) * U)))
-        return found
+        return np.asarray(np.concatenate(([0.0], sums * (1 - np.arange(3, count + 3) * U))))
 
     @cached_property
     def total(self) -> float:
@@ -153,8 +136,10 @@ class Walker:
 
     def far(self, count: int) -> Far:
         """The first distances, as many as there are."""
+        from flint import ctx
+
         count = min(count, self.track.length)
-        with precision():
+        with ctx.workprec(BITS):
             c, b = self._last
             for d in range(len(self._cross) + 1, count + 1):
                 step_cross, step_back, det = self.track.steps[self.track.index(d)]
@@ -172,7 +157,7 @@ class Walker:
         return Far(np.maximum.accumulate(cross), np.maximum.accumulate(back), self.track.spent(count))
 
 
-def tracks(problem: Redaction, private: int, clock: Clock) -> tuple[Track, Track]:
+def tracks(data: RedactionData, private: int, clock: Clock) -> tuple[Track, Track]:
     """Left and right of a private record that has two values; weights are shares of their sum.
 
     Raises
@@ -180,24 +165,22 @@ def tracks(problem: Redaction, private: int, clock: Clock) -> tuple[Track, Track
     TimeoutError
         When no seconds are left by ``clock`` before it is done.
     """
-    with precision():
-        if problem.chain.homogeneous and problem.chain.stationary:
-            return _repeated(problem, private)
-        return _changing(problem, private, clock)
+    from flint import ctx
+
+    with ctx.workprec(BITS):
+        if data.chain.homogeneous and data.chain.stationary:
+            return _repeated(data, private)
+        return _changing(data, private, clock)
 
 
-def of_floats(side: Side) -> Track:
-    """A side given by floats: its off-diagonal entries count as exact, and its weights too."""
-    from flint import arb
+def of_floats(steps: Floats, weights: Floats) -> Track:
+    """A side of steps (m, 2, 2) and weights (m, 2) in floats: off-diagonal entries and weights count as exact."""
+    from flint import arb, ctx
 
-    with precision():
-        steps, weights = [], []
-        for (_, a), (b, _), pair in zip(
-            side.steps[:, 0].tolist(), side.steps[:, 1].tolist(), side.weights.tolist(), strict=True
-        ):
-            steps.append((arb(a), arb(b), 1 - arb(a) - arb(b)))
-            weights.append(tuple(pair))
-        return _relabelled(steps, np.array(weights, dtype=np.float64).reshape(-1, 2), len(steps))
+    with ctx.workprec(BITS):
+        pairs = zip(steps[:, 0, 1].tolist(), steps[:, 1, 0].tolist(), strict=True)
+        balls = [(arb(a), arb(b), 1 - arb(a) - arb(b)) for a, b in pairs]
+        return _relabelled(balls, np.array(weights), len(balls))
 
 
 def _relabelled(steps: list[Step], weights: Floats, length: int) -> Track:
@@ -223,36 +206,36 @@ def _relabelled(steps: list[Step], weights: Floats, length: int) -> Track:
     return Track(floats[0], floats[1], floats[2], weights, length if count else 0, tuple(kept))
 
 
-def _repeated(problem: Redaction, private: int) -> tuple[Track, Track]:
+def _repeated(data: RedactionData, private: int) -> tuple[Track, Track]:
     """A binary chain with one stationary step is its own reverse."""
     from flint import arb
 
-    chain, n = problem.chain, problem.length
+    chain, n = data.chain, data.length
     row, other = chain.exact_step(0) if n > 1 else (chain.exact_initial, chain.exact_initial)
     a, b = arb(row.weights[1]) / row.total, arb(other.weights[0]) / other.total
     det = arb(row.weights[0] * other.total - other.weights[0] * row.total) / (row.total * other.total)
-    law = chain.exact_initial
+    start = chain.exact_initial
     lengths = (private, n - 1 - private)
-    if problem.weights is None:
-        each = np.array([near(arb(w) / law.total / n) for w in law.weights]) * (1 - 4 * U)
+    if data.weights is None:
+        each = np.array([near(arb(w) / start.total / n) for w in start.weights]) * (1 - 4 * U)
         period = 1 if det > 0 else 2
-        found = [
+        left, right = (
             _relabelled([(a, b, det)] * min(period, m), np.tile(each, (min(period, m), 1)), m)
             for m in lengths
-        ]
-        return found[0], found[1]
-    each = np.array([near(arb(w) / law.total) for w in law.weights]) * (1 - 4 * U)
-    weights = shares(problem)[:, None] * each * (1 - 4 * U)
+        )
+        return left, right
+    each = np.array([near(arb(w) / start.total) for w in start.weights]) * (1 - 4 * U)
+    weights = _shares(data)[:, None] * each * (1 - 4 * U)
     sides = (weights[:private][::-1], weights[private + 1 :])
-    found = [_relabelled([(a, b, det)] * m, side, m) for m, side in zip(lengths, sides, strict=True)]
-    return found[0], found[1]
+    left, right = (_relabelled([(a, b, det)] * m, side, m) for m, side in zip(lengths, sides, strict=True))
+    return left, right
 
 
-def _changing(problem: Redaction, private: int, clock: Clock) -> tuple[Track, Track]:
+def _changing(data: RedactionData, private: int, clock: Clock) -> tuple[Track, Track]:
     from flint import arb
 
-    chain, n = problem.chain, problem.length
-    laws = [[arb(w) / chain.exact_initial.total for w in chain.exact_initial.weights]]
+    chain, n = data.chain, data.length
+    distributions = [[arb(w) / chain.exact_initial.total for w in chain.exact_initial.weights]]
     moves: list[Step] = []
     for t in range(n - 1):
         row, other = chain.exact_step(t)
@@ -260,25 +243,25 @@ def _changing(problem: Redaction, private: int, clock: Clock) -> tuple[Track, Tr
         stay, leave = arb(row.weights[0]) / row.total, arb(other.weights[1]) / other.total
         det = arb(row.weights[0] * other.total - other.weights[0] * row.total) / (row.total * other.total)
         moves.append((a, b, det))
-        p, q = laws[-1]
-        laws.append([p * stay + q * b, p * a + q * leave])
+        p, q = distributions[-1]
+        distributions.append([p * stay + q * b, p * a + q * leave])
         if t % 256 == 255 and clock() <= 0:
             raise TimeoutError
     back: list[Step] = []
     for t in range(private, 0, -1):
-        (p, q), (x, y), (a, b, det) = laws[t - 1], laws[t], moves[t - 1]
+        (p, q), (x, y), (a, b, det) = distributions[t - 1], distributions[t], moves[t - 1]
         if x == 0 or y == 0:  # beyond a record that is constant, which ends the side
             break
         back.append((q * b / x, p * a / y, det * p * q / (x * y)))
-    share = shares(problem)
-    weights = np.array([[near(x) for x in law] for law in laws]) * share[:, None] * (1 - 8 * U)
+    share = _shares(data)
+    weights = np.array([[near(x) for x in pair] for pair in distributions]) * share[:, None] * (1 - 8 * U)
     left, right = weights[:private][::-1][: len(back)], weights[private + 1 :]
     return _relabelled(back, left, len(back)), _relabelled(moves[private:], right, n - 1 - private)
 
 
-def shares(problem: Redaction) -> Floats:
+def _shares(data: RedactionData) -> Floats:
     """At most the share of each record in the sum of the weights."""
-    if problem.weights is None:
-        return np.full(problem.length, 1 / problem.length) * (1 - 2 * U)
-    whole = sum(map(Fraction, problem.weights), Fraction(0))
-    return np.array(problem.weights) / math.nextafter(float(whole), math.inf) * (1 - 2 * U)
+    if data.weights is None:
+        return np.full(data.length, 1 / data.length) * (1 - 2 * U)
+    whole = sum(map(Fraction, data.weights), Fraction(0))
+    return np.array(data.weights) / math.nextafter(float(whole), math.inf) * (1 - 2 * U)

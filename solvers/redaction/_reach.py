@@ -1,26 +1,43 @@
-"""How much a first release tells at each distance from the private record, computed as far as it matters."""
+"""What the solvers of this folder share: refusals, and how far the influence of other records is followed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
-from privopt.measures.directional_informed import informed_windows
-from privopt.measures.redaction.directional import first_release_ratios
-from privopt.measures.redaction.leakage import left_steps, right_steps
+from privopt.measures.redaction import influence
 from privopt.problems.redaction.problem import Redaction
 
+NEGLIGIBLE = 1e-9
+"""Share of a budget below which an influence is not followed any farther."""
 
-def possible_values(problem: Redaction, private: int) -> NDArray[np.intp]:
-    """States that the private record can have."""
-    return np.flatnonzero(problem.supports[private])
+NOISE = 1e-13
+"""Budget below which differences of logarithms mean nothing, and the best window is proposed."""
 
 
-def misses_side_information(problem: Redaction) -> str | None:
-    """Why a solver whose adversary knows no record refuses, or None if the problem's knows none either."""
+def refusal(
+    problem: Redaction, *, local: str = "", one_private: bool = False, binary: bool = False
+) -> str | None:
+    """Why a solver refuses whose adversary knows no other record, or None.
+
+    Parameters
+    ----------
+    problem
+    local
+        What a solver of local mechanisms does, which it refuses to do for another form.
+    one_private, binary
+        Whether it serves one private record, or two states, only.
+    """
+    if binary and problem.chain.k != 2:
+        return f"it needs a chain of 2 states, this one has {problem.chain.k}"
+    if local and problem.form != "local":
+        return f"{local}, this problem asks for form {problem.form!r}"
+    if one_private and len(problem.private) > 1:
+        return f"it protects one private record, this problem has {len(problem.private)}"
     if problem.side_information is None:
         return None
     return (
@@ -29,43 +46,28 @@ def misses_side_information(problem: Redaction) -> str | None:
     )
 
 
-def window_sides(problem: Redaction, private: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
-    """What releasing everything from each distance on tells, by side: see :func:`window_leakages`."""
-    possible, sides = possible_values(problem, private), both_sides(problem, private)
-    if problem.side_information is None:
-        return window_leakages(sides[0], possible), window_leakages(sides[1], possible)
-    can = problem.supports
-    left = informed_windows(sides[0], can[:private][::-1], possible)
-    return left, informed_windows(sides[1], can[private + 1 :], possible)
-
-
-def both_sides(problem: Redaction, private: int) -> tuple[Iterable[Floats], Iterable[Floats]]:
-    """Steps away from the private record, to the left and to the right."""
-    chain = problem.chain
-    return left_steps(chain, private), right_steps(chain, private, problem.length)
-
-
-def window_leakages(steps: Iterable[Floats], possible: NDArray[np.intp]) -> Iterator[Floats]:
-    """For each distance, the largest log-ratio over released values: [x, x'] among possible values."""
-    for ratios in first_release_ratios(steps):
-        yield ratios.max(axis=0)[np.ix_(possible, possible)]
-
-
 def influences(
-    steps: Iterable[Floats],
-    possible: NDArray[np.intp],
+    problem: Redaction,
+    private: int,
+    side: int,
     negligible: float,
     remaining: Callable[[], float] = lambda: np.inf,
+    most: int | None = None,
 ) -> Floats:
-    """Max-influence of each released value by distance, shape (m, k), until all are negligible or time is up.
+    """Influence of each value by distance to the left (0) or right (1) of a private record, shape (m, k).
 
-    The influence of value v at distance d is the largest |log Pr(X_d = v | x) / Pr(X_d = v | x')| over
-    possible private values x, x'. A value that cannot occur has influence 0.
+    Followed until all values of a record are negligible, ``most`` records are seen, or time is up.
     """
     rows: list[Floats] = []
-    for ratios in first_release_ratios(steps):
-        inner = ratios[:, possible][:, :, possible]
-        rows.append(np.maximum(inner.max(axis=(1, 2)), 0.0))
-        if rows[-1].max() <= negligible or remaining() <= 0:
+    walk = influence.influences(problem.steps(private)[side], problem.possible_values(private))
+    for row in itertools.islice(walk, most):
+        rows.append(row)
+        if row.max() <= negligible or remaining() <= 0:
             break
-    return np.array(rows) if rows else np.empty((0, 0))
+    return np.array(rows).reshape(-1, problem.chain.k)
+
+
+def first(flags: ArrayLike) -> int:
+    """Place of the first true flag, their number if there is none."""
+    places = np.flatnonzero(flags)
+    return int(places[0]) if len(places) else int(np.size(flags))

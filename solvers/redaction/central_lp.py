@@ -1,4 +1,4 @@
-"""An upper bound for small questions: the best mechanism that sees the whole sequence, by linear programming."""
+"""An upper bound for small problems: the best mechanism that sees the whole sequence, by linear programming."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.problems.redaction.central import (
-    MAX_CELLS,
-    MAX_MULTIPLIERS,
-    Whole,
-    check,
-    floats,
-    sizes,
-    whole,
-)
+from privopt.problems.redaction.dual import MAX_CELLS, MAX_MULTIPLIERS, Whole, central_bound, sizes, whole
 from privopt.problems.redaction.problem import Redaction
 
 LARGEST = 1e9
@@ -63,7 +55,7 @@ class CentralLp(Solver[Redaction]):
         space = whole(problem)
         multipliers, stats = _multipliers(space, budget.remaining)
         dual = {"kind": "central", "multipliers": multipliers.tolist()}
-        return Proposal(problem.safe(), check(problem, multipliers.tolist())[1], dual, stats=stats)
+        return Proposal(problem.safe(), central_bound(problem, multipliers.tolist())[1], dual, stats=stats)
 
 
 def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float | int | str]]:
@@ -71,28 +63,25 @@ def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float 
     from scipy.optimize import linprog
 
     zeros = np.zeros(len(space.pairs) * space.count)
-    law = floats(space.law)
     if not space.pairs or min(float(pair.my_probability) for pair in space.pairs) < RAREST:
         return zeros, {"status": "no programme"}
-    sets = len(space.gain)
-    found = linprog(
-        -np.tile(floats(space.gain), len(law)),
+    probabilities, gain = np.array(space.probabilities, float), np.array(space.gain, float)
+    optimum = linprog(
+        -np.tile(gain, len(probabilities)),
         A_ub=_privacy(space),
         b_ub=zeros,
-        A_eq=_distributions(len(space.law), sets),
-        b_eq=law,
+        A_eq=_distributions(len(probabilities), len(gain)),
+        b_eq=probabilities,
         method="highs-ipm",
         options={"time_limit": seconds},
     )
     stats: dict[str, float | int | str] = {
-        "status": str(found.message),
-        "iterations": int(found.nit),
-        "columns": len(space.law) * sets,
+        "status": str(optimum.message),
+        "iterations": int(optimum.nit),
+        "columns": space.outputs.size,
     }
-    given = found.ineqlin.marginals
-    if given is None:
-        return zeros, stats
-    return np.clip(-given, 0.0, LARGEST), stats
+    marginals = optimum.ineqlin.marginals
+    return zeros if marginals is None else np.clip(-marginals, 0.0, LARGEST), stats
 
 
 def _privacy(space: Whole) -> Any:

@@ -15,11 +15,19 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import misses_side_information
-from privopt.solvers.redaction.isotonic import Programme, best_parts, with_regions
-from privopt.solvers.redaction.relaxation import Choice, Relaxation, protect
+from privopt.solvers.redaction._reach import refusal
+from privopt.solvers.redaction.relaxation import (
+    Choice,
+    Programme,
+    Relaxation,
+    Sides,
+    best_split,
+    protect,
+    with_regions,
+)
 
 Backend = Literal["ecos", "scs", "clarabel"]
 
@@ -32,6 +40,7 @@ class Conic(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     backend: ClassVar[Backend]
+    interruptible: ClassVar[bool] = False
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
     """Feasible: nothing is bounded."""
 
@@ -41,7 +50,7 @@ class Conic(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse an adversary who knows other records."""
-        return misses_side_information(problem)
+        return refusal(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
@@ -50,6 +59,48 @@ class Conic(Solver[Redaction]):
         for p in problem.private:
             table = np.maximum(table, protect(problem, p, _chooser(problem.epsilon, log.solve)))
         return Proposal(problem.answer(table), stats=log.stats())
+
+
+@register
+@dataclass(frozen=True)
+class ConicClarabel(Conic):
+    """The published convex programme by Clarabel, an interior-point method.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
+    Appendix A. Regions and split of the budget are those of ``relaxation``.
+    """
+
+    name: ClassVar[str] = "conic-clarabel"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
+    backend: ClassVar[Backend] = "clarabel"
+
+
+@register
+@dataclass(frozen=True)
+class ConicECOS(Conic):
+    """The published convex programme by ECOS, an interior-point method.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
+    Appendix A. Regions and split of the budget are those of ``relaxation``.
+    """
+
+    name: ClassVar[str] = "conic-ecos"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
+    backend: ClassVar[Backend] = "ecos"
+
+
+@register
+@dataclass(frozen=True)
+class ConicSCS(Conic):
+    """The published convex programme by SCS, a first-order method.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
+    Appendix A. Regions and split of the budget are those of ``relaxation``.
+    """
+
+    name: ClassVar[str] = "conic-scs"
+    requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")
+    backend: ClassVar[Backend] = "scs"
 
 
 @dataclass
@@ -76,8 +127,8 @@ class _Log:
 def _chooser(epsilon: float, solve: Programme) -> Choice:
     """Both sides with the regions and the split of the isotonic search, and the programmes of a back end."""
 
-    def choose(near: list[Floats], weights: list[Floats]) -> tuple[Floats, Floats]:
-        left, right, share = best_parts(near[0], weights[0], near[1], weights[1], epsilon)
+    def choose(near: Sides, weights: Sides) -> Sides:
+        left, right, share = best_split(near, weights, epsilon)
         return (
             with_regions(near[0], weights[0], share, left.threshold, solve),
             with_regions(near[1], weights[1], epsilon - share, right.threshold, solve),

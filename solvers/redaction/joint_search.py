@@ -16,9 +16,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._joint import HIDDEN, PARTIAL, WHOLE, Support
-from privopt.solvers.redaction._programme import Point, Programme
-from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
+from privopt.solvers.redaction._reach import NOISE, first, influences, refusal
+from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Point, Programme, Support
 from privopt.solvers.redaction.relaxation import Relaxation
 from privopt.solvers.redaction.windows import Windows
 
@@ -59,10 +58,9 @@ def near_records(problem: Redaction, budget: float) -> list[int]:
     """Records that can tell more than a budget of some private one, until there are too many."""
     near: set[int] = set()
     for p in problem.private:
-        for side, steps in enumerate(both_sides(problem, p)):
-            walk = itertools.islice(steps, MAX_RECORDS + 1)
-            told = influences(walk, possible_values(problem, p), budget)
-            distances = np.flatnonzero(told.max(axis=1, initial=0.0) > budget) + 1
+        for side in (0, 1):
+            influence = influences(problem, p, side, budget, most=MAX_RECORDS + 1)
+            distances = np.flatnonzero(influence.max(axis=1, initial=0.0) > budget) + 1
             near.update((p + distances if side else p - distances).tolist())
         if len(near.difference(problem.private)) > MAX_RECORDS:
             break
@@ -94,15 +92,16 @@ def starts(
             table = np.array(mechanism.probabilities)
             table[list(problem.private)] = 1.0
             yield _support(table), np.where(table < 1, table, 0.9)
-    known = {p: _told(problem, p) for p in problem.private}
+    negligible = 1e-6 * problem.epsilon
+    known = {p: [influences(problem, p, side, negligible) for side in (0, 1)] for p in problem.private}
     for form in _forms(problem, len(zone.choices) - 2, rng):
         support = np.full((problem.length, problem.chain.k), WHOLE, np.int8)
         for p, (share, one, other) in zip(problem.private, form, strict=True):
             parts = (share * problem.epsilon, (1 - share) * problem.epsilon)
-            for rows, told, part, choice in zip(
+            for rows, influence, part, choice in zip(
                 (support[:p][::-1], support[p + 1 :]), known[p], parts, (one, other), strict=True
             ):
-                _restrict(rows, told, part, np.flatnonzero(zone.choices[2 + choice] == PARTIAL))
+                _restrict(rows, influence, part, np.flatnonzero(zone.choices[2 + choice] == PARTIAL))
             support[p] = HIDDEN
         yield _valid(support), np.full(support.shape, 0.9)
 
@@ -118,23 +117,16 @@ def _forms(problem: Redaction, choices: int, rng: np.random.Generator) -> list[l
     return [form for pair in zip(same, mixed, strict=False) for form in pair][:_MOST]
 
 
-def _told(problem: Redaction, p: int) -> list[Floats]:
-    possible = possible_values(problem, p)
-    k = problem.chain.k
-    return [influences(s, possible, 1e-6 * problem.epsilon).reshape(-1, k) for s in both_sides(problem, p)]
-
-
-def _restrict(rows: Support, told: Floats, part: float, values: np.ndarray) -> None:
+def _restrict(rows: Support, influence: Floats, part: float, values: NDArray[np.intp]) -> None:
     """Keep, nearest first, what one private record allows: some values, then everything."""
-    within = told <= part
-    whole = within.all(axis=1)
-    small = int(np.argmax(whole)) if whole.any() else len(told)
-    allowed = np.full(told.shape, HIDDEN, np.int8)
+    within = influence <= part
+    small = first(within.all(axis=1))
+    allowed = np.full(influence.shape, HIDDEN, np.int8)
     allowed[:, values] = np.where(within[:, values], PARTIAL, HIDDEN)
     allowed[small:] = WHOLE
-    rows[: len(told)] = np.minimum(rows[: len(told)], allowed)
-    if small == len(told):
-        rows[len(told) :] = HIDDEN
+    rows[: len(influence)] = np.minimum(rows[: len(influence)], allowed)
+    if small == len(influence):
+        rows[len(influence) :] = HIDDEN
 
 
 def _support(table: Floats) -> Support:
@@ -148,8 +140,6 @@ def _valid(support: Support) -> Support:
     return support
 
 
-NOISE = 1e-13
-"""Budget below which differences of logarithms mean nothing, and the best window is proposed."""
 MAX_STATES = 12
 MAX_LENGTH = 20_000
 """Records in the tables of probabilities, many of which are kept."""
@@ -189,18 +179,18 @@ class JointSearch(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse where too much matters for a local search."""
-        if problem.form != "local":
-            return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
+        if (reason := refusal(problem, local="it searches local mechanisms")) is not None:
+            return reason
         if problem.chain.k > MAX_STATES:
             return f"it tries sets of values: at most {MAX_STATES} states, not {problem.chain.k}"
         if problem.length > MAX_LENGTH:
             return f"it keeps many whole mechanisms: at most {MAX_LENGTH} records, not {problem.length}"
         if len(near_records(problem, problem.epsilon / 2)) > MAX_RECORDS:
             return f"more than {MAX_RECORDS} records tell much of a private one: a local search is hopeless"
-        return misses_side_information(problem)
+        return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best mechanism found."""
+        """Propose the best mechanism met."""
         if problem.epsilon < NOISE:
             return Windows().run(problem, budget)
         table = np.zeros((problem.length, problem.chain.k))
@@ -226,17 +216,17 @@ class _Search:
 
     def best(self) -> Point | None:
         """The best point of local searches from the best starts."""
-        found: dict[bytes, Point] = {}
+        points: dict[bytes, Point] = {}
         for support, near in starts(self.problem, self.zone, self.budget, self.rng):
             if self.zone.sees_too_far(self.programme.sights.visible(support)):
                 continue
             point = self.programme.solve(support, near)
             if point is not None:
-                found[point.support.tobytes()] = point
+                points[point.support.tobytes()] = point
             if self.budget.remaining == 0 or self.programme.runs >= self.runs // 2:
                 break
         best: Point | None = None
-        for start in sorted(found.values(), key=lambda point: point.cost)[:CLIMBS]:
+        for start in sorted(points.values(), key=lambda point: point.cost)[:CLIMBS]:
             point = self.climb(start)
             best = point if best is None or point.cost < best.cost else best
         return best

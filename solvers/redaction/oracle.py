@@ -1,4 +1,4 @@
-"""The slow and obvious optimum of small redaction questions: every support, every output enumerated."""
+"""The optimum of small redaction problems by brute force: every support, every output enumerated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
-from privopt.solvers.redaction._reach import misses_side_information
+from privopt.solvers.redaction._reach import refusal
 
 MAX_RECORDS = 4
 MAX_CELLS = 8
@@ -33,7 +33,7 @@ class Oracle(Solver[Redaction]):
     solves: ClassVar = Redaction
     name: ClassVar[str] = "oracle"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """Slow and obvious."""
+    """Brute force."""
 
     starts: int = 3
 
@@ -43,18 +43,18 @@ class Oracle(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse beyond four records or eight free cells."""
-        if problem.form != "local":
-            return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
+        if (reason := refusal(problem, local="it searches local mechanisms")) is not None:
+            return reason
         cells = (problem.length - len(problem.private)) * problem.chain.k
         if problem.length > MAX_RECORDS or cells > MAX_CELLS:
             return (
                 f"it enumerates: at most {MAX_RECORDS} records and {MAX_CELLS} free probabilities, "
                 f"not {problem.length} and {cells}"
             )
-        return misses_side_information(problem)
+        return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best point found over all supports."""
+        """Propose the best point over all supports."""
         space = _Space(problem)
         rng = np.random.default_rng(budget.seed)
         best, best_value, runs = problem.safe().probabilities, 0.0, 0
@@ -87,22 +87,23 @@ class _Space:
         self.problem, self.k, n = problem, problem.chain.k, problem.length
         self.open = [t for t in range(n) if t not in problem.private]
         self.size = len(self.open) * self.k
-        marginals = problem.chain.marginals(n) * problem.record_weights[:, None]
-        self.gain = marginals[self.open].ravel() / problem.record_weights.sum()
+        self.gain = problem.weighted_marginals[self.open].ravel() / problem.record_weights.sum()
         sequences = np.array(list(itertools.product(range(self.k), repeat=n)))
-        law = problem.chain.marginal(0)[sequences[:, 0]]
+        self.probabilities, self.letters = (
+            problem.chain.marginal(0)[sequences[:, 0]],
+            sequences[:, self.open].T,
+        )
         for t in range(n - 1):
-            law = law * problem.chain.step(t)[sequences[:, t], sequences[:, t + 1]]
-        self.law, self.letters = law, sequences[:, self.open].T
+            self.probabilities *= problem.chain.step(t)[sequences[:, t], sequences[:, t + 1]]
         self.outputs = np.array(list(itertools.product(range(-1, self.k), repeat=len(self.open))))
         self.contrasts = np.concatenate([self._contrasts(sequences[:, p]) for p in problem.private])
 
     def _contrasts(self, value: NDArray[np.int64]) -> Floats:
         """Rows that turn Pr(sequence, y) into e^epsilon Pr(y | x') - Pr(y | x), one an ordered pair."""
         ratio = math.exp(min(self.problem.epsilon, 700.0))
-        prior = np.bincount(value, weights=self.law, minlength=self.k)
-        given = [(value == x) / prior[x] for x in range(self.k) if prior[x] > 0]
-        pairs = itertools.permutations(given, 2)
+        prior = np.bincount(value, weights=self.probabilities, minlength=self.k)
+        conditional = [(value == x) / prior[x] for x in range(self.k) if prior[x] > 0]
+        pairs = itertools.permutations(conditional, 2)
         return np.array([ratio * b - a for a, b in pairs]).reshape(-1, len(value))
 
     def value(self, free: Floats) -> float:
@@ -142,11 +143,10 @@ class _Support:
         """Chance of each cell of each output, by sequence: (outputs, records, sequences)."""
         places = np.arange(len(self.space.open))[:, None] * self.space.k + self.space.letters
         redacted = free[places][None]
-        factors: Floats = np.where(self.hidden, redacted, (1.0 - redacted) * self.fits)
-        return factors
+        return np.asarray(np.where(self.hidden, redacted, (1.0 - redacted) * self.fits))
 
     def _joint(self, factors: Floats) -> Floats:
-        return np.asarray(self.space.law * factors.prod(axis=1))
+        return np.asarray(self.space.probabilities * factors.prod(axis=1))
 
     def _rows(self, joint: Floats) -> Floats:
         return np.asarray(((joint @ self.space.contrasts.T) / self.scale[:, None])[self.kept].ravel())

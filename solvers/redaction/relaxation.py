@@ -1,4 +1,14 @@
-"""The convex relaxation of 3R, solved exactly, with the split of the budget searched."""
+"""The published convex relaxation of 3R, solved exactly by pooling adjacent violators, with the budget's split searched.
+
+Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
+Appendix A. On one side with budget e, the medium records are those that release only some of their values. Record i
+of them releases with probability ``1 - q_i`` and the relaxation asks ``-sum_{j<=i} log q_j <= B_i = e - delta_i``,
+delta_i being what the first release beyond can tell. With ``u = -log q`` it minimises ``sum w_i exp(-u_i)`` under
+upper bounds on prefix sums.
+
+For equal weights u is the isotonic regression of the increments of B: prefix sums then form the greatest convex
+minorant of B, and ``mu_i = exp(-u_i) - exp(-u_{i+1}) >= 0`` (last: ``exp(-u_m)``) are multipliers, zero off its kinks.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +23,25 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
-from privopt.solvers.redaction.isotonic import best_split
+from privopt.solvers.redaction._reach import NEGLIGIBLE, first, influences, refusal
 
-Choice: TypeAlias = Callable[[list[Floats], list[Floats]], tuple[Floats, Floats]]
+Sides: TypeAlias = tuple[Floats, Floats]
+"""Something of the left side and the same of the right one."""
 
-NEGLIGIBLE = 1e-9
-"""Share of epsilon below which an influence is not followed any farther."""
+Choice: TypeAlias = Callable[[Sides, Sides], Sides]
+"""From influences and weights of both sides to the redaction probabilities of each."""
+
+Programme: TypeAlias = Callable[[Floats, Floats], Floats]
+"""From bounds on prefix sums and weights to the ``u`` that minimises ``sum weights exp(-u)``."""
+
+_GRID, _JUMPS, _REFINED = 33, 48, 3
+_PATIENCE = 12  # thresholds tried in a row that brought nothing
 
 
 @register
 @dataclass(frozen=True)
 class Relaxation(Solver[Redaction]):
-    """Redact near, release far, and in between release only the values that tell little.
+    """Redact near, release far, and in between release only the values of little influence.
 
     Massny, Bitar, Ye, El Rouayheb, Section IV-B and Appendix A: their upper bound on the leakage makes
     the problem convex, and its solution is an isotonic regression. Any number of states, weighted
@@ -44,15 +60,14 @@ class Relaxation(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse an adversary who knows other records."""
-        return misses_side_information(problem)
+        return refusal(problem)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
 
-        def choose(near: list[Floats], weights: list[Floats]) -> tuple[Floats, Floats]:
-            return best_split(
-                near[0], weights[0], near[1], weights[1], problem.epsilon, lambda: budget.remaining
-            )
+        def choose(near: Sides, weights: Sides) -> Sides:
+            left, right, _ = best_split(near, weights, problem.epsilon, lambda: budget.remaining)
+            return left.redaction, right.redaction
 
         table = np.zeros((problem.length, problem.chain.k))
         for i, p in enumerate(problem.private):
@@ -69,19 +84,155 @@ def protect(
     ``choose`` gets the influences and the weights of both sides, as far as they are not negligible, and
     returns the redaction probabilities of each.
     """
-    law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
-    possible = possible_values(problem, private)
-    if len(possible) < 2 or math.isinf(problem.epsilon):
-        return np.zeros_like(law)
-    table = np.ones_like(law)
-    near = [
-        influences(steps, possible, NEGLIGIBLE * problem.epsilon, remaining).reshape(-1, problem.chain.k)
-        for steps in both_sides(problem, private)
-    ]
-    weights = [law[:private][::-1][: len(near[0])], law[private + 1 :][: len(near[1])]]
-    views = (table[:private][::-1], table[private + 1 :])
-    for side, view in zip(choose(near, weights), views, strict=True):
+    marginals = problem.weighted_marginals
+    if len(problem.possible_values(private)) < 2 or math.isinf(problem.epsilon):
+        return np.zeros_like(marginals)
+    table = np.ones_like(marginals)
+    left, right = (
+        influences(problem, private, side, NEGLIGIBLE * problem.epsilon, remaining) for side in (0, 1)
+    )
+    weights = marginals[:private][::-1][: len(left)], marginals[private + 1 :][: len(right)]
+    views = table[:private][::-1], table[private + 1 :]
+    for side, view in zip(choose((left, right), weights), views, strict=True):
         view[: len(side)] = side
         # Beyond the records followed, release only if the last of them is released whole.
         view[len(side) :] = 0.0 if len(side) and not side[-1].any() else 1.0
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Redaction probabilities by distance and value, and their expected weight."""
+
+    redaction: Floats
+    cost: float
+    threshold: float = -1.0
+    """The largest influence that may be released; below 0 nothing is."""
+
+
+def with_regions(
+    influences: Floats, weights: Floats, budget: float, threshold: float, solve: Programme
+) -> Floats:
+    """Redaction probabilities ``(m, k)`` by distance and value that the relaxation chooses on one side.
+
+    Parameters
+    ----------
+    influences
+        ``(m, k)``: influence of value v at distance d on the private record.
+    weights
+        ``(m, k)``: weight times probability of that value.
+    budget
+        What this side may leak.
+    threshold
+        The budget, perhaps a smaller one, whose regions are used.
+    solve
+        Finds what medium records release.
+    """
+    released = influences <= threshold
+    redaction = np.where(released, 0.0, 1.0)
+    small = first(released.all(axis=1))
+    redaction[small:] = 0
+    begin = min(first(released.any(axis=1)), small)
+    if begin == small:
+        return redaction
+    # A record beyond that releases something tells at most its largest released influence; none tells nothing.
+    most = np.where(released, influences, 0.0).max(axis=1)
+    delta = np.append(most[begin + 1 : small], most[small] if small < len(influences) else 0.0)
+    u = solve(budget - delta, np.where(released, weights, 0.0).sum(axis=1)[begin:small])
+    medium = redaction[begin:small]
+    redaction[begin:small] = np.where(released[begin:small], np.exp(-u)[:, None], medium)
+    return redaction
+
+
+def pooled(bounds: Floats, weights: Floats) -> Floats:
+    """Minimise ``sum weights exp(-u)`` over ``u >= 0`` with every prefix sum of u at most its bound."""
+    from scipy.optimize import isotonic_regression
+
+    increments = np.diff(bounds, prepend=0.0)
+    if np.all(weights == weights[0]):
+        return np.maximum(isotonic_regression(increments).x, 0.0)
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+    blocks: list[tuple[int, int, float, float]] = []
+    for i, increment in enumerate(increments.tolist()):
+        start, end, total = i, i + 1, increment
+        level = _level(logs[start:end], total)
+        # A block's level falls when a lower one joins from the right: merge until levels do not decrease.
+        while blocks and blocks[-1][3] >= level:
+            start, _, before, _ = blocks.pop()
+            total += before
+            level = _level(logs[start:end], total)
+        blocks.append((start, end, total, level))
+    levels = np.concatenate([np.full(end - start, level) for start, end, _, level in blocks])
+    with np.errstate(invalid="ignore"):
+        u = np.where(np.isneginf(logs), 0.0, logs + levels)
+    return np.maximum(u, 0.0)
+
+
+def _level(logs: Floats, total: float) -> float:
+    """The z with ``sum max(0, logs + z) = total``; weightless records leave their budget to the next ones."""
+    ordered = np.sort(logs[np.isfinite(logs)])[::-1]
+    if total < 0 or len(ordered) == 0:
+        return -np.inf if total < 0 else np.inf
+    # With the j largest active z = (total - their sum) / j; each needs logs_j + z >= 0.
+    candidates = (total - np.cumsum(ordered)) / np.arange(1, len(ordered) + 1)
+    active = int(np.flatnonzero(ordered + candidates >= 0)[-1]) if np.any(ordered + candidates >= 0) else 0
+    return float(candidates[active])
+
+
+def best_side(influences: Floats, weights: Floats, budget: float) -> Relaxed:
+    """The relaxation with the regions of the best budget up to this one.
+
+    Regions jump with the budget, so that a larger one may be worse; those of a smaller one stay private.
+    """
+    best = Relaxed(np.ones_like(weights), float(weights.sum()))
+    thresholds = np.unique(influences[influences <= budget])
+    worse = 0
+    for threshold in thresholds[::-1].tolist():
+        if worse >= _PATIENCE or weights[influences > threshold].sum() >= best.cost:
+            break
+        worse += 1
+        redaction = with_regions(influences, weights, budget, threshold, pooled)
+        cost = float((weights * redaction).sum())
+        if cost < best.cost:
+            best, worse = Relaxed(redaction, cost, threshold), 0
+    return best
+
+
+def best_split(
+    near: Sides, weights: Sides, epsilon: float, remaining: Callable[[], float] = lambda: np.inf
+) -> tuple[Relaxed, Relaxed, float]:
+    """Left and right under the best split of epsilon met while seconds remain, and the left side's share.
+
+    The cost is piecewise smooth in the left side's share and jumps where a region changes, so the shares at which
+    one does are tried next to a grid, and the best cells are refined.
+    """
+
+    def answer(share: float) -> tuple[Relaxed, Relaxed]:
+        return best_side(near[0], weights[0], share), best_side(near[1], weights[1], epsilon - share)
+
+    def cost(share: float) -> float:
+        if remaining() <= 0:
+            return float(weights[0].sum() + weights[1].sum())
+        one, other = answer(share)
+        return one.cost + other.cost
+
+    share = min(_shares(near, epsilon, cost), key=cost)
+    return *answer(share), share
+
+
+def _shares(near: Sides, epsilon: float, cost: Callable[[float], float]) -> list[float]:
+    """Shares worth comparing: grid, places where a region changes, and local minima between them."""
+    from scipy.optimize import minimize_scalar
+
+    left, right = (np.unique(side[side <= epsilon])[-_JUMPS:] for side in near)
+    shares = np.unique(np.concatenate((np.linspace(0, epsilon, _GRID), left, epsilon - right)))
+    shares = shares[(shares >= 0) & (shares <= epsilon)]
+    order = np.argsort([cost(share) for share in shares.tolist()])[:_REFINED].tolist()
+    worth = [float(shares[i]) for i in order]
+    for j in (j for i in order for j in (i - 1, i) if 0 <= j < len(shares) - 1):
+        cell = float(shares[j]), float(shares[j + 1])
+        worth.append(
+            minimize_scalar(cost, bounds=cell, method="bounded", options={"xatol": 1e-7 * epsilon}).x
+        )
+    return worth

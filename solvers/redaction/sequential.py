@@ -18,14 +18,14 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.redaction.leakage import release_probabilities
 from privopt.problems.redaction.problem import Redaction
-from privopt.problems.redaction.side import relabel
-from privopt.problems.redaction.sides import sides
 from privopt.solvers.common.slsqp import minimise
-from privopt.solvers.redaction._arms import Answer, Arm, prepare
-from privopt.solvers.redaction._one_side import Plan, redact_all
-from privopt.solvers.redaction._reach import misses_side_information
-from privopt.solvers.redaction.two_sides import best_mechanism, spread
+from privopt.solvers.redaction._reach import refusal
+from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
+from privopt.solvers.redaction.optimal.plans import Plan, redact_all
+from privopt.solvers.redaction.optimal.side import relabel, sides
+from privopt.solvers.redaction.optimal.solver import best_mechanism, spread
 
 PATIENCE = 3
 """A search over the number of partial records ends after so many that brought nothing."""
@@ -33,7 +33,7 @@ PATIENCE = 3
 
 @dataclass(frozen=True, eq=False)
 class SequentialArm:
-    """One branch of one side, with the law of the private record in its labels."""
+    """One branch of one side, with the distribution of the private record in its labels."""
 
     arm: Arm
     prior: Floats
@@ -49,7 +49,7 @@ class SequentialArm:
         return float(self.arm.walk.weights[self.arm.walk.index(distance)].sum())
 
     def best(self, first: int, budget: float, remaining: Callable[[], float]) -> Plan:
-        """The cheapest plan found whose first release is at a distance, within a budget of the other direction."""
+        """The cheapest plan met whose first release is at a distance, within a budget of the other direction."""
         length, best, worse = self.arm.walk.length, None, 0
         start = np.empty(0)
         for last in range(first - 1, length + 1):
@@ -72,13 +72,8 @@ class _Controls:
         length = side.arm.walk.length
         known = side.arm.known
         i = first - 1
-        plain = (
-            np.array(
-                [[1 - known.cross[i - 1], known.cross[i - 1]], [known.back[i - 1], 1 - known.back[i - 1]]]
-            )
-            if i
-            else np.eye(2)
-        )
+        cross, back = (float(known.cross[i - 1]), float(known.back[i - 1])) if i else (0.0, 0.0)
+        plain = np.array([[1 - cross, cross], [back, 1 - back]])
         self.rows, self.alive = plain, side.prior @ plain
         self.spent = float(known.spent[first - 1])
         self.steps = [side.step(d) for d in range(first, last + 1)]
@@ -109,7 +104,7 @@ class _Controls:
         return cost, d_cost, level, d_level
 
     def solve(self, start: Floats) -> tuple[Plan | None, Floats]:
-        """The best controls found, from the shorter plan's; None where none fits the budget."""
+        """The best controls, from the shorter plan's; None where none fits the budget."""
         count = self.last - self.first + 1
         if self.sweep(np.ones(count))[2] > self.budget:
             return None, start  # controls of 1 show the least
@@ -136,7 +131,7 @@ class _Controls:
 
 Arms = tuple[SequentialArm, SequentialArm]
 _SHARES = 9
-_REFINEMENTS = 18
+_FINE = 4e-5  # share of epsilon to which a split is searched
 
 
 @register
@@ -159,15 +154,13 @@ class Sequential(Solver[Redaction]):
         return 1.0 + 0.05 * min(problem.length, 100)
 
     def refuse(self, problem: Redaction) -> str | None:
-        """Refuse local questions and chains of more than two states."""
+        """Refuse local mechanisms and chains of more than two states."""
         if problem.form != "sequential":
             return f"it makes sequential mechanisms, this problem asks for form {problem.form!r}"
-        if problem.chain.k != 2:
-            return f"it needs a chain of 2 states, this one has {problem.chain.k}"
-        return misses_side_information(problem)
+        return refusal(problem, binary=True)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best table found, the optimal local one at worst."""
+        """Propose the best table, the optimal local one at worst."""
         (p,) = problem.private
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
             return Proposal(problem.answer(np.zeros((problem.length, 2))))
@@ -186,8 +179,11 @@ class Sequential(Solver[Redaction]):
         tables = [_table(problem, local[0], local[1])]
         if best is not None:
             chosen = [w.flipped() if b else w for w, b in zip(walks, best.branches, strict=True)]
-            found = spread(chosen[0], best.left, left.length), spread(chosen[1], best.right, right.length)
-            tables.append(_table(problem, *found))
+            before, after = (
+                spread(chosen[0], best.left, left.length),
+                spread(chosen[1], best.right, right.length),
+            )
+            tables.append(_table(problem, before, after))
         return Proposal(problem.answer(min(tables, key=lambda table: _hidden(problem, table))))
 
 
@@ -200,8 +196,6 @@ def _table(problem: Redaction, left: Floats, right: Floats) -> Floats:
 
 def _hidden(problem: Redaction, table: Floats) -> float:
     """Expected weight of hidden records."""
-    from privopt.measures.redaction.leakage import release_probabilities
-
     shown = release_probabilities(problem.chain, table, problem.private[0])
     return float((problem.record_weights * (1 - shown)).sum())
 
@@ -257,22 +251,20 @@ def _same(
     branch: int,
     remaining: Callable[[], float],
 ) -> Iterator[Answer]:
-    """A grid over the split of the shared direction, then golden sections around its best point."""
+    """A grid over the split of the shared direction, then a search around its best point."""
+    from scipy.optimize import minimize_scalar
 
-    def answer(share: float) -> Answer:
+    tried: list[Answer] = []
+
+    def cost(share: float) -> float:
+        if tried and remaining() <= 0:
+            return float(left.arm.walk.total + right.arm.walk.total)
         plans = left.best(firsts[0], share, remaining), right.best(firsts[1], epsilon - share, remaining)
-        return Answer(*plans, (branch, branch))
+        tried.append(Answer(*plans, (branch, branch)))
+        return tried[-1].cost
 
     grid = np.linspace(0.0, epsilon, _SHARES)
-    found = [answer(float(share)) for share in grid]
-    i = int(np.argmin([a.cost for a in found]))
-    yield found[i]
-    low, high = float(grid[max(0, i - 1)]), float(grid[min(_SHARES - 1, i + 1)])
-    for _ in range(_REFINEMENTS):
-        if remaining() <= 0:
-            return
-        third = 0.381966 * (high - low)
-        one, two = answer(low + third), answer(high - third)
-        yield one
-        yield two
-        low, high = (low, high - third) if one.cost <= two.cost else (low + third, high)
+    i = int(np.argmin([cost(float(share)) for share in grid]))
+    around = float(grid[max(0, i - 1)]), float(grid[min(_SHARES - 1, i + 1)])
+    minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": _FINE * epsilon})
+    yield min(tried, key=lambda answer: answer.cost)

@@ -13,12 +13,13 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.joint_search import JointSearch
-from privopt.solvers.redaction.optimal import Optimal
+from privopt.solvers.redaction.optimal.solver import Optimal
 from privopt.solvers.redaction.relaxation import Relaxation
 from privopt.solvers.redaction.windows import Windows
 
 SHARES = tuple((np.arange(1, 17) / 16).tolist())
-REFINEMENTS = 12
+FINEST = 3e-4
+"""Difference of shares at which the search ends."""
 COARSE, FINE = 2.0**-20, 2.0**-44
 """Shares of epsilon that a repair may leave: while parts are compared, and of the best one."""
 
@@ -26,7 +27,7 @@ COARSE, FINE = 2.0**-20, 2.0**-44
 @register
 @dataclass(frozen=True)
 class SideInformation(Solver[Redaction]):
-    """The best of what is found for adversaries who know no other record, with as little budget as needed.
+    """The best of what is proposed for adversaries who know no other record, with as little budget as needed.
 
     A known record beside a released one can double what it tells, so a mechanism for a part of epsilon is raised to
     redact more until it is private against an adversary who knows any other records (raising a redaction
@@ -52,7 +53,7 @@ class SideInformation(Solver[Redaction]):
         return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best mechanism found, and the bound for an adversary who knows less."""
+        """Propose the best mechanism, and the bound for an adversary who knows less."""
         search = _Search(problem, budget)
         best = search.best()
         binary = problem.chain.k == 2 and len(problem.private) == 1 and problem.form == "local"
@@ -69,29 +70,28 @@ class _Search:
         self.utility = problem.evaluate(self.mechanism).utility
 
     def best(self) -> RedactionMechanism:
-        """Parts of epsilon on a grid, then golden sections around the best of them."""
+        """Parts of epsilon on a grid, then a search around the best of them."""
+        from scipy.optimize import minimize_scalar
+
         stop = self.budget.remaining / 2
-        found = [(self._try(share), share) for share in SHARES if self.budget.remaining > stop]
-        if not found or not 0 < self.problem.epsilon < np.inf:
-            return self.mechanism
-        place = max(found)[1]
-        low, high = max(0.0, place - 1 / 16), min(1.0, place + 1 / 16)
-        for _ in range(REFINEMENTS):
-            if self.budget.remaining <= stop:
-                break
-            third = 0.381966 * (high - low)
-            one, two = self._try(low + third), self._try(high - third)
-            low, high = (low, high - third) if one >= two else (low + third, high)
+
+        def lost(share: float) -> float:
+            return -self._try(share) if self.budget.remaining > stop else 0.0
+
+        grid = [(lost(share), -share) for share in SHARES]
+        if self.tried and 0 < self.problem.epsilon < np.inf:
+            place = -min(grid)[1]
+            around = max(0.0, place - 1 / 16), min(1.0, place + 1 / 16)
+            minimize_scalar(lost, bounds=around, method="bounded", options={"xatol": FINEST})
         return self.mechanism
 
     def less(self, epsilon: float) -> Redaction:
         """The problem of an adversary who knows no other record."""
-        p = self.problem
-        return Redaction(p.chain, p.length, p.private, epsilon, weights=p.weights, form=p.form)
+        return replace(self.problem, epsilon=epsilon, side_information=None)
 
     def _window(self) -> RedactionMechanism:
-        found = Windows().run(self.problem, self.budget).mechanism
-        return found if isinstance(found, RedactionMechanism) else self.problem.safe()
+        window = Windows().run(self.problem, self.budget).mechanism
+        return window if isinstance(window, RedactionMechanism) else self.problem.safe()
 
     def _try(self, share: float) -> float:
         """Utility of the repaired mechanism for a part of epsilon; the best is kept."""
@@ -115,9 +115,9 @@ class _Search:
             solver = JointSearch(runs=30)
         else:
             solver = Relaxation()
-        found = solver.run(problem, budget).mechanism
-        assert isinstance(found, RedactionMechanism)
-        return found.probabilities
+        mechanism = solver.run(problem, budget).mechanism
+        assert isinstance(mechanism, RedactionMechanism)
+        return mechanism.probabilities
 
 
 def _silent(share: float, what: str) -> None:

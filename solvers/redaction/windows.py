@@ -1,4 +1,4 @@
-"""The best data-independent redaction: hide a window around the private record, release the rest."""
+"""Data-independent redaction: hide a window around the private record, the best or a published one; release the rest."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.redaction.directional import first_release_ratios
+from privopt.measures.redaction.influence import BinaryChain
+from privopt.measures.redaction.informed import informed_windows
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import possible_values, window_sides
+from privopt.solvers.redaction._reach import refusal
 
 
 @register
@@ -50,15 +53,13 @@ class Windows(Solver[Redaction]):
 
 def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, int, int]:
     """Widths hidden to the left and right of one private record, and how many pairs were tried."""
-    possible = possible_values(problem, private)
-    if len(possible) < 2:
+    if len(problem.possible_values(private)) < 2:
         return 0, 0, 0
     weights = problem.record_weights
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    sides = window_sides(problem, private)
-    left = _Lazy(sides[0], private, budget)
-    right = _Lazy(sides[1], problem.length - 1 - private, budget)
+    left = _Lazy(_leakages(problem, private, 0), private, budget)
+    right = _Lazy(_leakages(problem, private, 1), problem.length - 1 - private, budget)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
     tried, r = 0, _first(right, problem.epsilon)
     least = r
@@ -76,6 +77,15 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
             break
         left_width += 1
     return int(best[1]), int(best[2]), tried
+
+
+def _leakages(problem: Redaction, private: int, side: int) -> Iterator[Floats]:
+    """For each distance the largest log-ratios [x, x'] among possible values when all from there on are released."""
+    steps, possible = problem.steps(private)[side], problem.possible_values(private)
+    if problem.informed:
+        can = problem.supports[private + 1 :] if side else problem.supports[:private][::-1]
+        return informed_windows(steps, can, possible)
+    return (ratios.max(axis=0)[np.ix_(possible, possible)] for ratios in first_release_ratios(steps))
 
 
 def _fits(left: Floats, right: Floats, epsilon: float) -> bool:
@@ -109,3 +119,60 @@ class _Lazy:
                 return np.full((1, 1), np.inf)
             self._seen.append(np.maximum(next(self._source), 0.0))
         return self._seen[width]
+
+
+@register
+@dataclass(frozen=True)
+class MarkovQuilt(Solver[Redaction]):
+    """Hide the shorter side and part of the longer one, or equally many records on both sides.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect",
+    Algorithm 1, mirrored where the private record is past the middle. The distance at which the
+    max-influence falls to the budget is hidden although it could be released; ``corrected`` releases it.
+    The ``windows`` solver is never worse.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "markov-quilt"
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
+
+    corrected: bool = False
+
+    def cost(self, problem: Redaction) -> float:
+        """A closed form; filling in the table is most of it."""
+        return 2e-4 + 2e-8 * problem.length
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse several private records, and chains other than those the paper treats."""
+        if BinaryChain.of(problem.chain) is None:
+            return "its distances are for stationary chains of 2 states with one matrix for every step"
+        return refusal(problem, one_private=True)
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the window."""
+        (p,) = problem.private
+        chain = BinaryChain.of(problem.chain)
+        if chain is None:
+            return Proposal(problem.safe())
+        before, after = p, problem.length - 1 - p
+        near, far = self._window(chain, min(before, after), max(before, after), problem.epsilon)
+        left, right = (near, far) if before <= after else (far, near)
+        table = np.zeros((problem.length, 2))
+        table[p - left : p + right + 1] = 1.0
+        return Proposal(problem.answer(table))
+
+    def _window(self, chain: BinaryChain, shorter: int, longer: int, epsilon: float) -> tuple[int, int]:
+        """Widths hidden on the shorter and the longer side."""
+        whole, half = chain.first_within(epsilon), chain.first_within(epsilon / 2)
+        spared = int(self.corrected)
+        # The printed threshold takes the longer side one record too long.
+        one_side = (
+            shorter == 0
+            or epsilon < chain.influence(longer + 1) + chain.influence(shorter)
+            or shorter + 1 + whole - 2 * half < 0
+        )
+        if one_side:
+            return shorter, min(whole - spared, longer)
+        return min(half - spared, shorter), min(half - spared, longer)

@@ -17,7 +17,7 @@ KINDS = ("stationary", "started", "stepwise")
 
 
 def enumerated(chain: po.MarkovChain, length: int, private: int, record: int) -> list[float]:
-    """Influence of each value from the joint law of two records, summed over all sequences."""
+    """Influence of each value from the joint distribution of two records, summed over all sequences."""
     k = chain.k
     joint = [[Fraction(0)] * k for _ in range(k)]
     for sequence in itertools.product(range(k), repeat=length):
@@ -25,10 +25,10 @@ def enumerated(chain: po.MarkovChain, length: int, private: int, record: int) ->
         for t in range(length - 1):
             probability *= chain.exact_step(t)[sequence[t]].fraction(sequence[t + 1])
         joint[sequence[private]][sequence[record]] += probability
-    laws = [[cell / sum(row) for cell in row] for row in joint if sum(row)]
+    rows = [[cell / sum(row) for cell in row] for row in joint if sum(row)]
     told = []
     for v in range(k):
-        column = [law[v] for law in laws]
+        column = [row[v] for row in rows]
         if max(column) == 0:
             told.append(0.0)
         else:

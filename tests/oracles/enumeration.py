@@ -1,4 +1,4 @@
-"""Obvious oracles: every sequence and every output written out."""
+"""Brute force: every sequence and every output written out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import privopt as po
 
 
-def output_laws(
+def output_distributions(
     chain: po.MarkovChain, private: int, table: list[list[Fraction]]
 ) -> dict[int, dict[tuple[int, ...], Fraction]]:
     """Pr(output | private value), exactly; -1 stands for a redacted record."""
@@ -29,25 +29,25 @@ def output_laws(
                 weight *= table[t][sequence[t]] if h else 1 - table[t][sequence[t]]
             if weight:
                 output = tuple(-1 if h else v for h, v in zip(hidden, sequence, strict=True))
-                law = joint[sequence[private]]
-                law[output] = law.get(output, Fraction(0)) + weight
-    return {x: {y: w / sum(law.values()) for y, w in law.items()} for x, law in joint.items() if law}
+                shown = joint[sequence[private]]
+                shown[output] = shown.get(output, Fraction(0)) + weight
+    return {x: {y: w / sum(shown.values()) for y, w in shown.items()} for x, shown in joint.items() if shown}
 
 
-def largest_ratio(laws: dict[int, dict[tuple[int, ...], Fraction]]) -> Fraction | None:
+def largest_ratio(distributions: dict[int, dict[tuple[int, ...], Fraction]]) -> Fraction | None:
     """Largest ratio of output probabilities over pairs of private values; None for infinity."""
     largest = Fraction(1)
-    for a, b in itertools.permutations(laws, 2):
-        for output, weight in laws[a].items():
-            if laws[b].get(output, Fraction(0)) == 0:
+    for a, b in itertools.permutations(distributions, 2):
+        for output, weight in distributions[a].items():
+            if distributions[b].get(output, Fraction(0)) == 0:
                 return None
-            largest = max(largest, weight / laws[b][output])
+            largest = max(largest, weight / distributions[b][output])
     return largest
 
 
 def leakage(chain: po.MarkovChain, private: int, probabilities: np.ndarray) -> float:
     """The leakage by enumeration, in nats."""
-    ratio = largest_ratio(output_laws(chain, private, fractions(probabilities)))
+    ratio = largest_ratio(output_distributions(chain, private, fractions(probabilities)))
     return math.inf if ratio is None else math.log(ratio)
 
 
@@ -57,15 +57,15 @@ def fractions(probabilities: np.ndarray) -> list[list[Fraction]]:
 
 
 def utility(chain: po.MarkovChain, probabilities: np.ndarray, weights: list[float]) -> Fraction:
-    """The exact utility by propagating the exact law."""
-    law = [chain.exact_initial.fraction(i) for i in range(chain.k)]
+    """The exact utility by propagating the exact distribution."""
+    now = [chain.exact_initial.fraction(i) for i in range(chain.k)]
     kept = Fraction(0)
     for t, row in enumerate(fractions(probabilities)):
-        kept += Fraction(weights[t]) * sum(law[v] * (1 - row[v]) for v in range(chain.k))
+        kept += Fraction(weights[t]) * sum(now[v] * (1 - row[v]) for v in range(chain.k))
         if t + 1 < len(weights):
             step = chain.exact_step(t)
-            law = [
-                sum((law[i] * step[i].fraction(j) for i in range(chain.k)), Fraction(0))
+            now = [
+                sum((now[i] * step[i].fraction(j) for i in range(chain.k)), Fraction(0))
                 for j in range(chain.k)
             ]
     return kept / sum(Fraction(w) for w in weights)

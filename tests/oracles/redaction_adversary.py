@@ -21,15 +21,15 @@ def informed_ratio(chain: po.MarkovChain, private: int, probabilities: np.ndarra
     """The ratio itself; None for infinity."""
     n, k = probabilities.shape
     table = [[Fraction(x) for x in row] for row in probabilities.tolist()]
-    law = {}
+    probability = {}
     for x in itertools.product(range(k), repeat=n):
         weight = chain.exact_initial.fraction(x[0])
         for t in range(n - 1):
             weight *= chain.exact_step(t)[x[t]].fraction(x[t + 1])
         if weight:
-            law[x] = weight
+            probability[x] = weight
     shown = {}
-    for x, weight in law.items():
+    for x, weight in probability.items():
         outputs = {(): weight}
         for t, v in enumerate(x):
             outputs = {
@@ -42,12 +42,12 @@ def informed_ratio(chain: po.MarkovChain, private: int, probabilities: np.ndarra
     largest, others = Fraction(1), [t for t in range(n) if t != private]
     for size in range(n):
         for known in itertools.combinations(others, size):
-            given: dict[tuple[int, ...], dict[int, Fraction]] = {}
+            totals: dict[tuple[int, ...], dict[int, Fraction]] = {}
             joint: dict[tuple[int, ...], dict[int, dict[tuple[int, ...], Fraction]]] = {}
             for x, outputs in shown.items():
                 told, a = tuple(x[t] for t in known), x[private]
-                given.setdefault(told, {}).setdefault(a, Fraction(0))
-                given[told][a] += law[x]
+                totals.setdefault(told, {}).setdefault(a, Fraction(0))
+                totals[told][a] += probability[x]
                 into = joint.setdefault(told, {}).setdefault(a, {})
                 for y, w in outputs.items():
                     into[y] = into.get(y, Fraction(0)) + w
@@ -57,5 +57,5 @@ def informed_ratio(chain: po.MarkovChain, private: int, probabilities: np.ndarra
                         other = by_value[b].get(y)
                         if not other:
                             return None
-                        largest = max(largest, (w / given[told][a]) / (other / given[told][b]))
+                        largest = max(largest, (w / totals[told][a]) / (other / totals[told][b]))
     return largest

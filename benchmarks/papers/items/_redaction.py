@@ -10,7 +10,7 @@ from privopt.arrays import Floats
 from privopt.core.dispatch import solve
 from privopt.core.solver import Solver
 from privopt.measures import influence, redaction_leakage
-from privopt.measures.redaction.binary import BinaryChain
+from privopt.measures.redaction.influence import BinaryChain
 from privopt.models import MarkovChain
 from privopt.problems.redaction.problem import Redaction
 

@@ -17,10 +17,9 @@ from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge,
 from privopt.core.dispatch import solve
 from privopt.files.text import number
 from privopt.measures import influence, redaction_leakage
-from privopt.measures.redaction.binary import BinaryChain
+from privopt.measures.redaction.influence import BinaryChain
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
-from privopt.solvers.redaction.constant_search import ConstantSearch
+from privopt.solvers.redaction.constant import ConstantClosedForm, ConstantSearch
 
 
 @reproduces("R-EQ56")

@@ -14,7 +14,7 @@ from privopt.core.dispatch import solve
 from privopt.files.text import number
 from privopt.measures import data_independent_bound, redaction_leakage, regions
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
+from privopt.solvers.redaction.constant import ConstantClosedForm
 
 _RATIOS = (1, 1.5, 2, 3, 5, 8, 50, 80, 90, 97)
 

@@ -25,7 +25,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.solvers.redaction.conic import solve_side
-from privopt.solvers.redaction.isotonic import pooled
+from privopt.solvers.redaction.relaxation import pooled
 
 
 def _noise_error(problem: BayesianPrivacy, solver: str | None = None) -> float:

@@ -18,10 +18,10 @@ from privopt.core.dispatch import solve
 from privopt.measures import redaction_leakage
 from privopt.models import MarkovChain
 from privopt.problems.redaction.problem import Redaction
-from privopt.problems.redaction.sides import sides
 from privopt.solvers.redaction.conic import Backend, solve_side
-from privopt.solvers.redaction.isotonic import pooled
-from privopt.solvers.redaction.two_sides import Stats, best_mechanism
+from privopt.solvers.redaction.optimal.side import sides
+from privopt.solvers.redaction.optimal.solver import Stats, best_mechanism
+from privopt.solvers.redaction.relaxation import pooled
 
 _PER_SIZE = 3
 

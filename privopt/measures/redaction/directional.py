@@ -22,7 +22,8 @@ Numbers = tuple[float, ...]
 SMALL = 1e-100
 CHECKED = 256
 BLOCK = 4096
-DIRECTIONAL_BINARY_RESTING = 4e-16
+RESTING = 4e-16
+"""Relative change by a step below which a state counts as a fixed point."""
 
 
 @dataclass(slots=True)
@@ -103,14 +104,7 @@ def _rests(before: Numbers, now: Numbers) -> bool:
     """Whether a step changed nothing but the scale, to the last digits."""
     scale = now[0] + now[1] + now[2] + now[3]
     old = before[0] + before[1] + before[2] + before[3]
-    return all(
-        abs(x / old - y / scale) <= DIRECTIONAL_BINARY_RESTING * abs(y / scale)
-        for x, y in zip(before, now, strict=True)
-    )
-
-
-RESTING = 4e-16
-"""Relative change by a step below which a state counts as a fixed point."""
+    return all(abs(x / old - y / scale) <= RESTING * abs(y / scale) for x, y in zip(before, now, strict=True))
 
 
 @dataclass(frozen=True)
@@ -124,6 +118,11 @@ class Directional:
     largest: Floats
     distance: NDArray[np.int64]
     value: NDArray[np.int64]
+
+    @classmethod
+    def none(cls, k: int) -> Directional:
+        """Nothing seen yet."""
+        return cls(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
 
 
 def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bool = False) -> Directional:
@@ -142,7 +141,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
     k = redaction.shape[1]
     if k == 2:
         return _of_peaks(binary_peaks(steps, redaction, repeated))
-    found = Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
+    most = Directional.none(k)
     state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
     events = np.asarray((redaction < 1).any(axis=1))
     runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
@@ -157,9 +156,9 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
         state, r = state.plain(step, 1), redaction[distance]
         distance += 1
         for v in np.flatnonzero(r < 1):
-            _record(found, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
-        if not r.any() or (events[distance - 1] and state.tells_no_more(found)):
-            return found
+            _record(most, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
+        if not r.any() or (events[distance - 1] and state.tells_no_more(most)):
+            return most
         before, state = start, state.redacted(r)
         start = state
         if not repeated:
@@ -168,8 +167,8 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
             # Equal steps and equal redactions from a fixed point show the same ratios again and again.
             distance += int(alike[distance - 1])
     if distance:
-        _record(found, _log_ratios(state.table.sum(axis=1), state.total), distance, -1)
-    return found
+        _record(most, _log_ratios(state.table.sum(axis=1), state.total), distance, -1)
+    return most
 
 
 @dataclass(frozen=True)
@@ -215,11 +214,11 @@ class _State:
             for now, then in ((self.table, before.table), (self.gap, before.gap))
         )
 
-    def tells_no_more(self, found: Directional) -> bool:
+    def tells_no_more(self, seen: Directional) -> bool:
         """Whether no later output can raise a ratio: each mixes the columns of A, so it is at most their largest."""
         k = len(self.table)
         most = np.max([_log_ratios(self.table[:, v], self.gap[:, :, v]) for v in range(k)], axis=0)
-        return bool((most <= found.largest).all())
+        return bool((most <= seen.largest).all())
 
 
 def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
@@ -279,8 +278,8 @@ def _log_ratios(column: Floats, difference: Floats) -> Floats:
     return ratios
 
 
-def _record(found: Directional, ratios: Floats, distance: int, value: int) -> None:
-    better = (ratios > found.largest) | ((found.distance == 0) & (ratios > -np.inf))
-    found.largest[better] = np.maximum(ratios, 0.0)[better]
-    found.distance[better] = distance
-    found.value[better] = value
+def _record(most: Directional, ratios: Floats, distance: int, value: int) -> None:
+    better = (ratios > most.largest) | ((most.distance == 0) & (ratios > -np.inf))
+    most.largest[better] = np.maximum(ratios, 0.0)[better]
+    most.distance[better] = distance
+    most.value[better] = value

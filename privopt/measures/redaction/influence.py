@@ -1,9 +1,15 @@
-"""What one record of a Markov chain tells of another: influences, and the regions they make."""
+"""The influence of one record of a Markov chain on another, and the regions that influences make.
+
+In a stationary binary chain with one matrix for every step it has a closed form, which bounds data-independent redaction.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +20,14 @@ from privopt.measures.redaction.directional import first_release_ratios
 from privopt.measures.redaction.leakage import left_steps, possible_values, right_steps, supports
 from privopt.models import MarkovChain
 
-Records = tuple[int, ...]
+Records: TypeAlias = tuple[int, ...]
+
+FARTHEST = 2**62
+"""Distance reported when no record is far enough."""
 
 
 def influence(chain: MarkovChain, private: int, record: int) -> NDArray[np.float64]:
-    """How much each value of a record tells of a private record.
+    """Influence of each value of a record on a private record.
 
     The influence of value v is the largest |log Pr(X_record = v | x) / Pr(X_record = v | x')| over the
     values x, x' that the private record can have (Massny, Bitar, Ye, El Rouayheb, "Between Close Enough
@@ -51,18 +60,23 @@ def influence(chain: MarkovChain, private: int, record: int) -> NDArray[np.float
     _check_position(chain, record, "record")
     possible = possible_values(chain, private)
     if record == private:
-        told = np.zeros(chain.k)
-        told[possible] = np.inf if len(possible) > 1 else 0.0
-        return told
+        own = np.zeros(chain.k)
+        own[possible] = np.inf if len(possible) > 1 else 0.0
+        return own
     steps = left_steps(chain, private) if record < private else right_steps(chain, private, record + 1)
-    walk = first_release_ratios(steps)
-    return _told(next(itertools.islice(walk, abs(record - private) - 1, None)), possible)
+    return next(itertools.islice(influences(steps, possible), abs(record - private) - 1, None))
+
+
+def influences(steps: Iterable[Floats], possible: NDArray[np.intp]) -> Iterator[Floats]:
+    """Influence of each value, shape (k,), by distance along steps away from a private record with possible values."""
+    for ratios in first_release_ratios(steps):
+        yield np.maximum(ratios[:, possible][:, :, possible].max(axis=(1, 2)), 0.0)
 
 
 def regions(
     chain: MarkovChain, length: int, private: int, left: float, right: float
 ) -> tuple[Records, Records, Records]:
-    """Records none, some but not all, or all of whose values tell at most their side's budget.
+    """Records none, some but not all, or all of whose values have at most an influence of their side's budget.
 
     The large, medium and small regions of the same paper, Section II. The private record is in none of
     them: its influence on itself, 0 in the paper, would put it among those to release.
@@ -102,11 +116,11 @@ def regions(
         (left_steps(chain, private), left, range(private - 1, -1, -1)),
         (right_steps(chain, private, length), right, range(private + 1, length)),
     )
-    found: tuple[list[int], list[int], list[int]] = ([], [], [])
+    members: tuple[list[int], list[int], list[int]] = ([], [], [])
     for steps, budget, records in sides:
         for record, region in zip(records, _regions_of(chain, private, steps, budget, records), strict=True):
-            found[region].append(record)
-    large, medium, small = (tuple(sorted(region)) for region in found)
+            members[region].append(record)
+    large, medium, small = (tuple(sorted(region)) for region in members)
     return large, medium, small
 
 
@@ -114,23 +128,130 @@ def _regions_of(
     chain: MarkovChain, private: int, steps: Iterable[Floats], budget: float, records: range
 ) -> Iterator[int]:
     """Region (0, 1, 2: large, medium, small) of each record of one side, nearest first."""
-    possible = possible_values(chain, private)
-    walk, region = first_release_ratios(steps), 0
+    walk, region = influences(steps, possible_values(chain, private)), 0
     can = supports(chain, max(records, default=-1) + 1)
     for record in records:
         if region < 2:  # the max-influence falls with distance, so after a small record all are small
-            within = (_told(next(walk), possible) <= budget)[can[record]]
+            within = (next(walk) <= budget)[can[record]]
             region = int(within.any()) + int(within.all())
         yield region
-
-
-def _told(ratios: Floats, possible: NDArray[np.intp]) -> Floats:
-    """Influence of each value, from log-ratios [v, x, x']."""
-    told: Floats = np.maximum(ratios[:, possible][:, :, possible].max(axis=(1, 2)), 0.0)
-    return told
 
 
 def _check_position(chain: MarkovChain, record: int, name: str) -> None:
     if record < 0 or (chain.max_length is not None and record >= chain.max_length):
         last = "" if chain.max_length is None else f" .. {chain.max_length - 1}"
         raise InvalidProblem(f"{name} must be a record of the chain, 0{last}, got {record}")
+
+
+@dataclass(frozen=True)
+class BinaryChain:
+    """A stationary binary chain with one matrix for every step: Pr(0 -> 1) and Pr(1 -> 0)."""
+
+    alpha: float
+    beta: float
+
+    @classmethod
+    def of(cls, chain: MarkovChain) -> Self | None:
+        """The two probabilities, or None if the chain is of another kind."""
+        if chain.k != 2 or not chain.homogeneous or not chain.stationary:
+            return None
+        return cls(float(chain.transition[0, 1]), float(chain.transition[1, 0]))
+
+    @property
+    def second(self) -> float:
+        """Second eigenvalue of the matrix."""
+        return 1.0 - self.alpha - self.beta
+
+    def influence(self, distance: int) -> float:
+        """Max-influence of a record on another one at this distance >= 1; falls with the distance."""
+        power = self.second**distance
+        if abs(power) >= 1:
+            return math.inf
+        # The rarer value has more influence: odds of the common one to it, times the power of the eigenvalue.
+        odds = max(self.alpha / self.beta, self.beta / self.alpha)
+        logs = [
+            math.inf if ratio * power <= -1 else abs(math.log1p(ratio * power) - math.log1p(-power))
+            for ratio in (odds, 1 / odds)
+        ]
+        return max(logs)
+
+    def first_within(self, budget: float) -> int:
+        """Smallest distance >= 1 whose max-influence is at most the budget, :data:`FARTHEST` if none is."""
+        if self.second != 0 and budget == 0:
+            return FARTHEST
+        high = 1
+        while self.influence(high) > budget:
+            high *= 2
+            if high >= FARTHEST:
+                return FARTHEST
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.influence(middle) > budget:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def data_independent_bound(
+    chain: MarkovChain, length: int, private: int, epsilon: float, corrected: bool = True
+) -> float:
+    """Upper bound on the share of records that a data-independent local redaction can release.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Theorem
+    2, for all records of equal weight. As printed it is *not* always an upper bound: it counts one record too many
+    when both sides release. Corrected, it holds for chains whose second eigenvalue is >= 0, and is one
+    record too large at most. For a negative one the max-influence need not be convex in the distance
+    and neither form is a bound; the ``windows`` solver finds the best window of any chain.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Two states, stationary, the same matrix at every step.
+    length : int
+        Number of records, >= 1.
+    private : int
+        0-based position; positions past the middle are mirrored.
+    epsilon : float
+        Budget in nats, >= 0.
+    corrected : bool
+        False gives the printed form.
+
+    Returns
+    -------
+    float
+        A share of records in [0, 1).
+
+    Raises
+    ------
+    InvalidProblem
+        If the chain is of another kind, the private record is outside, epsilon is negative, or the
+        corrected form is asked for a negative second eigenvalue.
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.75, 0.25], [0.5, 0.5]])
+    >>> [data_independent_bound(chain, 8, 3, 0.3, corrected=c) for c in (False, True)]
+    [0.375, 0.5]
+    """
+    binary = BinaryChain.of(chain)
+    if binary is None:
+        raise InvalidProblem("the bound is for stationary chains of 2 states with one matrix for every step")
+    if not 0 <= private < length:
+        raise InvalidProblem(f"private record {private} is outside 0 .. {length - 1} (positions are 0-based)")
+    if not epsilon >= 0:
+        raise InvalidProblem(f"epsilon must be >= 0 nats, got {epsilon}")
+    if corrected and binary.second < 0:
+        raise InvalidProblem(
+            "the corrected form is no bound for a negative second eigenvalue: use the windows solver"
+        )
+    near = min(private, length - 1 - private)
+    far = length - 1 - near
+    ends = [binary.influence(distance) if distance else 0.0 for distance in (near, far)]
+    if length == 1 or epsilon < ends[1] or (epsilon == 0 and binary.second != 0):
+        return 0.0
+    one_side = binary.first_within(epsilon) + near
+    both = 2 * binary.first_within(epsilon / 2)
+    two_sides = min(one_side, max(1, both - 2) if corrected else both - 1)
+    return 1.0 - (two_sides if epsilon >= sum(ends) else one_side) / length

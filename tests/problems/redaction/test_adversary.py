@@ -32,10 +32,10 @@ def with_zeros(rng: np.random.Generator, k: int, length: int) -> po.MarkovChain:
             rows[i, rng.integers(k)] = 1.0
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
-    law = rng.dirichlet(np.ones(k))
-    law[0] *= rng.random() > 0.4
+    initial = rng.dirichlet(np.ones(k))
+    initial[0] *= rng.random() > 0.4
     steps = [matrix() for _ in range(max(1, length - 1))] if rng.random() < 0.5 else matrix()
-    return po.MarkovChain.normalised(steps, initial=law / law.sum())
+    return po.MarkovChain.normalised(steps, initial=initial / initial.sum())
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -261,8 +261,8 @@ def test_supports_are_exact() -> None:
 def test_supports_are_those_of_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     chain = with_zeros(rng, 3, 5)
-    law, problem = chain.exact_initial, po.Redaction(chain, 5, 0, 1.0)
-    now = [law.fraction(v) for v in range(3)]
+    initial, problem = chain.exact_initial, po.Redaction(chain, 5, 0, 1.0)
+    now = [initial.fraction(v) for v in range(3)]
     for t in range(5):
         assert [x > 0 for x in now] == problem.supports[t].tolist()
         if t < 4:
@@ -306,7 +306,7 @@ def test_what_certificates_say(problem: po.Redaction, words: tuple[str, ...]) ->
 def test_factors_are_rounded_up(epsilon: float) -> None:
     from flint import arb
 
-    from privopt.problems.redaction.certificate import factor
+    from privopt.problems.redaction.terms import factor
 
     text = factor(epsilon)
     value = Fraction(text.removeprefix("1 + ")) + (1 if text.startswith("1 + ") else 0)

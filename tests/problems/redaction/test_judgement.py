@@ -11,7 +11,7 @@ from oracles.enumeration import (
     fractions,
     largest_ratio,
     leakage,
-    output_laws,
+    output_distributions,
     random_chain,
     random_table,
     utility,
@@ -47,7 +47,7 @@ def test_evaluation_and_certificate_equal_enumeration(seed: int) -> None:
     assert lo <= expected * (1 + 1e-15) + 1e-15
     assert expected * (1 - 1e-15) - 1e-15 <= hi
     assert hi - lo <= 1e-14 * max(1, hi) or math.isinf(hi)
-    ratio = largest_ratio(output_laws(problem.chain, p, fractions(mechanism.probabilities)))
+    ratio = largest_ratio(output_distributions(problem.chain, p, fractions(mechanism.probabilities)))
     assert certificate.ok == (ratio is not None and (math.log(ratio) <= problem.epsilon))
     exact = utility(problem.chain, mechanism.probabilities, problem.record_weights.tolist())
     assert Fraction(certificate.utility[0]) <= exact <= Fraction(certificate.utility[1])

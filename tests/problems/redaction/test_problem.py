@@ -1,4 +1,4 @@
-"""The door of a redaction question, its files and its edge cases."""
+"""Argument validation of a redaction problem, its files and its edge cases."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ from oracles import enumeration
 
 import privopt as po
 from privopt.problems.redaction.bound import Budgets, Setting, Whole, start
-from privopt.problems.redaction.side import Side
 from privopt.problems.redaction.tables import lower_table
 from privopt.problems.redaction.track import Track, Walker, of_floats, tracks
+from privopt.solvers.redaction.optimal.side import Side
 
 
 def random_side(rng: np.random.Generator, length: int, repeated: bool) -> Side:
@@ -32,6 +32,10 @@ def random_side(rng: np.random.Generator, length: int, repeated: bool) -> Side:
     steps = np.stack((np.stack((1 - a, a), -1), np.stack((b, 1 - b), -1)), 1)
     weights = rng.uniform(0, 1, (1 if repeated else length, 2)) / length
     return Side(steps, np.broadcast_to(weights, (length, 2)))
+
+
+def track_of(side: Side) -> Track:
+    return of_floats(side.steps, side.weights)
 
 
 def exact_step(track: Track, distance: int) -> tuple[Fraction, Fraction]:
@@ -58,7 +62,7 @@ def value_from(track: Track, distance: int, state: Fraction, controls: list[floa
 @pytest.mark.parametrize("seed", range(40))
 def test_tables_are_below_every_control_in_exact_arithmetic(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    track = of_floats(random_side(rng, int(rng.integers(1, 7)), seed % 2 == 0))
+    track = track_of(random_side(rng, int(rng.integers(1, 7)), seed % 2 == 0))
     if (np.array([float(det) for det in track.determinants]) <= 0).any():
         pytest.skip("labels are exchanged")
     table = lower_table(track, int(rng.integers(4, 60)), 10.0, 50)
@@ -80,7 +84,7 @@ def test_kappa_is_met_exactly(seed: int) -> None:
     a, b = Fraction(float(rng.uniform(0.01, 0.5))), Fraction(float(rng.uniform(0.01, 0.4)))
     w = rng.uniform(0.1, 1, (2, 2))
     step = np.array([[1 - float(a), float(a)], [float(b), 1 - float(b)]])
-    track = of_floats(Side(np.array([step, step]), w))
+    track = of_floats(np.array([step, step]), w)
     table = lower_table(track, 40, 10.0, 50)
     kappa = a / (1 - b)
     below = math.nextafter(float(kappa), 0.0)
@@ -99,7 +103,7 @@ def test_states_are_lower_ends(seed: int) -> None:
     from flint import arb, ctx
 
     rng = np.random.default_rng(seed)
-    track = of_floats(random_side(rng, 12, seed % 2 == 0))
+    track = track_of(random_side(rng, 12, seed % 2 == 0))
     far = Walker(track, lambda: math.inf).far(12)
     epsilon = float(10.0 ** rng.uniform(-9, 1.3))
     budgets = Whole.of(epsilon).budget
@@ -176,7 +180,9 @@ def test_rare_steps_are_solved_or_refused_in_a_sentence(number: int, epsilon: fl
         assert po.verify(problem, solution).ok
         shown = solution.mechanism.probabilities
         exact = enumeration.utility(chain, shown, [1.0] * 4)
-        ratio = enumeration.largest_ratio(enumeration.output_laws(chain, 1, enumeration.fractions(shown)))
+        ratio = enumeration.largest_ratio(
+            enumeration.output_distributions(chain, 1, enumeration.fractions(shown))
+        )
         assert ratio is not None
         assert math.log(ratio.numerator) - math.log(ratio.denominator) <= epsilon * (1 + 1e-9)
         if bound is not None:
@@ -194,7 +200,9 @@ def best_of_all_windows(chain: po.MarkovChain, epsilon: float) -> Fraction:
         gain = enumeration.utility(chain, table, [1.0] * 4)
         if gain <= best:
             continue
-        ratio = enumeration.largest_ratio(enumeration.output_laws(chain, 1, enumeration.fractions(table)))
+        ratio = enumeration.largest_ratio(
+            enumeration.output_distributions(chain, 1, enumeration.fractions(table))
+        )
         if ratio is not None and math.log(ratio.numerator) - math.log(ratio.denominator) <= epsilon:
             best = gain
     return best
@@ -298,9 +306,9 @@ def test_examples_stay_optimal() -> None:
 def test_a_setting_from_floats_and_one_from_the_chain_agree() -> None:
     problem = po.Redaction(po.MarkovChain([[0.9, 0.1], [0.4, 0.6]]), 12, 4, 0.7)
     exact = Setting(*tracks(problem, 4, lambda: math.inf), 0.7)
-    law, step = np.array([0.8, 0.2]) / 12, np.array([[0.9, 0.1], [0.4, 0.6]])
-    sides = [Side(np.broadcast_to(step, (m, 2, 2)), np.broadcast_to(law, (m, 2))) for m in (4, 7)]
-    rough = Setting(of_floats(sides[0]), of_floats(sides[1]), 0.7)
+    marginal, step = np.array([0.8, 0.2]) / 12, np.array([[0.9, 0.1], [0.4, 0.6]])
+    sides = [Side(np.broadcast_to(step, (m, 2, 2)), np.broadcast_to(marginal, (m, 2))) for m in (4, 7)]
+    rough = Setting(track_of(sides[0]), track_of(sides[1]), 0.7)
     assert exact.bound(GOOD) == pytest.approx(rough.bound(GOOD), rel=1e-12)
 
 

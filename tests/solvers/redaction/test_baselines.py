@@ -10,11 +10,10 @@ import pytest
 
 import privopt as po
 from privopt.measures import data_independent_bound
-from privopt.solvers.redaction.constant_closed_form import ConstantClosedForm
-from privopt.solvers.redaction.constant_search import ConstantSearch
+from privopt.solvers.redaction.constant import ConstantClosedForm, ConstantSearch
 from privopt.solvers.redaction.joint_search import JointSearch
-from privopt.solvers.redaction.markov_quilt import MarkovQuilt
 from privopt.solvers.redaction.optimal import Optimal
+from privopt.solvers.redaction.windows import MarkovQuilt
 
 # alpha, beta, length, private (1-based), epsilon; best window; bound as printed, corrected; optimum
 WINDOWS = [

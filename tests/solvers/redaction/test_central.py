@@ -14,7 +14,7 @@ from oracles.enumeration import random_chain
 
 import privopt as po
 from privopt.arrays import Floats
-from privopt.problems.redaction.central import check, sizes
+from privopt.problems.redaction.dual import central_bound, sizes
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 PUBLIC = po.Redaction(CHAIN, 5, 2, 1.0)
@@ -47,15 +47,15 @@ def dense_optimum(problem: po.Redaction) -> float:
     from scipy.optimize import linprog
 
     n, chain, growth = problem.length, problem.chain, math.exp(problem.epsilon)
-    law = {}
+    probability = {}
     for x in itertools.product(range(chain.k), repeat=n):
-        law[x] = float(chain.marginal(0)[x[0]])
+        probability[x] = float(chain.marginal(0)[x[0]])
         for t in range(n - 1):
-            law[x] *= float(chain.step(t)[x[t], x[t + 1]])
+            probability[x] *= float(chain.step(t)[x[t], x[t + 1]])
     sets = list(itertools.product((False, True), repeat=n))
-    cells = list(itertools.product(law, sets))
+    cells = list(itertools.product(probability, sets))
     share = problem.record_weights / problem.record_weights.sum()
-    gain = [law[x] * float(share[np.array(s)].sum()) for x, s in cells]
+    gain = [probability[x] * float(share[np.array(s)].sum()) for x, s in cells]
     outputs = [tuple(v if shown else -1 for v, shown in zip(x, s, strict=True)) for x, s in cells]
     rows = []
     for p in problem.private:
@@ -65,11 +65,15 @@ def dense_optimum(problem: po.Redaction) -> float:
                 row = np.zeros(len(cells))
                 for i, (x, _) in enumerate(cells):
                     if outputs[i] == y and x[p] in (a, b):
-                        row[i] = law[x] / prior[x[p]] * (1 if x[p] == a else -growth)
+                        row[i] = probability[x] / prior[x[p]] * (1 if x[p] == a else -growth)
                 rows.append(row)
-    equal = np.array([[x == other for x, _ in cells] for other in law], dtype=float)
+    equal = np.array([[x == other for x, _ in cells] for other in probability], dtype=float)
     found = linprog(
-        -np.array(gain), A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=equal, b_eq=np.ones(len(law))
+        -np.array(gain),
+        A_ub=np.array(rows),
+        b_ub=np.zeros(len(rows)),
+        A_eq=equal,
+        b_eq=np.ones(len(probability)),
     )
     return -float(found.fun or 0.0)
 
@@ -125,8 +129,8 @@ def test_any_multipliers_bound(seed: int) -> None:
     near = np.array(dual_of(PUBLIC)["multipliers"])
     tried: list[Floats] = [rng.exponential(0.1, size[1]), near * rng.uniform(0.5, 1.5, size[1]), near * 0]
     for multipliers in tried:
-        assert check(PUBLIC, multipliers.tolist())[1] >= best - 1e-7
-    assert check(PUBLIC, (near * 0).tolist()) == pytest.approx((0.8, 0.8))
+        assert central_bound(PUBLIC, multipliers.tolist())[1] >= best - 1e-7
+    assert central_bound(PUBLIC, (near * 0).tolist()) == pytest.approx((0.8, 0.8))
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,8 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.core.dispatch import fitness
 from privopt.core.solver import missing_requirement
-from privopt.solvers.redaction.conic import Backend, Conic, solve_side
-from privopt.solvers.redaction.conic_clarabel import ConicClarabel
-from privopt.solvers.redaction.conic_ecos import ConicECOS
-from privopt.solvers.redaction.conic_scs import ConicSCS
-from privopt.solvers.redaction.isotonic import pooled
-from privopt.solvers.redaction.relaxation import Relaxation
+from privopt.solvers.redaction.conic import Backend, Conic, ConicClarabel, ConicECOS, ConicSCS, solve_side
+from privopt.solvers.redaction.relaxation import Relaxation, pooled
 
 SOLVERS: tuple[type[Conic], ...] = (ConicClarabel, ConicECOS, ConicSCS)
 BACKENDS: tuple[Backend, ...] = ("clarabel", "ecos", "scs")
@@ -69,10 +65,10 @@ def test_edges_of_programmes(backend: Backend) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("epsilon", "expected"), FIGURE)
 def test_public_utilities(solver: type[Conic], epsilon: float, expected: float) -> None:
-    question = problem(epsilon)
-    proposal = solver().run(question, po.Budget())
+    redaction = problem(epsilon)
+    proposal = solver().run(redaction, po.Budget())
     assert proposal.mechanism is not None
-    reading = question.evaluate(question.check(proposal.mechanism))
+    reading = redaction.evaluate(redaction.check(proposal.mechanism))
     assert reading.utility == pytest.approx(expected, abs=1e-7)
     assert proposal.stats["status"] == "optimal"
     assert int(proposal.stats["iterations"]) > 0
@@ -84,33 +80,33 @@ def test_the_same_mechanism_as_the_relaxation(seed: int) -> None:
     states, length = int(rng.integers(2, 4)), int(rng.integers(3, 12))
     chain = po.MarkovChain.normalised(rng.dirichlet(np.ones(states), size=states))
     places = sorted(rng.choice(length, size=1 + seed % 2, replace=False).tolist())
-    question = po.Redaction(
+    redaction = po.Redaction(
         chain, length, places, float(rng.uniform(0.2, 2)), weights=rng.uniform(0, 1, length)
     )
-    expected = Relaxation().run(question, po.Budget()).mechanism
+    expected = Relaxation().run(redaction, po.Budget()).mechanism
     assert isinstance(expected, po.RedactionMechanism)
     for solver in SOLVERS:
-        found = solver().run(question, po.Budget()).mechanism
+        found = solver().run(redaction, po.Budget()).mechanism
         assert isinstance(found, po.RedactionMechanism)
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-4)
-        utilities = [question.evaluate(m).utility for m in (found, expected)]
+        utilities = [redaction.evaluate(m).utility for m in (found, expected)]
         assert utilities[0] == pytest.approx(utilities[1], abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_judged_answers_are_private(solver: type[Conic]) -> None:
-    question = problem(1.0, 20, 4)
-    solution = po.solve(question, solver())
+    redaction = problem(1.0, 20, 4)
+    solution = po.solve(redaction, solver())
     assert (solution.status, solution.certified) == (po.Status.FEASIBLE, True)
-    assert solution.utility == pytest.approx(po.solve(question, "relaxation").utility, abs=1e-6)
+    assert solution.utility == pytest.approx(po.solve(redaction, "relaxation").utility, abs=1e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.0, 0.0), (30.0, 0.9), (math.inf, 0.9)])
 def test_extreme_budgets(epsilon: float, expected: float) -> None:
-    question = problem(epsilon)
-    proposal = ConicClarabel().run(question, po.Budget())
+    redaction = problem(epsilon)
+    proposal = ConicClarabel().run(redaction, po.Budget())
     assert proposal.mechanism is not None
-    assert question.evaluate(question.check(proposal.mechanism)).utility == pytest.approx(expected)
+    assert redaction.evaluate(redaction.check(proposal.mechanism)).utility == pytest.approx(expected)
     assert proposal.stats == {"status": "no programme", "programmes": 0, "iterations": 0}
 
 

@@ -1,4 +1,4 @@
-"""Laws that every redaction answer must obey, on random questions; thousands more run in the benchmark."""
+"""Invariants of redaction answers, on random problems; thousands more run in the benchmark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUICK = Optimal(bound=False)
 SEEDS = [*range(40), *(pytest.param(n, marks=pytest.mark.long) for n in range(40, 100))]
 
 
-def question(seed: int) -> tuple[float, float, int, int, float]:
+def parameters(seed: int) -> tuple[float, float, int, int, float]:
     rng = np.random.default_rng(1000 + seed)
     alpha, beta = rng.uniform(0.02, 0.98, 2)
     length = int(rng.integers(1, 10))
@@ -33,21 +33,21 @@ def utility(problem: po.Redaction, solver: str | po.Solver[po.Redaction] = QUICK
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_laws(seed: int) -> None:
-    alpha, beta, length, p, epsilon = question(seed)
-    law = chain(alpha, beta)
-    best = utility(po.Redaction(law, length, p, epsilon))
-    assert utility(po.Redaction(law, length, length - 1 - p, epsilon)) == pytest.approx(best, abs=1e-8)
+    alpha, beta, length, p, epsilon = parameters(seed)
+    markov = chain(alpha, beta)
+    best = utility(po.Redaction(markov, length, p, epsilon))
+    assert utility(po.Redaction(markov, length, length - 1 - p, epsilon)) == pytest.approx(best, abs=1e-8)
     assert utility(po.Redaction(chain(beta, alpha), length, p, epsilon)) == pytest.approx(best, abs=1e-8)
-    assert utility(po.Redaction(law, length, p, 1.3 * epsilon)) >= best - 1e-9
-    longer = utility(po.Redaction(law, length + 1, p, epsilon))
+    assert utility(po.Redaction(markov, length, p, 1.3 * epsilon)) >= best - 1e-9
+    longer = utility(po.Redaction(markov, length + 1, p, epsilon))
     assert (length + 1) * (1 - longer) >= length * (1 - best) - 1e-8
     for solver in ("windows", "relaxation", "constant-search"):
-        assert utility(po.Redaction(law, length, p, epsilon), solver) <= best + 1e-9
+        assert utility(po.Redaction(markov, length, p, epsilon), solver) <= best + 1e-9
 
 
 @pytest.mark.parametrize("seed", range(0, 100, 4))
 def test_bounds_hold_and_close(seed: int) -> None:
-    alpha, beta, length, p, epsilon = question(seed)
+    alpha, beta, length, p, epsilon = parameters(seed)
     solution = po.solve(po.Redaction(chain(alpha, beta), length, p, epsilon))
     assert solution.bound is not None
     assert solution.objective is not None
@@ -66,7 +66,7 @@ def test_redaction_falls_with_distance_on_persistent_chains(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(0, 100, 5))
 def test_a_weightless_record_costs_nothing(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    alpha, beta, _, _, epsilon = question(seed)
+    alpha, beta, _, _, epsilon = parameters(seed)
     weights = rng.random(6) + 0.1
     weights[4] = 0.0
     problem = po.Redaction(chain(alpha, beta), 6, 2, epsilon, weights=weights)
@@ -84,5 +84,7 @@ def test_leakage_of_six_records_equals_enumeration(seed: int) -> None:
     alpha, beta = rng.uniform(0.02, 0.98, 2)
     table, p = random_table(rng, 6, 2), int(rng.integers(6))
     table[p] = 1.0
-    law = chain(float(alpha), float(beta))
-    assert po.measures.redaction_leakage(law, p, table) == pytest.approx(leakage(law, p, table), rel=1e-12)
+    markov = chain(float(alpha), float(beta))
+    assert po.measures.redaction_leakage(markov, p, table) == pytest.approx(
+        leakage(markov, p, table), rel=1e-12
+    )

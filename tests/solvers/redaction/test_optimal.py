@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.bound import Setting, lower_cost
-from privopt.problems.redaction.side import Side
+from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.track import of_floats
-from privopt.solvers.redaction.isotonic import best_split, pooled, relaxed_side
-from privopt.solvers.redaction.two_sides import best_mechanism
+from privopt.solvers.redaction.optimal.side import Side
+from privopt.solvers.redaction.optimal.solver import best_mechanism, lower_cost
+from privopt.solvers.redaction.relaxation import best_split, pooled, with_regions
 
 FIGURE = [
     (0.25, 0.6890602868, (0.96345632, 0.58833068, 0.38112279, 0.15285481), 0.9513805518, 0.6144057624),
@@ -38,13 +38,13 @@ def hour() -> float:
 
 
 def setting(left: Side, right: Side, epsilon: float) -> Setting:
-    return Setting(of_floats(left), of_floats(right), epsilon)
+    return Setting(of_floats(left.steps, left.weights), of_floats(right.steps, right.weights), epsilon)
 
 
 def stationary(alpha: float, beta: float, length: int) -> Side:
     step = np.array([[1 - alpha, alpha], [beta, 1 - beta]])
-    law = np.array([beta, alpha]) / (alpha + beta)
-    return Side(np.broadcast_to(step, (length, 2, 2)), np.broadcast_to(law, (length, 2)))
+    marginal = np.array([beta, alpha]) / (alpha + beta)
+    return Side(np.broadcast_to(step, (length, 2, 2)), np.broadcast_to(marginal, (length, 2)))
 
 
 def utility(alpha: float, beta: float, length: int, private: int, epsilon: float) -> float:
@@ -63,34 +63,36 @@ def random_sides(rng: np.random.Generator, longest: int) -> tuple[Side, Side, fl
     flips = rng.uniform(0.03, 0.97, (1 if rng.random() < 0.5 else length - 1, 2))
     a, b = np.broadcast_to(flips, (length - 1, 2)).T
     steps = np.stack((np.stack((1 - a, a), -1), np.stack((b, 1 - b), -1)), 1)
-    law = np.array([b[0], a[0]]) / (a[0] + b[0]) if len(flips) == 1 else rng.dirichlet([1, 1])
-    laws = [law]
+    marginal = np.array([b[0], a[0]]) / (a[0] + b[0]) if len(flips) == 1 else rng.dirichlet([1, 1])
+    marginals = [marginal]
     for step in steps:
-        laws.append(laws[-1] @ step)
-    weights = np.array(laws) * (1 if rng.random() < 0.5 else rng.uniform(0, 2, (length, 1)))
-    back = [(laws[t - 1][:, None] * steps[t - 1]).T / laws[t][:, None] for t in range(private, 0, -1)]
+        marginals.append(marginals[-1] @ step)
+    weights = np.array(marginals) * (1 if rng.random() < 0.5 else rng.uniform(0, 2, (length, 1)))
+    back = [
+        (marginals[t - 1][:, None] * steps[t - 1]).T / marginals[t][:, None] for t in range(private, 0, -1)
+    ]
     left = Side(np.array(back).reshape(-1, 2, 2), weights[:private][::-1])
     return left, Side(steps[private:], weights[private + 1 :]), float(np.exp(rng.uniform(-2.5, 1.3)))
 
 
 def outputs(left: Side, right: Side, redaction: Floats) -> Floats:
     """Pr(all outputs | private value), every output of both sides, by plain enumeration."""
-    law = np.ones((2, 1))
+    chances = np.ones((2, 1))
     for side, rows in ((left, redaction[: left.length]), (right, redaction[left.length :])):
         state = np.eye(2)[:, None, :]
         for step, row in zip(side.steps, rows, strict=True):
             state = state @ step
             seen = np.array([[1 - row[0], 0, row[0]], [0, 1 - row[1], row[1]]])
             state = (state[:, :, None, :] * seen.T[None, None]).reshape(2, -1, 2)
-        law = (law[:, :, None] * state.sum(axis=2)[:, None, :]).reshape(2, -1)
-    return law
+        chances = (chances[:, :, None] * state.sum(axis=2)[:, None, :]).reshape(2, -1)
+    return chances
 
 
 def leakage(left: Side, right: Side, redaction: Floats) -> float:
-    law = outputs(left, right, redaction)
-    law = law[:, law.max(axis=0) > 0]
+    chances = outputs(left, right, redaction)
+    chances = chances[:, chances.max(axis=0) > 0]
     with np.errstate(divide="ignore"):
-        return float(np.abs(np.diff(np.log(law), axis=0)).max())
+        return float(np.abs(np.diff(np.log(chances), axis=0)).max())
 
 
 def linear(price: Floats) -> Callable[[Floats], float]:
@@ -117,8 +119,8 @@ def oracle(left: Side, right: Side, epsilon: float) -> float:
             return redaction
 
         def slack(values: Floats, full: Callable[[Floats], Floats] = full) -> Floats:
-            law = outputs(left, right, full(values))
-            return np.concatenate((growth * law[0] - law[1], growth * law[1] - law[0]))
+            chances = outputs(left, right, full(values))
+            return np.concatenate((growth * chances[0] - chances[1], growth * chances[1] - chances[0]))
 
         found = minimize(
             linear(weights[free]),
@@ -236,14 +238,14 @@ def influences(alpha: float, beta: float, count: int) -> Floats:
 @pytest.mark.parametrize(("epsilon", "q", "expected"), [(row[0], row[3], row[4]) for row in FIGURE])
 def test_relaxation_of_the_figure(epsilon: float, q: float, expected: float) -> None:
     side = stationary(0.01, 0.8, 9)
-    redaction = relaxed_side(influences(0.01, 0.8, 9), side.weights, epsilon)
+    redaction = with_regions(influences(0.01, 0.8, 9), side.weights, epsilon, epsilon, pooled)
     assert redaction[0, 0] == pytest.approx(q, abs=1e-9)
     assert 0.9 - float((side.weights * redaction).sum()) / 10 == pytest.approx(expected, abs=1e-9)
 
 
 def test_relaxation_that_reaches_the_end_of_the_chain() -> None:
     side = stationary(0.001, 0.04, 5)
-    redaction = relaxed_side(influences(0.001, 0.04, 5), side.weights, 3.0)
+    redaction = with_regions(influences(0.001, 0.04, 5), side.weights, 3.0, 3.0, pooled)
     np.testing.assert_allclose(redaction[:, 0], (1, 0.645497, 0.645497, 0.645497, 0.185111), atol=1e-6)
     assert 1 - (1 + float((side.weights * redaction).sum())) / 6 == pytest.approx(0.305430, abs=1e-6)
 
@@ -275,10 +277,9 @@ def test_pooling_is_optimal(seed: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
 def test_relaxation_is_private_and_no_better_than_the_optimum(epsilon: float) -> None:
     left, right = stationary(0.05, 0.3, 2), stationary(0.05, 0.3, 4)
-    relaxed = best_split(
-        influences(0.05, 0.3, 2), left.weights, influences(0.05, 0.3, 4), right.weights, epsilon
-    )
-    redaction = np.concatenate(relaxed)
+    near = influences(0.05, 0.3, 2), influences(0.05, 0.3, 4)
+    one, other, _ = best_split(near, (left.weights, right.weights), epsilon)
+    redaction = np.concatenate((one.redaction, other.redaction))
     assert leakage(left, right, redaction) <= epsilon + 1e-12
     weights = np.concatenate((left.weights, right.weights))
     assert best_mechanism(left, right, epsilon, hour)[2].cost <= (weights * redaction).sum() + 1e-12

@@ -15,7 +15,7 @@ import privopt as po
 KINDS = ("stationary", "started", "stepwise")
 
 
-def output_laws(
+def output_distributions(
     chain: po.MarkovChain, private: int, table: list[list[Fraction]]
 ) -> tuple[dict[int, dict[tuple[int, ...], Fraction]], Fraction]:
     """Pr(output | private value) of the walk, exactly, and the expected number of released records."""
@@ -34,11 +34,11 @@ def output_laws(
             if weight:
                 shown = left[0] | right[0]
                 output = tuple(v if t in shown else -1 for t, v in enumerate(sequence))
-                law = joint[sequence[private]]
-                law[output] = law.get(output, Fraction(0)) + weight
+                masses = joint[sequence[private]]
+                masses[output] = masses.get(output, Fraction(0)) + weight
                 released += weight * len(shown)
     return {
-        x: {y: w / sum(law.values()) for y, w in law.items()} for x, law in joint.items() if law
+        x: {y: w / sum(masses.values()) for y, w in masses.items()} for x, masses in joint.items() if masses
     }, released
 
 
@@ -64,8 +64,8 @@ def test_judgement_equals_enumeration(seed: int) -> None:
     table[p] = 1.0
     problem = po.Redaction(chain, length, p, float(rng.exponential(1.0)), form="sequential")
     mechanism = problem.answer(table).quantised()
-    laws, released = output_laws(chain, p, fractions(mechanism.probabilities))
-    ratio = largest_ratio(laws)
+    distributions, released = output_distributions(chain, p, fractions(mechanism.probabilities))
+    ratio = largest_ratio(distributions)
     expected = math.inf if ratio is None else math.log(ratio)
     evaluation, certificate = problem.evaluate(mechanism), problem.certify(mechanism)
     assert evaluation.leakage == pytest.approx(expected, rel=1e-12, abs=1e-14)

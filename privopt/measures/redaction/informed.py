@@ -34,10 +34,10 @@ class Informed:
 
     def offer(self, ratios: Floats, event: tuple[int, int], known: tuple[int, int] = (0, -1)) -> None:
         """Take larger ratios [x, x']."""
-        found = self.directional
-        for x, y in np.argwhere(ratios > found.largest).tolist():
-            found.largest[x, y] = ratios[x, y]
-            found.distance[x, y], found.value[x, y] = event
+        side = self.directional
+        for x, y in np.argwhere(ratios > side.largest).tolist():
+            side.largest[x, y] = ratios[x, y]
+            side.distance[x, y], side.value[x, y] = event
             self.known[x, y] = known
 
 
@@ -65,38 +65,38 @@ def informed_leakage(
         The values that the private record can have; other rows stay 0.
     """
     k = redaction.shape[1]
-    found = Informed(Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64)))
+    informed = Informed(Directional.none(k))
     among = np.zeros(k, dtype=bool)
     among[possible] = True
     table, plain, waiting = np.eye(k), np.eye(k), list[_Waiting]()
     source = iter(steps)
     for d, r in enumerate(redaction, start=1):
         if not table.any() and not waiting:
-            return found
+            return informed
         step = next(source)
         table, plain = table @ step, plain @ step
-        logs, told = _log(table), _log(plain)
+        logs, plain_logs = _log(table), _log(plain)
         for i in np.flatnonzero(can[d - 1]):
-            found.offer(
-                np.where(_both(plain[:, i], among), _apart(logs[:, i]) - _finite(told[:, i]), -np.inf),
+            informed.offer(
+                np.where(_both(plain[:, i], among), _apart(logs[:, i]) - _finite(plain_logs[:, i]), -np.inf),
                 (d, -1),
                 (d, int(i)),
             )
         for event in waiting:
-            _follow(found, event, step, plain, told, (d, can[d - 1]), among)
+            _follow(informed, event, step, plain, plain_logs, (d, can[d - 1]), among)
         waiting = [event for event in waiting if not _settled(event.reach, plain, can[d - 1], possible)]
         for v in np.flatnonzero((r < 1) & can[d - 1]):
             if not table[possible, v].any():
                 continue
             ratios = np.where(among[:, None] & among, _apart(logs[:, v]), -np.inf)
-            found.offer(ratios, (d, int(v)))
+            informed.offer(ratios, (d, int(v)))
             waiting.append(_Waiting(logs[:, v], (d, int(v)), np.arange(k) == v))
         table = table * r
         table, plain = table / (table.max() or 1.0), plain / (plain.max() or 1.0)
     if len(redaction) and table.any():
         ratios = np.where(among[:, None] & among, _apart(_log(table.sum(axis=1))), -np.inf)
-        found.offer(ratios, (len(redaction), -1))
-    return found
+        informed.offer(ratios, (len(redaction), -1))
+    return informed
 
 
 def informed_windows(steps: Iterable[Floats], can: Bools, possible: NDArray[np.intp]) -> Iterator[Floats]:
@@ -117,27 +117,25 @@ def informed_windows(steps: Iterable[Floats], can: Bools, possible: NDArray[np.i
         return products[distance - 1]
 
     for d in range(1, len(can) + 1):
-        found = Informed(
-            Directional(np.zeros((k, k)), np.zeros((k, k), np.int64), np.full((k, k), -1, np.int64))
-        )
+        informed = Informed(Directional.none(k))
         logs = _log(product(d))
         for v in np.flatnonzero(can[d - 1]):
-            found.offer(np.where(among[:, None] & among, _apart(logs[:, v]), -np.inf), (d, int(v)))
+            informed.offer(np.where(among[:, None] & among, _apart(logs[:, v]), -np.inf), (d, int(v)))
             event = _Waiting(logs[:, v], (d, int(v)), np.arange(k) == v)
             for later in range(d + 1, len(can) + 1):
                 now = product(later)
-                _follow(found, event, ahead[later - 1], now, _log(now), (later, can[later - 1]), among)
+                _follow(informed, event, ahead[later - 1], now, _log(now), (later, can[later - 1]), among)
                 if _settled(event.reach, now, can[later - 1], possible):
                     break
-        yield found.directional.largest[np.ix_(possible, possible)]
+        yield informed.directional.largest[np.ix_(possible, possible)]
 
 
 def _follow(
-    found: Informed,
+    informed: Informed,
     event: _Waiting,
     step: Floats,
     plain: Floats,
-    told: Floats,
+    plain_logs: Floats,
     record: tuple[int, Bools],
     among: Bools,
 ) -> None:
@@ -146,8 +144,8 @@ def _follow(
     event.reach = (step[event.reach] > 0).any(axis=0) & can
     shown = _apart(event.logs)
     for i in np.flatnonzero(event.reach):
-        ratios = np.where(_both(plain[:, i], among), shown - _finite(told[:, i]), -np.inf)
-        found.offer(ratios, event.event, (distance, int(i)))
+        ratios = np.where(_both(plain[:, i], among), shown - _finite(plain_logs[:, i]), -np.inf)
+        informed.offer(ratios, event.event, (distance, int(i)))
 
 
 def _settled(reach: Bools, plain: Floats, can: Bools, possible: NDArray[np.intp]) -> bool:
@@ -157,22 +155,20 @@ def _settled(reach: Bools, plain: Floats, can: Bools, possible: NDArray[np.intp]
 
 def _log(values: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        found: Floats = np.log(values)
-    return found
+        return np.asarray(np.log(values))
 
 
 def _apart(logs: Floats) -> Floats:
     """Log-ratios [x, x'] of one output; -inf where x does not show it."""
     with np.errstate(invalid="ignore"):
-        found = logs[:, None] - logs[None, :]
-    return np.where(np.isneginf(logs)[:, None], -np.inf, found)
+        ratios = logs[:, None] - logs[None, :]
+    return np.where(np.isneginf(logs)[:, None], -np.inf, ratios)
 
 
 def _finite(logs: Floats) -> Floats:
     """Log-ratios [x, x'] where both are finite, else 0."""
     known = np.where(np.isneginf(logs), 0.0, logs)
-    found: Floats = known[:, None] - known[None, :]
-    return found
+    return np.asarray(known[:, None] - known[None, :])
 
 
 def _both(column: Floats, among: Bools) -> Bools:

@@ -1,6 +1,6 @@
 """Cost to go of one branch as a table over states, for every distance at once.
 
-Value functions are lower envelopes of the curves of :mod:`privopt.solvers.redaction._sweep`. Where steps repeat, a curve
+Value functions are lower envelopes of the curves of :mod:`privopt.solvers.redaction.optimal.plans`. Where steps repeat, a curve
 depends on its length only, so one sweep serves every distance; a second one covers stops at the end of the chain.
 Tables rank candidates; the winner is solved again exactly.
 """
@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.side import Walk
-from privopt.solvers.redaction._sweep import (
+from privopt.solvers.redaction.optimal.plans import (
     Curve,
     extend,
     inner_threshold,
@@ -23,6 +22,7 @@ from privopt.solvers.redaction._sweep import (
     seed,
     stop_threshold,
 )
+from privopt.solvers.redaction.optimal.side import Walk
 
 # States pile up near 0 (about to release) and near 1 (nothing gained yet), hence logistic spacing.
 NODES: Floats = 1 / (
@@ -103,16 +103,16 @@ def _envelope(nodes: Floats, row: Floats, curve: Curve, cap: float) -> Floats:
 
 
 def _repeating_jumps(walk: Walk) -> Floats:
-    found = np.empty(0)
+    jumps = np.empty(0)
     for _ in range(_JUMPS):
         for i in range(walk.period):
             a, b = float(walk.cross[i]), float(walk.back[i])
             kappa = inner_threshold(walk, walk.period + i)
-            found = np.unique(np.append(((1 - a) * found + a) / (b * found + (1 - b)), kappa))
-        found = found[(found > 1e-9) & (found < 1 - 1e-6)][: 2 * _JUMPS]
-        if len(found) == 0 or (len(found) > 1 and found[-1] > 1 - 1e-5):
+            jumps = np.unique(np.append(((1 - a) * jumps + a) / (b * jumps + (1 - b)), kappa))
+        jumps = jumps[(jumps > 1e-9) & (jumps < 1 - 1e-6)][: 2 * _JUMPS]
+        if len(jumps) == 0 or (len(jumps) > 1 and jumps[-1] > 1 - 1e-5):
             break
-    return found
+    return jumps
 
 
 def _repeating(walk: Walk, limit: float, deadline: Callable[[], float]) -> Table:

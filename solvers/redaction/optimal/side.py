@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.problems.redaction.data import RedactionData
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,26 @@ class Walk:
         rounds, rest = divmod(self.length, self.period)
         per_record = self.weights.sum(axis=1)
         return float(per_record.sum()) * rounds + float(per_record[:rest].sum())
+
+
+def sides(data: RedactionData, private: int) -> tuple[Side, Side]:
+    """Left and right of a private record, nearest record first, with weights that sum to at most 1.
+
+    Of a stationary chain with one step and equal weights each side is one row repeated without copying it.
+    """
+    chain, n = data.chain, data.length
+    lengths = (private, n - 1 - private)
+    if chain.homogeneous and chain.stationary and data.weights is None:
+        weights = chain.marginal(0) / n
+        steps = (chain.reversed(1) if lengths[0] else np.eye(2), chain.step(0) if lengths[1] else np.eye(2))
+        pairs = zip(steps, lengths, strict=True)
+        left, right = (
+            Side(np.broadcast_to(q, (m, 2, 2)), np.broadcast_to(weights, (m, 2))) for q, m in pairs
+        )
+        return left, right
+    weights = chain.marginals(n) * (data.record_weights / data.record_weights.sum())[:, None]
+    before, after = (np.array(list(steps)).reshape(-1, 2, 2) for steps in data.steps(private))
+    return Side(before, weights[:private][::-1]), Side(after, weights[private + 1 :])
 
 
 def _is_constant(array: Floats) -> bool:

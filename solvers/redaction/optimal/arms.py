@@ -1,4 +1,8 @@
-"""Both branches of both sides, and the best window as a first answer."""
+"""Both branches of both sides, and as a first answer the best window: everything is released beyond two distances.
+
+Source of the window: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section
+III. The two sides' leakages are added by direction, which is exact, where the paper adds their maxima.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.side import Reach, Walk
-from privopt.problems.redaction.window import look_far
-from privopt.solvers.redaction._one_side import Plan, best_plan, redact_all
-from privopt.solvers.redaction._tables import Table
+from privopt.solvers.redaction.optimal.plans import Plan, best_plan, redact_all
+from privopt.solvers.redaction.optimal.side import Reach, Walk, reach
+from privopt.solvers.redaction.optimal.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +83,30 @@ class Answer:
 
 
 def prepare(walks: tuple[Walk, Walk], epsilon: float) -> tuple[tuple[Arm, Arm], Answer]:
-    """Arms that reach far enough, and the best window."""
-    known, window = look_far(walks, epsilon)
-    firsts = (window.left, window.right)
-    plans = [Plan(float(near.spent[first - 1]), first) for near, first in zip(known, firsts, strict=True)]
-    if max(first - 1 - len(near.cross) for near, first in zip(known, firsts, strict=True)) > 0:
-        plans = [redact_all(walk) for walk in walks]
-    return (Arm(walks[0], known[0]), Arm(walks[1], known[1])), Answer(plans[0], plans[1])
+    """Arms that reach so far that a first release beyond costs more than the best window, and that window."""
+    count = 64
+    while True:
+        known = (reach(walks[0], count), reach(walks[1], count))
+        window = best_window(walks, known, epsilon)
+        pairs = zip(walks, known, strict=True)
+        if all(len(near.cross) == walk.length or near.spent[-1] >= window.cost for walk, near in pairs):
+            return (Arm(walks[0], known[0]), Arm(walks[1], known[1])), window
+        count *= 2
+
+
+def best_window(walks: tuple[Walk, Walk], known: tuple[Reach, Reach], epsilon: float) -> Answer:
+    """The cheapest window among the distances known; a distance one past the end redacts the whole side."""
+    left, right = known
+    whole = len(left.cross) == walks[0].length
+    rest = epsilon - np.concatenate((left.leaks, np.full((2, 1), 0.0 if whole else np.inf)), axis=1)
+    firsts = np.maximum(*(np.searchsorted(-right.leaks[v], -rest[v]) for v in (0, 1)))
+    cost = left.spent + right.spent[firsts]
+    impossible = rest.min(axis=0) < 0
+    if len(right.cross) < walks[1].length:
+        impossible |= firsts == len(right.cross)
+    cost = np.where(impossible, np.inf, cost)
+    at = int(np.argmin(cost))
+    if not np.isfinite(cost[at]):
+        return Answer(redact_all(walks[0]), redact_all(walks[1]))
+    first = int(firsts[at])
+    return Answer(Plan(float(left.spent[at]), at + 1), Plan(float(right.spent[first]), first + 1))

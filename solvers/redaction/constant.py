@@ -1,4 +1,7 @@
-"""One redaction probability a side for all medium records, as small as the exact leakage allows."""
+"""3R with one redaction probability a side for all medium records: the published closed form, and a search.
+
+The search makes the constants as small as the exact leakage allows, over all regions.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,111 @@ import itertools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._golden import golden_minimum
-from privopt.solvers.redaction._reach import both_sides, influences, misses_side_information, possible_values
+from privopt.solvers.redaction._reach import NEGLIGIBLE, NOISE, first, influences, refusal
 from privopt.solvers.redaction.windows import Windows
 
 MAX_REGIONS = 96
 """Most thresholds followed on one side, the largest first."""
+_GRID = np.append(np.linspace(0.0, 1.0 - 1e-9, 32), 1.0)
+_REFINED, _SECTIONS = 6, np.linspace(0.0, 1.0, 33)
+
+Choice: TypeAlias = tuple[float, float]
+"""Threshold and constant of one side."""
+
+
+@register
+@dataclass(frozen=True)
+class ConstantClosedForm(Solver[Redaction]):
+    """Release far records, hide near ones, and between them hide the less influential values with probability q.
+
+    Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section
+    IV-B: q is the largest of exp(-(e - delta_i) / i), delta_i being what the first release beyond the
+    i-th medium record can tell and e the budget of the side. It is private, and never better than
+    ``relaxation``. Any number of states, and chains that change from step to step.
+
+    Parameters
+    ----------
+    share : float
+        Part of epsilon that the left side may use, in [0, 1]; a private record at an end leaves all of
+        it to the only side.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "constant-closed-form"
+    interruptible: ClassVar[bool] = False
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    """Published, and kept for comparison."""
+
+    share: float = 0.5
+
+    def cost(self, problem: Redaction) -> float:
+        """One walk to where the influence fades."""
+        return 5e-4 + 4e-5 * min(problem.length, 2000) * problem.chain.k**2
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse several private records, and a share that is none."""
+        if not 0 <= self.share <= 1:
+            return f"share must be a part of the budget in 0 .. 1, got {self.share}"
+        return refusal(problem, one_private=True)
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the constants."""
+        (p,) = problem.private
+        table = np.zeros((problem.length, problem.chain.k))
+        if len(problem.possible_values(p)) < 2:
+            return Proposal(problem.answer(table))
+        table[p] = 1.0
+        share = self.share if 0 < p < problem.length - 1 else float(p > 0)
+        stats: dict[str, float | int | str] = {}
+        for side, (name, view) in enumerate((("q_left", table[:p][::-1]), ("q_right", table[p + 1 :]))):
+            if len(view):
+                part = (share, 1 - share)[side]
+                part = part * problem.epsilon if part else 0.0
+                influence = influences(problem, p, side, NEGLIGIBLE * part)
+                constant = stats[name] = closed_form(influence, part)
+                released = influence <= part
+                view[: len(influence)] = _rows(released, constant)
+                view[len(influence) :] = 0.0 if released[-1].all() else 1.0
+        return Proposal(problem.answer(table), stats=stats)
+
+
+def closed_form(influence: Floats, budget: float) -> float:
+    """The constant of one side, 1 if no record is medium; ``influence`` is the influence ``(m, k)``."""
+    released = influence <= budget
+    small = first(released.all(axis=1))
+    medium = np.cumsum(released[:small].any(axis=1))
+    if not medium.any():
+        return 1.0
+    later = np.append(np.where(released, influence, 0.0).max(axis=1), 0.0)[1 : small + 1]
+    exponents = (budget - later[medium > 0]) / medium[medium > 0]
+    return float(np.exp(-exponents.min()))
+
+
+def _rows(released: Bools, constant: float) -> Floats:
+    """Redaction probabilities by distance: 0 from the first record released whole on."""
+    rows = np.where(released, constant, 1.0)
+    rows[first(released.all(axis=1)) :] = 0.0
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Arm:
-    """Records of one side, nearest first, as far as they tell anything.
+    """Records of one side, nearest first, as far as they have any influence.
 
     Parameters
     ----------
     steps
-        Steps away from the private record, one a row of ``told``.
-    told
+        Steps away from the private record, one a row of ``influence``.
+    influence
         ``(m, k)``: influence of each value.
     weights
         ``(m, k)``: weight of the record times the probability of the value.
@@ -42,58 +124,55 @@ class Arm:
     """
 
     steps: list[Floats]
-    told: Floats
+    influence: Floats
     weights: Floats
     tail: float
     possible: NDArray[np.intp]
 
     @classmethod
-    def of(cls, steps: Iterable[Floats], told: Floats, weights: Floats, possible: NDArray[np.intp]) -> Arm:
-        """An arm that ends with the rows of ``told``."""
-        kept = list(itertools.islice(steps, len(told)))
-        return cls(kept, told, weights[: len(told)], float(weights[len(told) :].sum()), possible)
+    def of(
+        cls, steps: Iterable[Floats], influence: Floats, weights: Floats, possible: NDArray[np.intp]
+    ) -> Arm:
+        """An arm that ends with the rows of ``influence``."""
+        kept = list(itertools.islice(steps, len(influence)))
+        return cls(
+            kept, influence, weights[: len(influence)], float(weights[len(influence) :].sum()), possible
+        )
 
     def thresholds(self, budget: float) -> list[float]:
-        """Budgets at which a region changes, up to the one given, largest first; then -1, hide all."""
-        least = float(self.told[-1].max()) if self.tail else 0.0
-        values = np.unique(self.told[(self.told <= budget) & (self.told >= least)])
+        """Budgets at which a region changes, up to this one, largest first; then -1, hide all."""
+        least = float(self.influence[-1].max()) if self.tail else 0.0
+        values = np.unique(self.influence[(self.influence <= budget) & (self.influence >= least)])
         return [*values[::-1][:MAX_REGIONS].tolist(), -1.0]
 
     def rows(self, threshold: float, constant: float) -> Floats:
         """Redaction probabilities by distance; a constant of 1 hides what is not released whole."""
-        released = self.told <= threshold
-        rows = np.where(released, constant, 1.0)
-        rows[self._small(released) :] = 0.0
-        return rows
+        return _rows(self.influence <= threshold, constant)
 
     def costs(self, threshold: float, constants: Floats) -> Floats:
         """Expected weight hidden, one a constant."""
-        released = self.told <= threshold
-        medium = self.weights[: self._small(released)]
+        released = self.influence <= threshold
+        medium = self.weights[: first(released.all(axis=1))]
         early = float(medium[released[: len(medium)]].sum())
         beyond = self.tail if threshold < 0 else 0.0
         return float(medium.sum()) - early + beyond + early * constants
 
     def leaks(self, threshold: float, constants: Floats) -> Floats:
         """Largest log-ratio of the side's outputs for each pair of values: [constant, x, x']."""
-        released = self.told <= threshold
-        small, k = self._small(released), self.told.shape[1]
+        released = self.influence <= threshold
+        small, k = first(released.all(axis=1)), self.influence.shape[1]
         table = np.broadcast_to(np.eye(k)[self.possible], (len(constants), len(self.possible), k))
-        found = np.zeros((len(constants), len(self.possible), len(self.possible)))
+        most = np.zeros((len(constants), len(self.possible), len(self.possible)))
         shown = np.asarray(constants) < 1
         for d, step in enumerate(self.steps):
             table = table @ step
             if d == small:
-                return np.maximum(found, _log_ratios(table))
+                return np.maximum(most, _log_ratios(table))
             if released[d].any() and shown.any():
-                found[shown] = np.maximum(found[shown], _log_ratios(table[shown][:, :, released[d]]))
+                most[shown] = np.maximum(most[shown], _log_ratios(table[shown][:, :, released[d]]))
             table = table * np.where(released[d], constants[:, None], 1.0)[:, None, :]
             table = table / table.max(axis=(1, 2), keepdims=True)
-        return np.maximum(found, _log_ratios(table.sum(axis=2, keepdims=True)))
-
-    def _small(self, released: NDArray[np.bool_]) -> int:
-        whole = released.all(axis=1)
-        return int(np.argmax(whole)) if whole.any() else len(released)
+        return np.maximum(most, _log_ratios(table.sum(axis=2, keepdims=True)))
 
 
 def _log_ratios(table: Floats) -> Floats:
@@ -103,13 +182,6 @@ def _log_ratios(table: Floats) -> Floats:
         ratios = logs[:, :, None, :] - logs[:, None, :, :]
     largest: Floats = np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf, neginf=-np.inf).max(axis=3)
     return largest
-
-
-_GRID = np.append(np.linspace(0.0, 1.0 - 1e-9, 32), 1.0)
-_REFINED, _SECTIONS = 6, np.linspace(0.0, 1.0, 33)
-
-Choice = tuple[float, float]
-"""Threshold and constant of one side."""
 
 
 @dataclass
@@ -131,8 +203,8 @@ class PairSearch:
             options = [(t, self._least(arm, t, 0.0)) for t in self._thresholds(arm)]
             self.pairs = len(options)
             return [min(options, key=lambda o: self._cost(arm, *o))]
-        found = [self._refined(*cell) for cell in self._cells() if self.budget.remaining > 0]
-        return min(found, key=lambda item: item[0])[1] if found else [(-1.0, 1.0), (-1.0, 1.0)]
+        refined = [self._refined(*cell) for cell in self._cells() if self.budget.remaining > 0]
+        return min(refined, key=lambda item: item[0], default=(math.inf, [(-1.0, 1.0), (-1.0, 1.0)]))[1]
 
     def _thresholds(self, arm: Arm) -> list[float]:
         if self.all_regions:
@@ -162,6 +234,8 @@ class PairSearch:
 
     def _refined(self, one: float, other: float, place: int) -> tuple[float, list[Choice]]:
         """The best constants of a pair of regions near a place of the grid."""
+        from scipy.optimize import minimize_scalar
+
         left, right = self.arms
 
         def choices(constant: float) -> tuple[float, list[Choice]]:
@@ -170,10 +244,17 @@ class PairSearch:
             cost = self._cost(left, one, constant) + self._cost(right, other, rest)
             return cost, [(one, constant), (other, rest)]
 
+        hidden = float(left.weights.sum() + left.tail + right.weights.sum() + right.tail)
         low, high = float(_GRID[max(place - 1, 0)]), float(_GRID[min(place + 1, len(_GRID) - 2)])
         tried = [float(_GRID[place]), 1.0]
         if low < high:
-            tried.append(golden_minimum(lambda q: choices(q)[0], low, high, 1e-10))
+
+            def cost(constant: float) -> float:
+                return min(choices(constant)[0], hidden)  # finite, for parabolas are laid through it
+
+            tried.append(
+                minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).x
+            )
         return min((choices(q) for q in tried), key=lambda item: item[0])
 
     def _cost(self, arm: Arm, threshold: float, constant: float) -> float:
@@ -195,12 +276,6 @@ class PairSearch:
             inside = int(np.argmax(np.append(fits(points[1:-1]), True)))
             low, high = float(points[inside]), float(points[inside + 1])
         return 0.0 if ends[0] else high
-
-
-NOISE = 1e-13
-"""Budget below which differences of logarithms mean nothing, and the best window is proposed."""
-NEGLIGIBLE = 1e-9
-"""Share of epsilon below which an influence is not followed any farther."""
 
 
 @register
@@ -233,36 +308,27 @@ class ConstantSearch(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse several private records and mechanisms that are not local."""
-        if len(problem.private) > 1:
-            return f"it protects one private record, this problem has {len(problem.private)}"
-        if problem.form != "local":
-            return f"it searches local mechanisms, this problem asks for form {problem.form!r}"
-        return misses_side_information(problem)
+        return refusal(problem, local="it searches local mechanisms", one_private=True)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best constants found."""
+        """Propose the best constants."""
         if problem.epsilon < NOISE:
             return Windows().run(problem, budget)
         (p,) = problem.private
-        table, possible = np.zeros((problem.length, problem.chain.k)), possible_values(problem, p)
+        table, possible = np.zeros((problem.length, problem.chain.k)), problem.possible_values(p)
         if len(possible) < 2:
             return Proposal(problem.answer(table))
         table[p] = 1.0
-        law = problem.chain.marginals(problem.length) * problem.record_weights[:, None]
-        views, arms = [], list[Arm]()
-        for steps, again, rows, weights in zip(
-            both_sides(problem, p),
-            both_sides(problem, p),
-            (table[:p][::-1], table[p + 1 :]),
-            (law[:p][::-1], law[p + 1 :]),
-            strict=True,
+        weights, views, arms = problem.weighted_marginals, list[Floats](), list[Arm]()
+        for side, (view, part) in enumerate(
+            ((table[:p][::-1], weights[:p][::-1]), (table[p + 1 :], weights[p + 1 :]))
         ):
-            if len(rows):
-                told = influences(again, possible, NEGLIGIBLE * problem.epsilon)
-                views.append(rows)
-                arms.append(Arm.of(steps, told, weights, possible))
+            if len(view):
+                influence = influences(problem, p, side, NEGLIGIBLE * problem.epsilon)
+                views.append(view)
+                arms.append(Arm.of(problem.steps(p)[side], influence, part, possible))
         search = PairSearch(arms, problem.epsilon, budget, self.all_regions)
-        for arm, rows, (threshold, constant) in zip(arms, views, search.best(), strict=True):
-            rows[: len(arm.told)] = arm.rows(threshold, constant)
-            rows[len(arm.told) :] = float(threshold < 0)
+        for arm, view, (threshold, constant) in zip(arms, views, search.best(), strict=True):
+            view[: len(arm.influence)] = arm.rows(threshold, constant)
+            view[len(arm.influence) :] = float(threshold < 0)
         return Proposal(problem.answer(table), stats={"pairs of regions": search.pairs})

@@ -1,4 +1,4 @@
-"""The extremals of one branch, traced backwards from where everything is released.
+"""The extremals of one branch, traced backwards from where everything is released, and the best of them from a state.
 
 A branch on one side redacts every record nearer than some distance, then releases label 0 with probability
 ``1 - q_d`` and never label 1, then releases everything. What the records so far have told is one number, the
@@ -22,9 +22,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.problems.redaction.side import Walk
+from privopt.solvers.redaction.optimal.side import Reach, Walk
 
 # Parameter t of a curve: up to 0 the last probability is 10^t; from 0 on it is 1 and log h grows up to COSTATE.
 GRID: Floats = np.concatenate(
@@ -32,6 +33,8 @@ GRID: Floats = np.concatenate(
 )
 COSTATE = 1e14
 _FLOOR = 1e-14
+# In a repeating chain the cost as a function of the last partial record falls, then rises.
+_PATIENCE = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +117,7 @@ def trace(walk: Walk, first: int, last: int, t: float) -> Trace:
     q = 10.0 ** min(t, 0.0)
     begin = _ramp(w0, unit)
     state, costate = threshold * q, unit * COSTATE ** ((begin + (1 - begin) * max(t, 0.0)) ** 3) / threshold
-    cost, found = float(walk.weights[i, 1]) + w0 * q, [q]
+    cost, probabilities = float(walk.weights[i, 1]) + w0 * q, [q]
     for d in range(last - 1, first - 1, -1):
         j, i = i, walk.index(d)
         a, b, det, w0 = (
@@ -131,8 +134,8 @@ def trace(walk: Walk, first: int, last: int, t: float) -> Trace:
         else:
             costate = w0 / s
         state, cost = q * s, cost + (float(walk.weights[i, 1]) + w0 * q)
-        found.append(q)
-    return Trace(state, costate, cost, tuple(reversed(found)))
+        probabilities.append(q)
+    return Trace(state, costate, cost, tuple(reversed(probabilities)))
 
 
 def curves_from(walk: Walk, first: int, t: Floats) -> Iterator[tuple[int, Curve]]:
@@ -170,3 +173,111 @@ def curve_between(walk: Walk, first: int, last: int, t: Floats) -> Curve:
     for d in range(last - 1, first - 1, -1):
         curve = extend(walk, curve, d)
     return curve
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do on one side.
+
+    Parameters
+    ----------
+    cost
+        Expected weighted redactions on the side.
+    first
+        Distance of the first record that is not redacted for sure.
+    probabilities
+        Redaction probabilities of the early label from ``first`` on; everything is released afterwards.
+    """
+
+    cost: float
+    first: int
+    probabilities: tuple[float, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """Distance of the last partial record."""
+        return self.first + len(self.probabilities) - 1
+
+
+def redact_all(walk: Walk) -> Plan:
+    """Redact every record that depends on the private one."""
+    return Plan(walk.total, walk.length + 1)
+
+
+@dataclass(frozen=True)
+class _Bracket:
+    floor: float
+    last: int
+    low: float
+    high: float
+
+
+def best_plan(walk: Walk, known: Reach, first: int, state: float, limit: float = np.inf) -> Plan:
+    """The cheapest way on from a state at distance ``first``, everything nearer being redacted."""
+    spent = float(known.spent[first - 1])
+    if state <= 0:
+        return Plan(spent, first)
+    state, best = max(state, 1e-13), redact_all(walk)  # a larger state asks for more redaction: safe
+    for bracket in sorted(
+        _brackets(walk, first, state, min(limit, walk.total) - spent), key=lambda b: b.floor
+    ):
+        if spent + bracket.floor >= best.cost:
+            break
+        extremal = pin(walk, first, bracket.last, bracket.low, bracket.high, state)
+        if spent + extremal.cost < best.cost:
+            best = Plan(spent + extremal.cost, first, extremal.probabilities)
+    return best
+
+
+def _brackets(walk: Walk, first: int, state: float, limit: float) -> Iterator[_Bracket]:
+    cheapest, waited, certain = limit, 0, 0.0
+    for last, curve in curves_from(walk, first, GRID):
+        certain += float(walk.weights[walk.index(last), 1])
+        if certain > cheapest:
+            return
+        at = crossings(curve, state)
+        lowest = float(np.minimum(curve.cost[at], curve.cost[at + 1]).min(initial=np.inf))
+        highest = float(np.maximum(curve.cost[at], curve.cost[at + 1]).min(initial=np.inf))
+        waited = waited + 1 if cheapest < lowest else 0
+        cheapest = min(cheapest, highest)
+        yield from _pairs(curve, at, last)
+        if walk.period < walk.length and np.isfinite(cheapest) and waited > _PATIENCE and cheapest < limit:
+            break
+    certain = float(known_tail(walk, first))
+    if certain <= cheapest:
+        curve = curve_between(walk, first, walk.length, GRID)
+        yield from _pairs(curve, crossings(curve, state), walk.length)
+
+
+def known_tail(walk: Walk, first: int) -> float:
+    """Weight of label 1 from a distance to the end of the chain."""
+    rounds, rest = divmod(walk.length - first + 1, walk.period)
+    ones = walk.weights[:, 1]
+    places = (walk.index(first) + np.arange(rest)) % walk.period
+    return rounds * float(ones.sum()) + float(ones[places].sum())
+
+
+def _pairs(curve: Curve, at: NDArray[np.intp], last: int) -> Iterator[_Bracket]:
+    for i in at.tolist():
+        floor = float(min(curve.cost[i], curve.cost[i + 1]))
+        yield _Bracket(floor, last, float(GRID[i]), float(GRID[i + 1]))
+
+
+def crossings(curve: Curve, state: float) -> NDArray[np.intp]:
+    """Grid cells in which a curve passes a state."""
+    above = curve.state >= state
+    return np.flatnonzero(above[:-1] != above[1:])
+
+
+def pin(walk: Walk, first: int, last: int, low: float, high: float, state: float) -> Trace:
+    """The extremal through a state, with its parameter between two others."""
+    from scipy.optimize import root_scalar
+
+    def miss(t: float) -> float:
+        return trace(walk, first, last, t).state - state
+
+    at_low, at_high = miss(low), miss(high)
+    if at_low * at_high >= 0:  # on the edge of a cell, or just past it by rounding
+        return trace(walk, first, last, low if abs(at_low) < abs(at_high) else high)
+    root = root_scalar(miss, bracket=(low, high), method="brentq", xtol=1e-15, rtol=1e-15).root
+    return trace(walk, first, last, float(root))
