@@ -42,7 +42,7 @@ def worst_excess(problem: po.BoundaryColouring, colouring: po.Colouring, ratio: 
 
 
 def e_to(epsilon: float, *, up: bool) -> Fraction:
-    """A rational within 1e-40 of e^epsilon, relatively, on the side asked for."""
+    """A rational within 1e-40 of e^epsilon, relatively, on the side that ``up`` names."""
     import mpmath
 
     with mpmath.workdps(60):

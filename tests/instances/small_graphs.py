@@ -1,4 +1,4 @@
-"""Random small graphs of datasets and the questions that the tests ask about them."""
+"""Random small graphs of datasets and problems on them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def tree(rng: np.random.Generator, most: int = 14) -> po.DatasetGraph:
     return po.DatasetGraph(edges, rng.integers(0, 2, n), palette=[0, 1])
 
 
-def choice(rng: np.random.Generator, given: po.DatasetGraph, **asked: Any) -> po.BoundaryColouring:
+def choice(rng: np.random.Generator, graph: po.DatasetGraph, **options: Any) -> po.BoundaryColouring:
     """A free boundary with random weights."""
-    weights = rng.random(given.size) + 0.01
+    weights = rng.random(graph.size) + 0.01
     epsilon, delta = float(rng.choice(EPSILONS)), float(rng.choice(DELTAS))
-    return po.BoundaryColouring(given, epsilon, delta, boundary=None, weights=weights, **asked)
+    return po.BoundaryColouring(graph, epsilon, delta, boundary=None, weights=weights, **options)
 
 
 def best_of_events(problem: po.BoundaryColouring) -> float:
@@ -63,10 +63,10 @@ def best_of_events(problem: po.BoundaryColouring) -> float:
     else:
         weights = np.ones(n) if problem.weights is None else problem.weights
         cost[right] = -weights / weights.sum()
-    laws = np.hstack([np.kron(np.eye(n), np.ones(k)), np.zeros((n, 1))])
-    given = (np.array(rows), limits) if rows else (None, None)
-    found: Any = linprog(cost, *given, laws, np.ones(n), bounds=(0, 1), method="highs-ipm")
-    return -float(found.fun)
+    sums = np.hstack([np.kron(np.eye(n), np.ones(k)), np.zeros((n, 1))])
+    inequalities = (np.array(rows), limits) if rows else (None, None)
+    best: Any = linprog(cost, *inequalities, sums, np.ones(n), bounds=(0, 1), method="highs-ipm")
+    return -float(best.fun)
 
 
 def leaks(problem: po.BoundaryColouring, mechanism: po.Colouring, epsilon: Fraction) -> bool:
@@ -74,8 +74,8 @@ def leaks(problem: po.BoundaryColouring, mechanism: po.Colouring, epsilon: Fract
     rows = [[Fraction(w, row.total) for w in row.weights] for row in mechanism.exact()]
     for pair in problem.graph.edges().tolist():
         for u, v in (pair, pair[::-1]):
-            laws = zip(rows[mechanism.level[u]], rows[mechanism.level[v]], strict=True)
-            if sum((max(Fraction(0), a - epsilon * b) for a, b in laws), Fraction(0)) > Fraction(
+            pairs = zip(rows[mechanism.level[u]], rows[mechanism.level[v]], strict=True)
+            if sum((max(Fraction(0), a - epsilon * b) for a, b in pairs), Fraction(0)) > Fraction(
                 problem.delta
             ):
                 return True

@@ -35,8 +35,8 @@ def can_be_improved(problem: po.BoundaryColouring, p: np.ndarray[tuple[int], np.
             limits.append(growth - 1 + problem.delta)
     sign = np.where(problem.graph.codes == 0, 1.0, -1.0)
     bounds = [(x, 1) if s > 0 else (0, x) for x, s in zip(p.tolist(), sign.tolist(), strict=True)]
-    found = linprog(-sign, np.array(rows).reshape(-1, n), limits, bounds=bounds, method="highs")
-    return 0.0 if found.fun is None else float(-found.fun - sign @ p)
+    best = linprog(-sign, np.array(rows).reshape(-1, n), limits, bounds=bounds, method="highs")
+    return 0.0 if best.fun is None else float(-best.fun - sign @ p)
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -77,9 +77,9 @@ def test_smallest_epsilon_and_delta_are_inverse(seed: int) -> None:
     assert delta == pytest.approx(max(exact, 0), rel=1e-11, abs=1e-15)
     if delta > 0:
         assert measures.colouring_epsilon(graph, table, delta) == pytest.approx(epsilon, abs=1e-11)
-        found = measures.colouring_privacy(graph, table, epsilon, delta * 0.99)
-        assert not found.private
-        assert found.delta_edge is not None
+        leak = measures.colouring_privacy(graph, table, epsilon, delta * 0.99)
+        assert not leak.private
+        assert leak.delta_edge is not None
     assert measures.is_private_colouring(graph, table, epsilon, delta)
 
 
@@ -125,14 +125,14 @@ def test_repaired_values_are_feasible_and_nearest(seed: int) -> None:
     epsilon, delta = float(rng.uniform(0, 1)), float(rng.choice([0, 0.05]))
     low, high = (f(graph, values, epsilon, delta) for f in (measures.below, measures.above))
     change, near = measures.minimax_change(graph, values, epsilon, delta)
-    for found in (low, high, near):
-        problem = po.BoundaryColouring(graph, epsilon, delta, boundary=found)
+    for values_near in (low, high, near):
+        problem = po.BoundaryColouring(graph, epsilon, delta, boundary=values_near)
         assert po.solve(problem, "propagation").status is po.Status.OPTIMAL
     assert all(low[v] <= x + 1e-15 and high[v] >= x - 1e-15 for v, x in values.items())
     assert max((abs(near[v] - x) for v, x in values.items()), default=0.0) <= change + 1e-12
     if change > 1e-6:
-        asked = po.BoundaryColouring(graph, epsilon, delta, boundary=values)
-        assert po.solve(asked, "propagation").status is po.Status.INFEASIBLE
+        contradicting = po.BoundaryColouring(graph, epsilon, delta, boundary=values)
+        assert po.solve(contradicting, "propagation").status is po.Status.INFEASIBLE
     assert change <= max((x - low[v] for v, x in values.items()), default=0.0) + 1e-12
 
 
@@ -154,9 +154,9 @@ def test_budgets_an_edge_agree_with_a_linear_programme(seed: int) -> None:
             limits += [d, e - 1 + d]
     sign = np.where(graph.codes == 0, 1.0, -1.0)
     bounds = [(values[v], values[v]) if v in values else (0, 1) for v in range(n)]
-    found = linprog(-sign, np.array(rows).reshape(-1, n), limits, bounds=bounds, method="highs")
-    assert found.fun is not None
-    assert sign @ made.probabilities[:, 0] == pytest.approx(-found.fun, abs=1e-8)
+    best = linprog(-sign, np.array(rows).reshape(-1, n), limits, bounds=bounds, method="highs")
+    assert best.fun is not None
+    assert sign @ made.probabilities[:, 0] == pytest.approx(-best.fun, abs=1e-8)
 
 
 def test_budgets_an_edge_refuse_what_contradicts_itself() -> None:
@@ -178,13 +178,13 @@ def test_errors_by_distance_are_means_over_what_networkx_finds() -> None:
     walks = nx.Graph(graph.edges().tolist())
     edge = {int(v) for pair in graph.two_coloured_edges() for v in pair}
     far = {v: d for v, d in nx.multi_source_dijkstra_path_length(walks, edge).items()}
-    found = po.measures.error_by_distance(graph, colouring)
-    assert len(found) == max(far.values()) + 1
-    for d in range(len(found)):
+    errors = po.measures.error_by_distance(graph, colouring)
+    assert len(errors) == max(far.values()) + 1
+    for d in range(len(errors)):
         for c in range(2):
             own = [
                 colouring.probabilities[v, 1 - c] for v, at in far.items() if at == d and graph.codes[v] == c
             ]
-            assert np.isnan(found[d, c]) if not own else abs(found[d, c] - np.mean(own)) < 1e-14
+            assert np.isnan(errors[d, c]) if not own else abs(errors[d, c] - np.mean(own)) < 1e-14
     with pytest.raises(po.errors.InvalidMechanism, match="graph's vertices"):
         po.measures.error_by_distance(graph, po.Colouring([[0.5, 0.5]]))

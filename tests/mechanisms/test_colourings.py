@@ -36,7 +36,7 @@ def test_checking_again_changes_nothing(seed: int) -> None:
         assert row.floats() == pytest.approx(floats.tolist(), rel=1e-15)
 
 
-def test_releases_follow_the_law() -> None:
+def test_releases_follow_the_distribution() -> None:
     rng = np.random.default_rng(1)
     drawn = SHARP.release(np.ones(20_000, dtype=int), rng)
     assert drawn.simulated
@@ -54,8 +54,8 @@ def test_labels_of_every_kind_are_found(label: object) -> None:
 
 
 def test_positions_of_every_kind_are_found() -> None:
-    for given in (1, np.int32(1), np.uint8(1)):
-        assert SHARP.release(given) in ("blue", "red")
+    for position in (1, np.int32(1), np.uint8(1)):
+        assert SHARP.release(position) in ("blue", "red")
     for bad in (True, np.True_, 3, -1, "1", 1.5, None):
         with pytest.raises(po.errors.InvalidMechanism, match="no vertex"):
             SHARP.release(bad)

@@ -26,23 +26,23 @@ def test_loops_and_repeats_are_dropped_and_rows_are_sorted() -> None:
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
 def test_networkx_graphs_of_every_kind(kind: type[nx.Graph[str]]) -> None:
-    given = kind([("x", "y"), ("y", "x"), ("y", "z"), ("z", "z")])
-    nx.set_node_attributes(given, {"x": 1, "y": 1, "z": 2}, "answer")
-    graph = po.DatasetGraph.from_networkx(given, colour="answer")
+    theirs = kind([("x", "y"), ("y", "x"), ("y", "z"), ("z", "z")])
+    nx.set_node_attributes(theirs, {"x": 1, "y": 1, "z": 2}, "answer")
+    graph = po.DatasetGraph.from_networkx(theirs, colour="answer")
     assert graph.vertices == ("x", "y", "z")
     assert pairs(graph) == {(0, 1), (1, 2)}
     assert graph.position("z") == 2
     with pytest.raises(po.errors.InvalidModel, match="no attribute 'colour'"):
-        po.DatasetGraph.from_networkx(given)
+        po.DatasetGraph.from_networkx(theirs)
 
 
 def test_igraph_graphs() -> None:
     igraph = pytest.importorskip("igraph")
-    given = igraph.Graph([(0, 1), (1, 2), (1, 2)], directed=True)
+    theirs = igraph.Graph([(0, 1), (1, 2), (1, 2)], directed=True)
     with pytest.raises(po.errors.InvalidModel, match="no attribute"):
-        po.DatasetGraph.from_igraph(given)
-    given.vs["colour"] = ["a", "a", "b"]
-    graph = po.DatasetGraph.from_igraph(given)
+        po.DatasetGraph.from_igraph(theirs)
+    theirs.vs["colour"] = ["a", "a", "b"]
+    graph = po.DatasetGraph.from_igraph(theirs)
     assert pairs(graph) == {(0, 1), (1, 2)}
     assert po.solve(po.BoundaryColouring(graph, 1.0)).status.ok
 

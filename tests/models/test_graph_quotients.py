@@ -12,26 +12,26 @@ import privopt as po
 from privopt.models.graph.graph import Quotient
 
 
-def signatures(given: po.DatasetGraph, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:
+def signatures(sample: po.DatasetGraph, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[int]:
     """Refinement by the sorted classes of neighbours, until nothing splits."""
-    found = [hash((int(c), float(w))) for c, w in zip(given.codes, weights, strict=True)]
+    kinds = [hash((int(c), float(w))) for c, w in zip(sample.codes, weights, strict=True)]
     while True:
-        near = [given.indices[given.indptr[v] : given.indptr[v + 1]] for v in range(given.size)]
-        signs = [(found[v], tuple(sorted(found[u] for u in near[v].tolist()))) for v in range(given.size)]
+        near = [sample.indices[sample.indptr[v] : sample.indptr[v + 1]] for v in range(sample.size)]
+        signs = [(kinds[v], tuple(sorted(kinds[u] for u in near[v].tolist()))) for v in range(sample.size)]
         number = {sign: i for i, sign in enumerate(sorted(set(signs)))}
         again = [number[sign] for sign in signs]
-        if len(set(again)) == len(set(found)):
+        if len(set(again)) == len(set(kinds)):
             return again
-        found = again
+        kinds = again
 
 
 def test_refinement_is_the_coarsest() -> None:
     rng = np.random.default_rng(0)
     for _ in range(200):
-        given = graph(rng, most=14)
-        weights = rng.integers(0, 2, given.size).astype(float)
-        small = given.refined(weights)
-        expected = signatures(given, weights)
+        sample = graph(rng, most=14)
+        weights = rng.integers(0, 2, sample.size).astype(float)
+        small = sample.refined(weights)
+        expected = signatures(sample, weights)
         assert len(set(zip(expected, small.classes.tolist(), strict=True))) == len(set(expected))
         assert small.graph.size == len(set(expected))
         assert small.weights.sum() == weights.sum()
@@ -55,8 +55,8 @@ def test_optimum_of_the_quotient_is_that_of_the_graph() -> None:
         cube = po.DatasetGraph.votes(n, 0.3)
         problem = po.BoundaryColouring(cube, epsilon, delta, boundary=None)
         small = cube.refined()
-        asked = po.BoundaryColouring(small.graph, epsilon, delta, boundary=None, weights=small.weights)
-        whole, part = po.solve(problem, "minimum-cut"), po.solve(asked, "weighted-lp")
+        on_classes = po.BoundaryColouring(small.graph, epsilon, delta, boundary=None, weights=small.weights)
+        whole, part = po.solve(problem, "minimum-cut"), po.solve(on_classes, "weighted-lp")
         assert whole.utility == pytest.approx(part.utility, abs=1e-9)
         back = small.pull_back(part.mechanism, cube)
         reading = problem.evaluate(back)
@@ -67,14 +67,14 @@ def test_optimum_of_the_quotient_is_that_of_the_graph() -> None:
 def test_pull_backs_along_any_map_are_private() -> None:
     rng = np.random.default_rng(1)
     for _ in range(30):
-        given = graph(rng)
-        classes = given.codes * 3 + rng.integers(0, 3, given.size)
-        small: Quotient = given.quotient(classes)
-        problem = choice(rng, given)
-        asked = po.BoundaryColouring(
+        sample = graph(rng)
+        classes = sample.codes * 3 + rng.integers(0, 3, sample.size)
+        small: Quotient = sample.quotient(classes)
+        problem = choice(rng, sample)
+        on_classes = po.BoundaryColouring(
             small.graph, problem.epsilon, problem.delta, boundary=None, weights=small.weights
         )
-        back = small.pull_back(po.solve(asked, "equal-boundary").mechanism, given)
+        back = small.pull_back(po.solve(on_classes, "equal-boundary").mechanism, sample)
         assert problem.evaluate(back).feasible
 
 

@@ -13,7 +13,7 @@ import privopt as po
 
 
 def growth(epsilon: float, *, up: bool) -> Fraction:
-    """A rational within 1e-60 of e^epsilon, relatively, on the side asked for."""
+    """A rational within 1e-60 of e^epsilon, relatively, on the side that ``up`` names."""
     if epsilon == 0:
         return Fraction(1)
     with mpmath.workdps(400):
@@ -26,9 +26,9 @@ def growth(epsilon: float, *, up: bool) -> Fraction:
 def weights_of(problem: po.BoundaryColouring) -> list[Fraction]:
     """Weights that add to 1."""
     n = problem.graph.size
-    given = [Fraction(1)] * n if problem.weights is None else [Fraction(float(w)) for w in problem.weights]
-    total = sum(given, Fraction(0))
-    return [w / total for w in given]
+    weights = [Fraction(1)] * n if problem.weights is None else [Fraction(float(w)) for w in problem.weights]
+    total = sum(weights, Fraction(0))
+    return [w / total for w in weights]
 
 
 def linear_bound(
@@ -68,15 +68,15 @@ def furthest(p: mpmath.mpf, steps: int, epsilon: float, delta: float) -> mpmath.
 
 def hops(graph: po.DatasetGraph, source: int) -> list[int]:
     """Hops from a vertex, -1 where none lead."""
-    found = [-1] * graph.size
-    found[source] = 0
+    far = [-1] * graph.size
+    far[source] = 0
     queue = [source]
     for v in queue:
         for w in graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist():
-            if found[w] < 0:
-                found[w] = found[v] + 1
+            if far[w] < 0:
+                far[w] = far[v] + 1
                 queue.append(w)
-    return found
+    return far
 
 
 def worst_share(problem: po.BoundaryColouring) -> mpmath.mpf:
@@ -112,7 +112,7 @@ def arc_ratios(
     """The smallest e^epsilon of every arc, over all events, in fractions; None where there is none."""
     rows = mechanism.exact()
     exact = [[rows[i].fraction(c) for c in range(problem.k)] for i in mechanism.level.tolist()]
-    found: dict[tuple[int, int], Fraction | None] = {}
+    ratios: dict[tuple[int, int], Fraction | None] = {}
     for u, v in problem.graph.edges().tolist():
         for a, b in ((u, v), (v, u)):
             best: Fraction | None = Fraction(1)
@@ -124,8 +124,8 @@ def arc_ratios(
                     best = None
                 elif less > 0 and best is not None:
                     best = max(best, over / less)
-            found[a, b] = best
-    return found
+            ratios[a, b] = best
+    return ratios
 
 
 def log(ratio: Fraction | None) -> mpmath.mpf:

@@ -27,8 +27,8 @@ def texts(axes: Any) -> list[str]:
 
 def test_comparison_shows_every_solver_and_why_one_has_no_bar() -> None:
     pytest.importorskip("matplotlib")
-    found = (solution("good", 0.6, 0.7), solution("plain", 0.5), solution("shy", None))
-    axes = po.Comparison(PROBLEM, found).plot().axes[0]
+    solutions = (solution("good", 0.6, 0.7), solution("plain", 0.5), solution("shy", None))
+    axes = po.Comparison(PROBLEM, solutions).plot().axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["good", "plain", "shy"]
     assert texts(axes) == ["0.6", "0.5", "refused"]
     assert len(axes.patches) == 2
@@ -46,8 +46,8 @@ def test_comparison_of_nothing_solved_is_drawn() -> None:
 def test_frontier_draws_finite_points_and_the_band() -> None:
     pytest.importorskip("matplotlib")
     budgets = (0.5, 1.0, float("inf"))
-    found = (solution("a", 0.2, 0.4), solution("a", 0.5, 0.5), solution("a", 0.75))
-    axes = po.Frontier(PROBLEM, budgets, found).plot().axes[0]
+    solutions = (solution("a", 0.2, 0.4), solution("a", 0.5, 0.5), solution("a", 0.75))
+    axes = po.Frontier(PROBLEM, budgets, solutions).plot().axes[0]
     curve = next(line for line in axes.lines if line.get_label() == "utility")
     assert np.asarray(curve.get_xdata()).tolist() == [0.5, 1.0]
     assert np.asarray(curve.get_ydata()).tolist() == [0.2, 0.5]
@@ -63,8 +63,8 @@ def test_frontier_of_real_solutions() -> None:
 
 def test_an_objective_that_is_not_the_utility_is_called_so() -> None:
     pytest.importorskip("matplotlib")
-    found = po.Solution[Any](po.Status.FEASIBLE, solver="a", utility=1.0, objective=-0.3)
-    assert po.Frontier(PROBLEM, (1.0,), (found,)).plot().axes[0].get_ylabel() == "objective"
+    solutions = po.Solution[Any](po.Status.FEASIBLE, solver="a", utility=1.0, objective=-0.3)
+    assert po.Frontier(PROBLEM, (1.0,), (solutions,)).plot().axes[0].get_ylabel() == "objective"
 
 
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

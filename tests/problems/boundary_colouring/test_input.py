@@ -1,4 +1,4 @@
-"""Bad questions on graphs of datasets are refused at the door in one sentence; odd but good ones are answered."""
+"""Bad problems on graphs of datasets are refused in one sentence; odd but good ones are answered."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ THREE = po.DatasetGraph([(0, 1), (1, 2)], [0, 1, 2])
     ],
 )
 def test_refused_at_the_door(change: dict[str, Any], part: str) -> None:
-    given = {"graph": LINE, "epsilon": 1.0, **change}
+    fields = {"graph": LINE, "epsilon": 1.0, **change}
     with pytest.raises(po.errors.InvalidProblem, match=part) as caught:
-        po.BoundaryColouring(**given)
+        po.BoundaryColouring(**fields)
     assert "\n" not in str(caught.value)
 
 

@@ -28,12 +28,12 @@ from privopt.solvers.boundary_colouring.forest import ForestProgramme
 from privopt.solvers.boundary_colouring.oracle import Oracle
 
 
-def random_problem(seed: int, colours: int = 2, **asked: Any) -> po.BoundaryColouring:
+def random_problem(seed: int, colours: int = 2, **options: Any) -> po.BoundaryColouring:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, colours, 9)
     weights = rng.random(graph.size) if rng.random() < 0.7 else None
     epsilon, delta = float(rng.choice([0, 0.1, LN2, 2, 9])), float(rng.choice([0, 0, 0.02, 0.3]))
-    return po.BoundaryColouring(graph, epsilon, delta, weights=weights, **{"boundary": None, **asked})
+    return po.BoundaryColouring(graph, epsilon, delta, weights=weights, **{"boundary": None, **options})
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -429,11 +429,11 @@ def written(folder: Path, problems: list[po.BoundaryColouring]) -> int:
 
 def mixed(seeds: range) -> list[po.BoundaryColouring]:
     """Random problems of every kind."""
-    found = []
+    problems = []
     for seed, objective in zip(seeds, itertools.cycle(("accuracy", "accuracy", "worst_case"))):
         boundary = "balanced" if seed % 3 == 0 else None
-        found.append(random_problem(seed, 2 + (seed % 4 == 0), objective=objective, boundary=boundary))
-    return found
+        problems.append(random_problem(seed, 2 + (seed % 4 == 0), objective=objective, boundary=boundary))
+    return problems
 
 
 @pytest.mark.long
@@ -441,8 +441,8 @@ def mixed(seeds: range) -> list[po.BoundaryColouring]:
     "count", [4, pytest.param(60, marks=pytest.mark.long)], ids=["a few", "sixty random graphs"]
 )
 def test_every_machine_gives_the_same_verdict(count: int, tmp_path: Path) -> None:
-    asked = [example.problem for example in po.BoundaryColouring.examples()]
-    examples = [problem for problem in asked if isinstance(problem, po.BoundaryColouring)]
+    problems = [example.problem for example in po.BoundaryColouring.examples()]
+    examples = [problem for problem in problems if isinstance(problem, po.BoundaryColouring)]
     chosen = examples if count > 4 else examples[::3]
     answers = written(tmp_path, [*chosen, *mixed(range(count))])
     for setting in settings():

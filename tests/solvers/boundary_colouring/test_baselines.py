@@ -25,11 +25,11 @@ ERRORS = {
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_errors_by_distance(name: str, epsilon: float) -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.line(9, 6), epsilon)
-    found = po.solve(problem, name)
-    assert found.certified
+    solution = po.solve(problem, name)
+    assert solution.certified
     far = [*range(8, -1, -1), *range(6)]
     expected = [ERRORS[name](epsilon, i) for i in far]
-    assert found.mechanism.error == pytest.approx(expected, rel=1e-9)
+    assert solution.mechanism.error == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [n for n in ERRORS if n != "balanced"])

@@ -28,10 +28,10 @@ PATH = po.DatasetGraph([(0, 1), (1, 2), (2, 3), (3, 4)], [0, 0, 1, 2, 2])
 )
 def test_public_values(graph: po.DatasetGraph, delta: float, objective: str, best: float) -> None:
     problem = po.BoundaryColouring(graph, LN2, delta, boundary=None, objective=objective)
-    found = po.solve(problem, "k-colour-lp")
-    assert found.status is po.Status.OPTIMAL
-    assert found.certified
-    assert found.utility == pytest.approx(best, abs=1e-9)
+    solution = po.solve(problem, "k-colour-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+    assert solution.utility == pytest.approx(best, abs=1e-9)
 
 
 def test_the_bound_on_the_worst_case_is_not_tight_for_five_colours() -> None:
@@ -44,14 +44,14 @@ def test_the_bound_on_the_worst_case_is_not_tight_for_five_colours() -> None:
 def test_programme_is_that_of_all_events() -> None:
     rng = np.random.default_rng(0)
     for turn in range(30):
-        given = graph(rng, colours=3 + turn % 2, most=7)
+        sample = graph(rng, colours=3 + turn % 2, most=7)
         objective = ("accuracy", "worst_case")[turn % 3 == 0]
-        weights = None if objective == "worst_case" else rng.random(given.size) + 0.01
+        weights = None if objective == "worst_case" else rng.random(sample.size) + 0.01
         budget = float(rng.choice(EPSILONS)), float(rng.choice(DELTAS))
-        problem = po.BoundaryColouring(given, *budget, boundary=None, weights=weights, objective=objective)
-        found = po.solve(problem, "k-colour-lp")
-        assert found.status is po.Status.OPTIMAL
-        assert found.utility == pytest.approx(best_of_events(problem), abs=2e-7)
+        problem = po.BoundaryColouring(sample, *budget, boundary=None, weights=weights, objective=objective)
+        solution = po.solve(problem, "k-colour-lp")
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.utility == pytest.approx(best_of_events(problem), abs=2e-7)
 
 
 def test_quotients_carry_the_worst_case() -> None:
@@ -59,33 +59,33 @@ def test_quotients_carry_the_worst_case() -> None:
     assert ring.refined().graph.size < 12
     for delta in (0.0, 0.05):
         problem = po.BoundaryColouring(ring, 0.7, delta, boundary=None, objective="worst_case")
-        found = po.solve(problem, "k-colour-lp")
-        assert found.status is po.Status.OPTIMAL
-        assert found.utility == pytest.approx(best_of_events(problem), abs=1e-7)
+        solution = po.solve(problem, "k-colour-lp")
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.utility == pytest.approx(best_of_events(problem), abs=1e-7)
 
 
 @pytest.mark.parametrize(
-    ("delta", "laws"),
+    ("delta", "rows"),
     [
         (0.0, [[0.2, 0.3, 0.5], [0.4, 0.35, 0.25], [0.7, 0.175, 0.125]]),
         (0.1, [[0.2, 0.3, 0.5], [0.5, 0.3, 0.2], [0.8, 0.15, 0.05]]),
     ],
 )
-def test_prefixes_of_one_law(delta: float, laws: list[list[float]]) -> None:
+def test_prefixes_of_one_distribution(delta: float, rows: list[list[float]]) -> None:
     line = po.DatasetGraph([(0, 1), (1, 2)], [0, 0, 0], palette=[0, 1, 2])
-    found = po.solve(po.BoundaryColouring(line, LN2, delta, boundary={0: laws[0]}), "rainbow")
-    assert found.status is po.Status.OPTIMAL
-    assert found.mechanism.probabilities == pytest.approx(np.array(laws), abs=1e-12)
+    solution = po.solve(po.BoundaryColouring(line, LN2, delta, boundary={0: rows[0]}), "rainbow")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.mechanism.probabilities == pytest.approx(np.array(rows), abs=1e-12)
 
 
 def test_one_law_is_continued_as_well_as_any_programme_does() -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
         tree = [(v, int(rng.integers(0, v))) for v in range(1, 9)]
-        given = po.DatasetGraph(tree, [0] * 9, palette=[0, 1, 2])
+        sample = po.DatasetGraph(tree, [0] * 9, palette=[0, 1, 2])
         epsilon, delta = float(rng.choice(EPSILONS)), float(rng.choice(DELTAS))
         problem = po.BoundaryColouring(
-            given, epsilon, delta, boundary={0: rng.dirichlet(np.ones(3)).tolist()}
+            sample, epsilon, delta, boundary={0: rng.dirichlet(np.ones(3)).tolist()}
         )
         prefix, programme = po.solve(problem, "rainbow"), po.solve(problem, "k-colour-lp")
         assert prefix.status is po.Status.OPTIMAL
@@ -121,39 +121,39 @@ def test_no_event_leaks_in_exact_arithmetic() -> None:
     rng = np.random.default_rng(3)
     below = Fraction(math.exp(1.0)) * (1 + Fraction(1, 10**15))
     for _ in range(20):
-        given = graph(rng, colours=3, most=9)
-        problem = po.BoundaryColouring(given, 1.0, float(rng.choice(DELTAS)), boundary=None)
+        sample = graph(rng, colours=3, most=9)
+        problem = po.BoundaryColouring(sample, 1.0, float(rng.choice(DELTAS)), boundary=None)
         for name in ("rainbow", "exponential", "k-colour-lp", "exponential-half", "randomised-response"):
-            found = po.solve(problem, name)
-            assert found.certified, (name, found.reason)
-            assert not leaks(problem, found.mechanism, below), name
+            solution = po.solve(problem, name)
+            assert solution.certified, (name, solution.reason)
+            assert not leaks(problem, solution.mechanism, below), name
 
 
 def test_exponential_is_as_sharp_as_privacy_allows() -> None:
     rng = np.random.default_rng(4)
     for colours in (2, 3, 5):
-        given = po.DatasetGraph.grid(rng.integers(0, colours, (5, 5)))
-        problem = po.BoundaryColouring(given, 0.8, boundary=None)
-        found = po.solve(problem, "exponential")
-        beta = float(found.stats["beta"])
-        assert problem.evaluate(_exponential(given, beta)).leakage <= 0.8 + 1e-12
-        assert problem.evaluate(_exponential(given, beta * (1 + 1e-6))).leakage > 0.8
+        sample = po.DatasetGraph.grid(rng.integers(0, colours, (5, 5)))
+        problem = po.BoundaryColouring(sample, 0.8, boundary=None)
+        solution = po.solve(problem, "exponential")
+        beta = float(solution.stats["beta"])
+        assert problem.evaluate(_exponential(sample, beta)).leakage <= 0.8 + 1e-12
+        assert problem.evaluate(_exponential(sample, beta * (1 + 1e-6))).leakage > 0.8
         assert beta == pytest.approx(0.8, abs=1e-9) if colours == 2 else 0.4 <= beta <= 0.8
         half = po.solve(problem, "exponential-half")
         assert half.utility is not None
-        assert found.utility is not None
-        assert half.utility <= found.utility
+        assert solution.utility is not None
+        assert half.utility <= solution.utility
 
 
-def _exponential(given: po.DatasetGraph, beta: float) -> po.Colouring:
+def _exponential(sample: po.DatasetGraph, beta: float) -> po.Colouring:
     import networkx as nx
 
-    net = nx.Graph(given.edges().tolist())
-    net.add_nodes_from(range(given.size))
-    k = len(given.palette)
-    far = np.full((given.size, k), np.inf)
+    net = nx.Graph(sample.edges().tolist())
+    net.add_nodes_from(range(sample.size))
+    k = len(sample.palette)
+    far = np.full((sample.size, k), np.inf)
     for u, reached in nx.all_pairs_shortest_path_length(net):
         for v, hops in reached.items():
-            far[u, given.codes[v]] = min(far[u, given.codes[v]], hops)
+            far[u, sample.codes[v]] = min(far[u, sample.codes[v]], hops)
     chances = np.exp(-beta * far)
-    return po.Colouring(chances / chances.sum(axis=1, keepdims=True), given.palette, answers=given.codes)
+    return po.Colouring(chances / chances.sum(axis=1, keepdims=True), sample.palette, answers=sample.codes)

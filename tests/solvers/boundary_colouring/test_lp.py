@@ -15,12 +15,12 @@ import privopt as po
 LN2 = math.log(2)
 
 
-def asked(problem: po.BoundaryColouring, *names: str) -> list[po.Solution[po.Colouring]]:
-    found = [po.solve(problem, name) for name in names]
-    for solution in found:
+def solutions(problem: po.BoundaryColouring, *names: str) -> list[po.Solution[po.Colouring]]:
+    answers = [po.solve(problem, name) for name in names]
+    for solution in answers:
         assert solution.status.ok, (solution.solver, solution.reason)
         assert solution.certified
-    return found
+    return answers
 
 
 @pytest.mark.parametrize(("hub", "total"), [(1, 3.0), (2, 10 / 3), (4, 14 / 3)])
@@ -28,17 +28,17 @@ def asked(problem: po.BoundaryColouring, *names: str) -> list[po.Solution[po.Col
 def test_star(name: str, hub: int, total: float) -> None:
     star = po.DatasetGraph([(0, 1), (0, 2), (0, 3)], [1, 2, 2, 2])
     problem = po.BoundaryColouring(star, LN2, boundary=None, weights=[hub, 1, 1, 1])
-    (found,) = asked(problem, name)
-    assert found.utility is not None
-    assert found.utility * (hub + 3) == pytest.approx(total, abs=1e-9)
+    (solution,) = solutions(problem, name)
+    assert solution.utility is not None
+    assert solution.utility * (hub + 3) == pytest.approx(total, abs=1e-9)
 
 
 @pytest.mark.parametrize(("delta", "total"), [(0.0, 33.06763944), (0.05, 33.68265144)])
 def test_weighted_grid(delta: float, total: float) -> None:
     cells = po.DatasetGraph.grid([[1, 1, 2], [1, 2, 2], [1, 2, 1]])
     problem = po.BoundaryColouring(cells, 1.0, delta, boundary=None, weights=range(1, 10))
-    for found in asked(problem, "weighted-lp", "minimum-cut"):
-        assert found.utility == pytest.approx(total / 45, abs=2e-10)
+    for solution in solutions(problem, "weighted-lp", "minimum-cut"):
+        assert solution.utility == pytest.approx(total / 45, abs=2e-10)
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def test_weighted_grid(delta: float, total: float) -> None:
 def test_counts_of_votes(name: str, n: int, share: float, epsilon: float, best: float) -> None:
     votes = [math.comb(n, c) * share**c * (1 - share) ** (n - c) for c in range(n + 1)]
     problem = po.BoundaryColouring(po.DatasetGraph.counts(n), epsilon, boundary=None, weights=votes)
-    (found,) = asked(problem, name)
-    assert found.utility == pytest.approx(best, abs=5e-9)
+    (solution,) = solutions(problem, name)
+    assert solution.utility == pytest.approx(best, abs=5e-9)
 
 
 def test_balanced_votes() -> None:
     votes = [math.comb(100, c) * 0.4**c * 0.6 ** (100 - c) for c in range(101)]
-    found = po.solve(po.BoundaryColouring(po.DatasetGraph.counts(100), 0.1, weights=votes))
-    assert found.utility == pytest.approx(0.80596985, abs=5e-9)
+    solution = po.solve(po.BoundaryColouring(po.DatasetGraph.counts(100), 0.1, weights=votes))
+    assert solution.utility == pytest.approx(0.80596985, abs=5e-9)
 
 
 def test_programmes_cuts_and_brute_force_agree() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         problem = choice(rng, graph(rng))
-        lp, cut = asked(problem, "weighted-lp", "minimum-cut")
+        lp, cut = solutions(problem, "weighted-lp", "minimum-cut")
         assert lp.status is po.Status.OPTIMAL
         assert cut.utility == pytest.approx(lp.utility, abs=1e-9)
         assert lp.utility == pytest.approx(best_of_events(problem), abs=1e-7)
@@ -71,15 +71,17 @@ def test_programmes_cuts_and_brute_force_agree() -> None:
 def test_forests_paths_and_programmes_agree() -> None:
     rng = np.random.default_rng(2)
     for turn in range(60):
-        given = tree(rng)
+        sample = tree(rng)
         if turn % 3 == 0:
             n = int(rng.integers(2, 14))
-            given = po.DatasetGraph([(i, i + 1) for i in range(n - 1)], rng.integers(0, 2, n), palette=[0, 1])
-        problem = choice(rng, given)
+            sample = po.DatasetGraph(
+                [(i, i + 1) for i in range(n - 1)], rng.integers(0, 2, n), palette=[0, 1]
+            )
+        problem = choice(rng, sample)
         names: Sequence[str] = (
             ("forest", "weighted-lp", "path") if turn % 3 == 0 else ("forest", "weighted-lp")
         )
-        forest, *others = asked(problem, *names)
+        forest, *others = solutions(problem, *names)
         assert forest.status is po.Status.OPTIMAL
         assert forest.gap is not None
         assert forest.gap < 1e-10
@@ -92,7 +94,7 @@ def test_shifts_are_optimal_on_lines() -> None:
     for _ in range(40):
         line = po.DatasetGraph.line(int(rng.integers(1, 9)), int(rng.integers(1, 9)))
         problem = choice(rng, line)
-        shift, forest = asked(problem, "shift", "forest")
+        shift, forest = solutions(problem, "shift", "forest")
         assert shift.utility == pytest.approx(forest.utility, abs=1e-10)
         assert shift.status is po.Status.OPTIMAL
 
@@ -103,12 +105,12 @@ def test_no_other_equal_boundary_is_better() -> None:
     rng = np.random.default_rng(4)
     for _ in range(12):
         problem = choice(rng, graph(rng))
-        (found,) = asked(problem, "equal-boundary")
-        (lp,) = asked(problem, "weighted-lp")
+        (solution,) = solutions(problem, "equal-boundary")
+        (lp,) = solutions(problem, "weighted-lp")
         best = max(_equal_accuracy(problem, q) for q in np.linspace(0, 1, 2001).tolist())
-        assert found.utility is not None
+        assert solution.utility is not None
         assert lp.utility is not None
-        assert best - 1e-9 <= found.utility <= lp.utility + 1e-9
+        assert best - 1e-9 <= solution.utility <= lp.utility + 1e-9
 
 
 def _equal_accuracy(problem: po.BoundaryColouring, first: float) -> float:
@@ -133,30 +135,32 @@ def _equal_accuracy(problem: po.BoundaryColouring, first: float) -> float:
 def test_constant_answers_where_weights_are_skewed() -> None:
     line = po.DatasetGraph.line(1, 1)
     problem = po.BoundaryColouring(line, 0.1, boundary=None, weights=[100.0, 1.0])
-    for found in asked(problem, "shift", "forest", "weighted-lp", "minimum-cut", "equal-boundary", "path"):
-        assert found.utility == pytest.approx(100 / 101, abs=1e-9)
+    for solution in solutions(
+        problem, "shift", "forest", "weighted-lp", "minimum-cut", "equal-boundary", "path"
+    ):
+        assert solution.utility == pytest.approx(100 / 101, abs=1e-9)
 
 
 def test_without_any_budget_every_component_is_constant() -> None:
     rng = np.random.default_rng(5)
     for _ in range(10):
-        given, weights = tree(rng), None
-        problem = po.BoundaryColouring(given, 0.0, boundary=None, weights=weights)
+        sample, weights = tree(rng), None
+        problem = po.BoundaryColouring(sample, 0.0, boundary=None, weights=weights)
         best = 0
-        for colours in itertools.product((0, 1), repeat=given.size):
+        for colours in itertools.product((0, 1), repeat=sample.size):
             flat = np.array(colours)
-            if all(flat[u] == flat[v] for u, v in given.edges().tolist()):
-                best = max(best, int((flat == given.codes).sum()))
-        for found in asked(problem, "forest", "weighted-lp", "minimum-cut"):
-            assert found.utility == pytest.approx(best / given.size, abs=1e-9)
+            if all(flat[u] == flat[v] for u, v in sample.edges().tolist()):
+                best = max(best, int((flat == sample.codes).sum()))
+        for solution in solutions(problem, "forest", "weighted-lp", "minimum-cut"):
+            assert solution.utility == pytest.approx(best / sample.size, abs=1e-9)
 
 
 def test_million_counts_are_solved_and_proved() -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.counts(10**6), 0.1, boundary=None)
-    found = po.solve(problem, "shift", time_limit=60)
-    assert found.status is po.Status.OPTIMAL
-    assert found.gap is not None
-    assert found.gap < 1e-9
+    solution = po.solve(problem, "shift", time_limit=60)
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.gap is not None
+    assert solution.gap < 1e-9
 
 
 def test_refusals_name_what_to_call() -> None:

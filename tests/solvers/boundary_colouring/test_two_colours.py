@@ -117,16 +117,16 @@ def test_propagation_agrees_with_the_programme(seed: int) -> None:
         weights=rng.random(graph.size) if rng.random() < 0.5 else None,
         objective=str(rng.choice(["accuracy", "worst_case"])),
     )  # fmt: skip
-    found = po.solve(problem, "propagation")
+    solution = po.solve(problem, "propagation")
     written = judge(problem, Oracle().run(problem, po.Budget()), certify=True)
-    assert found.status.ok == written.status.ok
-    if found.status.ok:
-        assert found.status is po.Status.OPTIMAL
-        assert found.objective == pytest.approx(written.objective, abs=1e-8)
-        assert found.stats["repaired"] == 0
+    assert solution.status.ok == written.status.ok
+    if solution.status.ok:
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.objective == pytest.approx(written.objective, abs=1e-8)
+        assert solution.stats["repaired"] == 0
     else:
-        assert found.status is po.Status.INFEASIBLE
-        assert float(found.stats["gap"]) > 1e-9
+        assert solution.status is po.Status.INFEASIBLE
+        assert float(solution.stats["gap"]) > 1e-9
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -167,13 +167,13 @@ def test_every_search_finds_the_same_envelope(seed: int) -> None:
             for a, b in ((u, v), (v, u)):
                 swept_p[a], swept_r[a] = min(swept_p[a], high[b]), max(swept_r[a], low[b])
     arcs = len(graph.indices)
-    for found in (
+    for envelope in (
         upper(rows, sites, values, one, "two_queue"),
         upper(rows, sites, values, one, "coordinate"),
         heap(*rows, sites, values, np.full(arcs, epsilon), np.full(arcs, delta)),
     ):
-        assert found[0] == pytest.approx(swept_p, rel=1e-11, abs=1e-15)
-        assert found[1] == pytest.approx(swept_r, rel=1e-11, abs=1e-15)
+        assert envelope[0] == pytest.approx(swept_p, rel=1e-11, abs=1e-15)
+        assert envelope[1] == pytest.approx(swept_r, rel=1e-11, abs=1e-15)
 
 
 def test_backends_agree_on_a_larger_graph(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,8 +205,8 @@ def test_hops_are_those_of_networkx(backend: str) -> None:
         plain = nx.Graph(graph.edges().tolist())
         plain.add_nodes_from(range(graph.size))
         lengths = nx.multi_source_dijkstra_path_length(plain, set(sources.tolist()))
-        found = hops(graph.indptr, graph.indices, sources, backend)
-        assert found.tolist() == [lengths.get(v, -1) for v in range(graph.size)]
+        far = hops(graph.indptr, graph.indices, sources, backend)
+        assert far.tolist() == [lengths.get(v, -1) for v in range(graph.size)]
     long = po.DatasetGraph.line(30_000, 1)
     assert hops(long.indptr, long.indices, np.array([0]), backend).tolist() == list(range(30_001))
 
