@@ -27,32 +27,32 @@ def _digits() -> None:
 
 def joint(seed: int, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     rng = np.random.default_rng(seed)
-    law = rng.dirichlet(np.full(math.prod(shape), 0.5)).reshape(shape)
-    law[rng.random(shape) < 0.2] = 0.0
-    return law / law.sum()
+    weights = rng.dirichlet(np.full(math.prod(shape), 0.5)).reshape(shape)
+    weights[rng.random(shape) < 0.2] = 0.0
+    return weights / weights.sum()
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_worst_mechanism(seed: int) -> None:
-    law, tau = joint(seed, (2, 2, 2) if seed % 2 else (3, 3)), (0.2, 1.0, 2.0)[seed % 3]
-    found = exact_small(law, tau)
-    assert found.exact
-    assert found.value == pytest.approx(worst_mechanism(law, tau), abs=1e-6)
-    assert response_leakage(law, tau) <= found.value + 1e-6
-    assert laplace_leakage(law, [0, 1, 3][: len(law)], tau) <= found.value + 1e-6
+    weights, tau = joint(seed, (2, 2, 2) if seed % 2 else (3, 3)), (0.2, 1.0, 2.0)[seed % 3]
+    bound = exact_small(weights, tau)
+    assert bound.exact
+    assert bound.value == pytest.approx(worst_mechanism(weights, tau), abs=1e-6)
+    assert response_leakage(weights, tau) <= bound.value + 1e-6
+    assert laplace_leakage(weights, [0, 1, 3][: len(weights)], tau) <= bound.value + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_randomised_response(seed: int) -> None:
-    law, tau = joint(seed, (2, 2, 2) if seed % 2 else (3, 3)), (0.2, 1.0, 2.0)[seed % 3]
-    assert response_leakage(law, tau) == pytest.approx(float(response(law, tau)), rel=1e-12)
+    weights, tau = joint(seed, (2, 2, 2) if seed % 2 else (3, 3)), (0.2, 1.0, 2.0)[seed % 3]
+    assert response_leakage(weights, tau) == pytest.approx(float(response(weights, tau)), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_laplace_sum(seed: int) -> None:
-    law = joint(seed, (2, 2, 2, 2) if seed % 2 else (3, 3, 3))
+    weights = joint(seed, (2, 2, 2, 2) if seed % 2 else (3, 3, 3))
     g, tau = [0, 1] if seed % 2 else [-1, 0, 2], (0.2, 1.0, 2.0)[seed % 3]
-    assert laplace_leakage(law, g, tau) == pytest.approx(laplace(law, g, tau), rel=1e-10)
+    assert laplace_leakage(weights, g, tau) == pytest.approx(laplace(weights, g, tau), rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -85,7 +85,7 @@ def test_the_query_matters() -> None:
 @pytest.mark.parametrize(("tau", "row"), [(0.1, (0.8, 0.3)), (0.5, (0.8, 0.3)), (2.0, (0.95, 0.4))])
 def test_proved_limit_encloses_the_root(tau: float, row: tuple[float, float]) -> None:
     chain = po.MarkovChain([[row[0], 1 - row[0]], [row[1], 1 - row[1]]])
-    (a, b), (c, d) = ([mp.mpf(int(w)) / law.total for w in law.weights] for law in chain.exact_step(0))
+    (a, b), (c, d) = ([mp.mpf(int(w)) / row.total for w in row.weights] for row in chain.exact_step(0))
     e = mp.e ** mp.mpf(tau)
     root = (d * e - a + mp.sqrt((d * e - a) ** 2 + 4 * b * e * c)) / (2 * b * e)
     ignorant = mp.mpf(tau) + 2 * mplog(root)  # knowing a far record can be worse, a little

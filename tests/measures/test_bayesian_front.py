@@ -24,14 +24,14 @@ def test_published_values() -> None:
 @pytest.mark.parametrize("tau", [0.0, 0.05, 1.0, 5.0])
 @pytest.mark.parametrize("length", [1, 3])
 def test_methods_are_ordered(tau: float, length: int) -> None:
-    found = {
+    bounds = {
         method: bayesian_leakage(CHAIN, tau, length=length, method=method)
         for method in ("best", "general", "markov-published", "markov-recursion", "exact-small")
     }
-    assert found["general"].value == length * tau
-    assert found["best"] == found["markov-recursion"]
-    assert found["exact-small"].value == pytest.approx(found["best"].value, abs=1e-6)
-    assert found["best"].value <= found["markov-published"].value + 1e-12 <= length * tau + 2e-12
+    assert bounds["general"].value == length * tau
+    assert bounds["best"] == bounds["markov-recursion"]
+    assert bounds["exact-small"].value == pytest.approx(bounds["best"].value, abs=1e-6)
+    assert bounds["best"].value <= bounds["markov-published"].value + 1e-12 <= length * tau + 2e-12
 
 
 def test_unlimited_chains_have_no_general_bound() -> None:
@@ -44,9 +44,9 @@ def test_unlimited_chains_have_no_general_bound() -> None:
 def test_the_scope_is_passed_on() -> None:
     for model in (CHAIN, po.GroupModel(2), po.GaussianModel([[1, 0.5], [0.5, 1]])):
         for scope in ("targets_in_interval", "all_reals"):
-            found = bayesian_leakage(model, 1.0, scope=scope)
-            assert found.scope == scope
-            assert scope in str(found)
+            bound = bayesian_leakage(model, 1.0, scope=scope)
+            assert bound.scope == scope
+            assert scope in str(bound)
 
 
 def test_chains_end() -> None:

@@ -1,4 +1,4 @@
-"""The recursion for Markov chains against linear programs, enumeration, laws and published numbers."""
+"""The recursion for Markov chains against linear programs, enumeration, invariants and published numbers."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ ABSORBING = po.MarkovChain([[0.9, 0.1], [0.0, 1.0]], initial=[0.7, 0.3])
     ("tau", "leakage"), [(0.1, 0.3030678481), (0.5, 1.4791192266), (1, 2.6679041476), (2, 4.4352895982)]
 )
 def test_long_binary_chain(tau: float, leakage: float) -> None:
-    found = markov_recursion(PAIR, tau)
-    assert found.value == pytest.approx(leakage, abs=1e-10)
-    assert found.exact
+    bound = markov_recursion(PAIR, tau)
+    assert bound.value == pytest.approx(leakage, abs=1e-10)
+    assert bound.exact
 
 
 @pytest.mark.parametrize(
     ("epsilon", "tau"), [(0.2, 0.0661684410), (1, 0.3306979598), (2, 0.7031642550), (4, 1.7280175370)]
 )
 def test_calibrated_level(epsilon: float, tau: float) -> None:
-    found = calibrate(lambda t: markov_recursion(PAIR, t).value, epsilon)
-    assert found == pytest.approx(tau, abs=1e-10)
-    assert markov_recursion(PAIR, found).value <= epsilon
+    largest = calibrate(lambda t: markov_recursion(PAIR, t).value, epsilon)
+    assert largest == pytest.approx(tau, abs=1e-10)
+    assert markov_recursion(PAIR, largest).value <= epsilon
 
 
 FACTORS = {
@@ -100,9 +100,9 @@ def test_two_states_are_exact(seed: int) -> None:
 def test_three_states_are_bounded_closely(seed: int) -> None:
     chain, tau = random_chain(seed, 3, zeros=0.2 * (seed % 3), stationary=seed % 2 == 0), (0.3, 1.2)[seed % 2]
     exact = worst_mechanism(table(chain, 3), tau)
-    found = markov_recursion(chain, tau, 3).value
-    assert exact - 1e-6 <= found <= exact + 0.12
-    assert found <= markov_recursion(chain, tau, 3, step="coarse").value + 1e-12
+    largest = markov_recursion(chain, tau, 3).value
+    assert exact - 1e-6 <= largest <= exact + 0.12
+    assert largest <= markov_recursion(chain, tau, 3, step="coarse").value + 1e-12
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -140,13 +140,13 @@ def test_rays_attain_the_programme(seed: int) -> None:
     kernel = rng.dirichlet(np.ones(s), size=s)
     points = rng.uniform(0.1, 1.5, (s, 2))
     change = np.exp(np.abs(points[:, None] - points[None]).sum(2) + 0.3 * (1 - np.eye(s)))
-    found = ray_step(kernel[None], change[None])[0]
+    largest = ray_step(kernel[None], change[None])[0]
     rows = [np.eye(s)[u] - change[u, v] * np.eye(s)[v] for u in range(s) for v in range(s) if u != v]
     for x, other in ((0, 1), (1, 0), (s - 1, 0)):
         answer = linprog(-kernel[x], np.array(rows), np.zeros(len(rows)), kernel[other][None], [1.0])
         assert answer.fun is not None
-        assert found[x, other] == pytest.approx(-answer.fun, rel=1e-7)
-    assert (CoarseStep()(kernel[None], change[None])[0] >= found - 1e-12).all()
+        assert largest[x, other] == pytest.approx(-answer.fun, rel=1e-7)
+    assert (CoarseStep()(kernel[None], change[None])[0] >= largest - 1e-12).all()
 
 
 def test_zeros_periods_and_absorption() -> None:
@@ -186,6 +186,6 @@ def test_misuse_is_refused() -> None:
 def test_a_chain_that_nearly_alternates_settles() -> None:
     """In floats it sways between two states of rounding for ever; what it leaks is that of long finite streams."""
     chain = po.MarkovChain.normalised([[0.00202, 0.99798], [1.0, 0.0]])
-    found = markov_recursion(chain, 0.01)
-    assert found.value == pytest.approx(markov_recursion(chain, 0.01, 12_000).value, rel=1e-9)
-    assert found.value > markov_recursion(chain, 0.01, 100).value
+    bound = markov_recursion(chain, 0.01)
+    assert bound.value == pytest.approx(markov_recursion(chain, 0.01, 12_000).value, rel=1e-9)
+    assert bound.value > markov_recursion(chain, 0.01, 100).value

@@ -1,4 +1,4 @@
-"""Factors of Gaussian records: published values, slow oracles, and the laws they obey."""
+"""Factors of Gaussian records: published values, brute-force oracles, and invariants."""
 
 from __future__ import annotations
 
@@ -41,8 +41,10 @@ MIXED = np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]])
 
 
 def autoregression(m: int, rho: float) -> Floats:
-    found: Floats = np.power(rho, np.abs(np.subtract.outer(np.arange(m), np.arange(m))), dtype=np.float64)
-    return found
+    covariance: Floats = np.power(
+        rho, np.abs(np.subtract.outer(np.arange(m), np.arange(m))), dtype=np.float64
+    )
+    return covariance
 
 
 def equicorrelated(m: int, rho: float) -> Floats:
@@ -95,15 +97,15 @@ def test_where_the_published_factor_meets_the_general_one(m: int, threshold: flo
 
 @pytest.mark.parametrize("rho", [0.9, -0.9, 0.5])
 def test_long_autoregressions(rho: float) -> None:
-    found = bayesian_leakage(GaussianModel(autoregression(500, rho)), 1.0)
-    assert found.value == pytest.approx((1 + abs(rho)) / (1 - abs(rho)), abs=1e-6)
-    assert found.exact
+    bound = bayesian_leakage(GaussianModel(autoregression(500, rho)), 1.0)
+    assert bound.value == pytest.approx((1 + abs(rho)) / (1 - abs(rho)), abs=1e-6)
+    assert bound.exact
 
 
 @pytest.mark.parametrize(("m", "rho"), [(4, 0.6), (9, 0.95), (30, 0.3)])
 def test_equal_correlations(m: int, rho: float) -> None:
-    found = gaussian_factor(GaussianModel(equicorrelated(m, rho)))
-    assert (found.value, found.exact) == (pytest.approx(1 + (m - 1) * rho, rel=1e-9), True)
+    bound = gaussian_factor(GaussianModel(equicorrelated(m, rho)))
+    assert (bound.value, bound.exact) == (pytest.approx(1 + (m - 1) * rho, rel=1e-9), True)
 
 
 def test_a_tree_is_exact_for_any_strength() -> None:
@@ -136,10 +138,10 @@ def test_every_bound_is_above_the_factor_of_fifty_digits(covariance: Floats) -> 
         assert value >= true * (1 - 1e-7)
         assert not exact or value == pytest.approx(true, rel=1e-7)
     for method in ("best", *METHODS):
-        found = gaussian_factor(model, method)
-        assert found.value >= min(true, model.size) * (1 - 1e-7)
-        assert found.value <= model.size
-        assert not found.exact or found.value == pytest.approx(true, rel=1e-7)
+        bound = gaussian_factor(model, method)
+        assert bound.value >= min(true, model.size) * (1 - 1e-7)
+        assert bound.value <= model.size
+        assert not bound.exact or bound.value == pytest.approx(true, rel=1e-7)
 
 
 @settings(max_examples=20, deadline=None)
@@ -179,16 +181,16 @@ def test_enumeration_in_batches() -> None:
     ("x", "other", "expected"), [(160, 40, 1.44948), (161, 39, 1.45692), (200, 0, 1.73511), (400, -200, 2.0)]
 )
 def test_the_scope_of_a_clipped_sum(x: float, other: float, expected: float) -> None:
-    found = clipped_sum_leakage(x, other, 0.45, 100, 15, (40, 160))
-    assert found == pytest.approx(expected, abs=2e-5)
+    leakage = clipped_sum_leakage(x, other, 0.45, 100, 15, (40, 160))
+    assert leakage == pytest.approx(expected, abs=2e-5)
     model = GaussianModel(equicorrelated(2, 0.45) * 225, mean=[100, 100])
     inside, everywhere = (bayesian_leakage(model, 1.0, scope=s) for s in ("targets_in_interval", "all_reals"))
-    assert (inside.value <= found) == (not 40 <= other <= x <= 160)
-    assert found <= everywhere.value + 1e-9
+    assert (inside.value <= leakage) == (not 40 <= other <= x <= 160)
+    assert leakage <= everywhere.value + 1e-9
     assert everywhere.exact
 
 
-# laws
+# invariants
 
 
 @settings(max_examples=20, deadline=None)
@@ -242,8 +244,8 @@ def test_the_class_bound_is_never_above_the_published_one(m: int, rho: float) ->
 def test_independent_and_identical_records() -> None:
     assert bayesian_leakage(GaussianModel(np.diag([1.0, 2.0, 3.0])), 0.7).value == 0.7
     for m in (2, 3, 6):
-        found = bayesian_leakage(GaussianModel(np.ones((m, m))), 1.0)
-        assert (found.value, found.exact) == (m, True)
+        bound = bayesian_leakage(GaussianModel(np.ones((m, m))), 1.0)
+        assert (bound.value, bound.exact) == (m, True)
     assert bayesian_leakage(GaussianModel([[1, -1], [-1, 1]]), 1.0).value == 2.0
 
 
@@ -261,8 +263,8 @@ def test_a_record_that_is_the_sum_of_two_others() -> None:
 def test_what_cannot_be_resolved_falls_back_to_the_general_bound() -> None:
     wide = np.ones((12, 12)) + np.diag(np.full(12, 1e-13))
     assert brute_force_factor(wide) == (math.inf, False)
-    found = gaussian_factor(GaussianModel(wide))
-    assert (found.value, found.exact, found.method) == (12.0, False, "general")
+    bound = gaussian_factor(GaussianModel(wide))
+    assert (bound.value, bound.exact, bound.method) == (12.0, False, "general")
     indefinite = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0 - 2e-16], [1.0, 1.0 - 2e-16, 1.0]])
     assert prove_brute_force(indefinite) is None
     assert gaussian_factor(GaussianModel(indefinite)).value == 3.0
@@ -279,8 +281,8 @@ def test_all_reals_is_exact_only_where_one_record_depends_on_all() -> None:
     gap = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]])
     assert gaussian_factor(GaussianModel(gap), scope="all_reals").exact
     ring = np.eye(4) + 0.3 * (np.roll(np.eye(4), 1, axis=0) + np.roll(np.eye(4), -1, axis=0))
-    found = gaussian_factor(GaussianModel(ring), scope="all_reals")
-    assert (found.value, found.exact) == (4.0, False)
+    bound = gaussian_factor(GaussianModel(ring), scope="all_reals")
+    assert (bound.value, bound.exact) == (4.0, False)
     with pytest.raises(InvalidProblem, match="inside the clipping interval"):
         gaussian_factor(GaussianModel(gap), "gaussian-column", "all_reals")
 

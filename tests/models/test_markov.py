@@ -35,27 +35,32 @@ def exact_rows(matrix: list[list[Any]]) -> list[list[Fraction]]:
     return [[v / sum(row) for v in row] for row in rows]
 
 
-def step_law(law: list[Fraction], rows: list[list[Fraction]]) -> list[Fraction]:
-    return [sum((p * row[j] for p, row in zip(law, rows, strict=True)), Fraction(0)) for j in range(len(law))]
+def step_distribution(distribution: list[Fraction], rows: list[list[Fraction]]) -> list[Fraction]:
+    return [
+        sum((p * row[j] for p, row in zip(distribution, rows, strict=True)), Fraction(0))
+        for j in range(len(distribution))
+    ]
 
 
 @settings(max_examples=60, deadline=None)
 @given(matrices())
-def test_stationary_law_is_invariant_and_rounded_correctly(matrix: list[list[Any]]) -> None:
+def test_stationary_distribution_is_invariant_and_rounded_correctly(matrix: list[list[Any]]) -> None:
     chain = MarkovChain.normalised(matrix)
     rows = exact_rows(matrix)
-    law = [chain.exact_initial.fraction(i) for i in range(chain.k)]
-    assert sum(law) == 1
-    assert step_law(law, rows) == law
-    assert chain.initial.tolist() == [float(p) for p in law]
+    distribution = [chain.exact_initial.fraction(i) for i in range(chain.k)]
+    assert sum(distribution) == 1
+    assert step_distribution(distribution, rows) == distribution
+    assert chain.initial.tolist() == [float(p) for p in distribution]
     assert chain.transition.tolist() == [[float(p) for p in row] for row in rows]
     assert chain.stationary
-    assert MarkovChain.normalised(matrix, law).stationary
-    backward = [[law[i] * rows[i][j] / law[j] for i in range(chain.k)] for j in range(chain.k)]
+    assert MarkovChain.normalised(matrix, distribution).stationary
+    backward = [
+        [distribution[i] * rows[i][j] / distribution[j] for i in range(chain.k)] for j in range(chain.k)
+    ]
     assert chain.reversed(3).tolist() == [[float(p) for p in row] for row in backward]
 
 
-def test_stationary_law_agrees_with_an_eigenvector() -> None:
+def test_stationary_distribution_agrees_with_an_eigenvector() -> None:
     matrix = np.random.default_rng(0).random((45, 45))
     chain = MarkovChain.normalised(matrix)
     values, vectors = np.linalg.eig(chain.transition.T)
@@ -69,15 +74,17 @@ def test_marginals_agree_with_fractions(matrix: list[list[Any]], t: int) -> None
     start = [Fraction(1)] + [Fraction(0)] * (len(matrix) - 1)
     chain = MarkovChain.normalised(matrix, start)
     rows = exact_rows(matrix)
-    law, before = start, start
+    distribution, before = start, start
     for _ in range(t):
-        law, before = step_law(law, rows), law
-    assert [chain.exact_marginal(t).fraction(i) for i in range(chain.k)] == law
-    np.testing.assert_allclose(chain.marginal(t), [float(p) for p in law], rtol=1e-13)
+        distribution, before = step_distribution(distribution, rows), distribution
+    assert [chain.exact_marginal(t).fraction(i) for i in range(chain.k)] == distribution
+    np.testing.assert_allclose(chain.marginal(t), [float(p) for p in distribution], rtol=1e-13)
     np.testing.assert_array_equal(chain.marginals(t + 1)[0], chain.initial)
     np.testing.assert_allclose(chain.marginals(t + 1)[t], chain.marginal(t), rtol=1e-14)
     if t:
-        joint = [[float(before[i] * rows[i][j] / law[j]) for i in range(chain.k)] for j in range(chain.k)]
+        joint = [
+            [float(before[i] * rows[i][j] / distribution[j]) for i in range(chain.k)] for j in range(chain.k)
+        ]
         np.testing.assert_allclose(chain.reversed(t), joint, rtol=1e-12)
 
 
@@ -86,10 +93,10 @@ def test_distant_records_are_cheap_and_converge() -> None:
     limit = MarkovChain(chain.transition).initial
     for t in (10**4, 10**7, 10**15):
         np.testing.assert_allclose(chain.marginal(t), limit, rtol=1e-12)
-    laws = chain.marginals(10**5)
-    np.testing.assert_allclose(laws.sum(axis=1), 1.0, rtol=1e-15)
+    marginals = chain.marginals(10**5)
+    np.testing.assert_allclose(marginals.sum(axis=1), 1.0, rtol=1e-15)
     for t in range(0, 10**5, 997):
-        np.testing.assert_allclose(chain.marginal(t), laws[t], rtol=1e-15)
+        np.testing.assert_allclose(chain.marginal(t), marginals[t], rtol=1e-15)
 
 
 def test_one_matrix_per_step() -> None:

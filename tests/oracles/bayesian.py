@@ -29,7 +29,7 @@ def counts(chain: po.MarkovChain, state: object, n: int) -> Iterator[list[Distri
         for pattern in product([None, *range(chain.k)], repeat=n):
             if pattern[i] is not None:
                 continue
-            found = []
+            rows = []
             for x in range(chain.k):
                 fits = {
                     w: p
@@ -37,12 +37,12 @@ def counts(chain: po.MarkovChain, state: object, n: int) -> Iterator[list[Distri
                     if w[i] == x and all(k is None or k == v for k, v in zip(pattern, w, strict=True))
                 }
                 if fits:
-                    total, law = sum(fits.values()), dict[int, Fraction]()
+                    total, weights = sum(fits.values()), dict[int, Fraction]()
                     for w, p in fits.items():
-                        law[w.count(place)] = law.get(w.count(place), Fraction(0)) + p / total
-                    found.append(law)
-            if len(found) > 1:
-                yield found
+                        weights[w.count(place)] = weights.get(w.count(place), Fraction(0)) + p / total
+                    rows.append(weights)
+            if len(rows) > 1:
+                yield rows
 
 
 @lru_cache(maxsize=512)
@@ -51,11 +51,11 @@ def noisy_count(chain: po.MarkovChain, state: object, n: int, tau: float, digits
     outputs = range(-2, 2 * n + 3)  # in halves
     with mp.workdps(digits):
         worst, powers = mpf(0), [exp(-mpf(tau) * d / 2) for d in range(2 * n + 4)]
-        for laws in counts(chain, state, n):
+        for distributions in counts(chain, state, n):
             for y in outputs:
                 values = [
-                    sum(mpf(p.numerator) / p.denominator * powers[abs(y - 2 * c)] for c, p in law.items())
-                    for law in laws
+                    sum(mpf(p.numerator) / p.denominator * powers[abs(y - 2 * c)] for c, p in weights.items())
+                    for weights in distributions
                 ]
                 worst = max(worst, log(max(values) / min(values)))
         return worst
@@ -80,7 +80,7 @@ def _side(step: Any, first: Any, depth: int, growth: Any) -> list[tuple[Any, Any
     """G(1, 0) and G(0, 1) of every adversary of a side: nothing known, or the nearest known record at a distance."""
     starts = [(first, depth)]
     starts += [([step[x][z] for x in range(2)], d - 1) for d in range(1, depth + 1) for z in range(2)]
-    found = []
+    pairs = []
     for weights, unknown in starts:
         h, up, down = weights, mpf(1), mpf(1)
         for _ in range(unknown):
@@ -89,5 +89,5 @@ def _side(step: Any, first: Any, depth: int, growth: Any) -> list[tuple[Any, Any
             h = [sum(row) for row in rows]
             means = [[(rows[x][0] + rows[x][1] * f) / h[x] for x in range(2)] for f in ends]
             up, down = max(m[1] / m[0] for m in means), max(m[0] / m[1] for m in means)
-        found.append((up, down))
-    return found
+        pairs.append((up, down))
+    return pairs

@@ -1,4 +1,4 @@
-"""Slow and obvious readings of Bayesian leakage: one programme over all records, and sums of products."""
+"""Bayesian leakage by brute force: one linear program over all records, and sums of products."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from scipy.optimize import linprog
 import privopt as po
 
 Table = NDArray[np.float64]
-Given = dict[int, int]
+Known = dict[int, int]
 
 
 def table(chain: po.MarkovChain, n: int) -> Table:
-    law = np.zeros((chain.k,) * n)
+    joint = np.zeros((chain.k,) * n)
     for x in product(range(chain.k), repeat=n):
         steps = (chain.step(t)[x[t], x[t + 1]] for t in range(n - 1))
-        law[x] = chain.initial[x[0]] * math.prod(steps)
-    return law
+        joint[x] = chain.initial[x[0]] * math.prod(steps)
+    return joint
 
 
-def adversaries(n: int, s: int) -> Iterator[tuple[Given, Given]]:
+def adversaries(n: int, s: int) -> Iterator[tuple[Known, Known]]:
     """What is known together with either value of the target."""
     for target in range(n):
         others = [j for j in range(n) if j != target]
         for size in range(n):
             for known in combinations(others, size):
                 for values in product(range(s), repeat=size):
-                    given = dict(zip(known, values, strict=True))
+                    seen = dict(zip(known, values, strict=True))
                     for a, b in permutations(range(s), 2):
-                        yield given | {target: a}, given | {target: b}
+                        yield seen | {target: a}, seen | {target: b}
 
 
-def conditional(law: Table, given: Given) -> Table | None:
-    """The law given some records, on all records; None where that is impossible."""
-    part = np.zeros_like(law)
-    where = tuple(given.get(j, slice(None)) for j in range(law.ndim))
-    part[where] = law[where]
+def conditional(joint: Table, known: Known) -> Table | None:
+    """The distribution when some records are known, on all records; None where that is impossible."""
+    part = np.zeros_like(joint)
+    where = tuple(known.get(j, slice(None)) for j in range(joint.ndim))
+    part[where] = joint[where]
     return part / part.sum() if part.sum() > 0 else None
 
 
-def worst_mechanism(law: Table, tau: float) -> float:
+def worst_mechanism(joint: Table, tau: float) -> float:
     """Largest leakage of a tau-private mechanism: the probability of its output on all s^n inputs is unknown."""
-    n, s = law.ndim, law.shape[0]
+    n, s = joint.ndim, joint.shape[0]
     cells = list(product(range(s), repeat=n))
     number = {x: i for i, x in enumerate(cells)}
     rows = []
@@ -61,7 +61,7 @@ def worst_mechanism(law: Table, tau: float) -> float:
                 rows.append(row)
     worst = 0.0
     for first, second in adversaries(n, s):
-        above, below = conditional(law, first), conditional(law, second)
+        above, below = conditional(joint, first), conditional(joint, second)
         if above is not None and below is not None:
             answer = linprog(
                 -above.ravel(),
@@ -77,34 +77,34 @@ def worst_mechanism(law: Table, tau: float) -> float:
     return worst
 
 
-def response(law: Table, tau: float) -> Any:
+def response(joint: Table, tau: float) -> Any:
     """Leakage of binary or larger randomised response, in 50 digits."""
     keep = mp.e ** mpf(tau)
 
-    def chance(y: tuple[int, ...], given: Given) -> Any:
+    def chance(y: tuple[int, ...], known: Known) -> Any:
         where = [
             x
-            for x in product(range(law.shape[0]), repeat=law.ndim)
-            if all(x[j] == v for j, v in given.items())
+            for x in product(range(joint.shape[0]), repeat=joint.ndim)
+            if all(x[j] == v for j, v in known.items())
         ]
-        weight = sum(mpf(law[x]) for x in where)
+        weight = sum(mpf(joint[x]) for x in where)
         same = [sum(a == b for a, b in zip(x, y, strict=True)) for x in where]
-        total = sum(mpf(law[x]) * keep**k for x, k in zip(where, same, strict=True))
+        total = sum(mpf(joint[x]) * keep**k for x, k in zip(where, same, strict=True))
         return total / weight if weight > 0 else None
 
     worst = mpf(0)
-    for y in product(range(law.shape[0]), repeat=law.ndim):
-        for first, second in adversaries(law.ndim, law.shape[0]):
+    for y in product(range(joint.shape[0]), repeat=joint.ndim):
+        for first, second in adversaries(joint.ndim, joint.shape[0]):
             above, below = chance(y, first), chance(y, second)
             if above is not None and below is not None:
                 worst = max(worst, mplog(above / below))
     return worst
 
 
-def laplace(law: Table, g: list[int], tau: float) -> float:
+def laplace(joint: Table, g: list[int], tau: float) -> float:
     """Leakage of the noisy sum on a fine grid of outputs."""
-    n, s = law.ndim, law.shape[0]
-    sums = np.zeros(law.shape)
+    n, s = joint.ndim, joint.shape[0]
+    sums = np.zeros(joint.shape)
     for x in product(range(s), repeat=n):
         sums[x] = sum(g[v] for v in x)
     worst = 0.0
@@ -112,7 +112,7 @@ def laplace(law: Table, g: list[int], tau: float) -> float:
     outputs = np.arange(n * min(g) - 2, n * max(g) + 2.01, 0.25)
     density = [np.exp(-rate * np.abs(y - sums)) for y in outputs]
     for first, second in adversaries(n, s):
-        above, below = conditional(law, first), conditional(law, second)
+        above, below = conditional(joint, first), conditional(joint, second)
         if above is not None and below is not None:
             worst = max(worst, *(math.log((above * d).sum() / (below * d).sum()) for d in density))
     return worst

@@ -1,4 +1,4 @@
-"""Slow oracles for Gaussian records: 50 digits and the formula with the precision matrix; quadrature for clipping."""
+"""Reference implementation for Gaussian records: 50 digits and the formula with the precision matrix; quadrature for clipping."""
 
 from __future__ import annotations
 

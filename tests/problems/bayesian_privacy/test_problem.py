@@ -1,4 +1,4 @@
-"""Bayesian differential privacy: public values, laws, an independent programme as oracle, and what is refused."""
+"""Bayesian differential privacy: public values, invariants, an independent linear program as oracle, and what is refused."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ROW = po.GaussianModel([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
 
 
 def calibrated(model: Any, query: Any, epsilon: float, solver: str | None = None, **rest: Any) -> float:
-    found = po.solve(po.BayesianPrivacy(model, query, epsilon, **rest), solver)
-    assert found.certified
-    assert found.leakage is not None
-    assert found.leakage <= epsilon
-    return found.mechanism.tau
+    solution = po.solve(po.BayesianPrivacy(model, query, epsilon, **rest), solver)
+    assert solution.certified
+    assert solution.leakage is not None
+    assert solution.leakage <= epsilon
+    return solution.mechanism.tau
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_printed_theorem_is_shown_not_to_hold_for_all_reals(scope: str) -> N
     assert (shown.status is po.Status.NOT_PRIVATE) == (scope == "all_reals")
     assert scope in repr(problem.anchor())
     if scope == "all_reals":
-        # far targets: the conditional law of the relative is clipped to one end, so the sum moves by both diameters
+        # far targets: the conditional distribution of the relative is clipped to one end, so the sum moves by both diameters
         tau = 1 / 1.45
         outputs, relative = (
             np.array([320.0, 80.0]),
@@ -125,10 +125,10 @@ def test_laws_of_the_answer() -> None:
     assert po.solve(independent).mechanism.tau == pytest.approx(1.0)
     same = po.BayesianPrivacy(po.GaussianModel(np.ones((3, 3))), "sum", 1.0, clip=(0, 1))
     assert po.solve(same).mechanism.tau == pytest.approx(1 / 3)
-    found = po.solve(problem).mechanism
+    mechanism = po.solve(problem).mechanism
     for margin in (2.0**-44, 2.0**-24):
-        repaired = problem.repair(found, margin)
-        assert repaired.scale > found.scale
+        repaired = problem.repair(mechanism, margin)
+        assert repaired.scale > mechanism.scale
         assert problem.evaluate(repaired).leakage <= 1.0
     assert problem.certify(problem.answer(0.51)).ok is False
     assert problem.safe().leakage == 0.0
@@ -156,9 +156,9 @@ def test_bounds_hold_or_are_refused() -> None:
 
 def test_functions_are_judged_by_the_size_of_the_group() -> None:
     problem = po.BayesianPrivacy(ROW, po.Query(max, 2.0), 1.5)
-    found = po.solve(problem)
-    assert found.mechanism.scale == pytest.approx(4.0)
-    assert po.verify(problem, found).ok
+    solution = po.solve(problem)
+    assert solution.mechanism.scale == pytest.approx(4.0)
+    assert po.verify(problem, solution).ok
     with pytest.raises(InvalidProblem, match="cannot be written"):
         problem.to_dict()
 

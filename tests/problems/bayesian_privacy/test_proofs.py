@@ -44,20 +44,24 @@ def chains(seed: int, k: int) -> po.MarkovChain:
 
 
 def examples() -> list[po.BayesianPrivacy]:
-    found = [example.problem for example in po.BayesianPrivacy.examples()]
-    return [problem for problem in found if isinstance(problem, po.BayesianPrivacy)]
+    problems = [example.problem for example in po.BayesianPrivacy.examples()]
+    return [problem for problem in problems if isinstance(problem, po.BayesianPrivacy)]
 
 
 def problems() -> list[po.BayesianPrivacy]:
-    found = examples()
+    problems = examples()
     for seed in range(4):
-        found.append(po.BayesianPrivacy(chains(seed, 2), "count", 0.3 + seed / 3, length=4 + 9 * (seed % 3)))
-        found.append(po.BayesianPrivacy(chains(seed, 3), "histogram", 0.3 + seed / 3, length=12))
+        problems.append(
+            po.BayesianPrivacy(chains(seed, 2), "count", 0.3 + seed / 3, length=4 + 9 * (seed % 3))
+        )
+        problems.append(po.BayesianPrivacy(chains(seed, 3), "histogram", 0.3 + seed / 3, length=12))
         half = np.random.default_rng(seed).normal(size=(2 + seed, 12))
         model = po.GaussianModel(half @ half.T)
-        found.append(po.BayesianPrivacy(model, "mean", 0.1 + seed / 5, clip=(-0.3, 1.7), length=100 + seed))
+        problems.append(
+            po.BayesianPrivacy(model, "mean", 0.1 + seed / 5, clip=(-0.3, 1.7), length=100 + seed)
+        )
     distances = np.abs(np.subtract.outer(np.arange(110), np.arange(110)))
-    return [*found, po.BayesianPrivacy(po.GaussianModel(0.7**distances), "sum", 0.7, clip=(0, 1))]
+    return [*problems, po.BayesianPrivacy(po.GaussianModel(0.7**distances), "sum", 0.7, clip=(0, 1))]
 
 
 JUDGE = """
@@ -66,9 +70,9 @@ import privopt as po
 from privopt.measures.bayesian.markov_proof import prove_markov_recursion
 for problem, solution in json.load(open(sys.argv[1])):
     problem = po.BayesianPrivacy.from_dict(problem)
-    found = po.verify(problem, po.Solution.from_dict(solution))
+    verdict = po.verify(problem, po.Solution.from_dict(solution))
     proved = prove_markov_recursion(problem.model, 0.3, problem.length).hex() if isinstance(problem.model, po.MarkovChain) else ""
-    print(json.dumps([found.ok, found.reason, proved]))
+    print(json.dumps([verdict.ok, verdict.reason, proved]))
 """
 
 
@@ -138,8 +142,8 @@ def test_bounds_of_short_counts_against_every_adversary(seed: int) -> None:
             assert (bound is None) or leakage >= epsilon
             for allowed in (t for t in truth if truth[t] <= epsilon and bound is not None):
                 assert problem.utility_of(problem.answer(allowed).scale) <= bound  # type: ignore[operator]
-        found = po.solve(problem)
-        assert found.status is po.Status.OPTIMAL
+        solution = po.solve(problem)
+        assert solution.status is po.Status.OPTIMAL
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -166,10 +170,10 @@ def test_tiny_transitions(tiny: float, n: int) -> None:
                 assert prove_markov_leak(chain, tau, n) <= truth <= prove_markov_recursion(chain, tau, n)
             for noise in ("laplace", "discrete_laplace") if n == 2 else ():
                 problem = po.BayesianPrivacy(chain, "count", 1.0, length=n, mechanism=noise)
-                found = po.solve(problem, time_limit=5)
-                assert po.verify(problem, found).ok
-                assert found.certificate is not None
-                assert found.certificate.leakage[1] >= noisy_count(chain, 1, n, found.mechanism.tau) * (
+                solution = po.solve(problem, time_limit=5)
+                assert po.verify(problem, solution).ok
+                assert solution.certificate is not None
+                assert solution.certificate.leakage[1] >= noisy_count(chain, 1, n, solution.mechanism.tau) * (
                     1 - mpf(10) ** -15
                 )
         three = po.MarkovChain([[0.5, 0.5 - tiny, tiny], [0.3, 0.3, 0.4], [tiny, tiny, 1 - 2 * tiny]])
@@ -226,9 +230,9 @@ def test_the_gaussian_proof_counts_the_step_of_the_grid(grid: float, scale: floa
 def test_wide_grids_are_counted_in_certificates() -> None:
     problem = po.BayesianPrivacy(ROW, "sum", 1.0, clip=(1e15, 1e15 + 3))
     assert problem.sensitivity > 3
-    found = po.solve(problem)
-    assert found.certified
-    assert Fraction(found.mechanism.tau) * 3 >= Fraction(found.certificate.leakage[1])  # type: ignore[union-attr]
+    solution = po.solve(problem)
+    assert solution.certified
+    assert Fraction(solution.mechanism.tau) * 3 >= Fraction(solution.certificate.leakage[1])  # type: ignore[union-attr]
     for clip in ((-1.7e308, 1.7e308), (0, 1.7e308)):
         with pytest.raises(InvalidProblem, match="beyond the floats"):
             po.BayesianPrivacy(ROW, "sum", 1.0, clip=clip)
@@ -288,10 +292,10 @@ def test_hostile_duals_prove_nothing_that_is_false() -> None:
 
 def test_too_much_noise_on_a_large_mean_is_not_optimal() -> None:
     problem = po.BayesianPrivacy(ROW, "mean", 1.0, clip=(0, 1), length=10**7)
-    found = po.solve(problem)
-    assert found.status is po.Status.OPTIMAL
-    noisy = problem.answer(found.mechanism.tau / 1.57)
-    judged = judge(problem, Proposal(noisy, found.bound, found.dual), certify=True)
+    solution = po.solve(problem)
+    assert solution.status is po.Status.OPTIMAL
+    noisy = problem.answer(solution.mechanism.tau / 1.57)
+    judged = judge(problem, Proposal(noisy, solution.bound, solution.dual), certify=True)
     assert judged.status is po.Status.GAP
 
 
@@ -303,10 +307,10 @@ def test_ordinary_questions_close(epsilon: float) -> None:
         po.BayesianPrivacy(ROW, "sum", epsilon, clip=(0, 1)),
         po.BayesianPrivacy(po.GroupModel(4), "mean", epsilon, clip=(0, 1), length=10**7),
     ):
-        found = po.solve(problem)
-        assert found.status is po.Status.OPTIMAL, problem
-        assert found.certificate is not None
-        assert found.certificate.leakage[1] <= epsilon
+        solution = po.solve(problem)
+        assert solution.status is po.Status.OPTIMAL, problem
+        assert solution.certificate is not None
+        assert solution.certificate.leakage[1] <= epsilon
 
 
 def test_every_certificate_says_what_it_is_about() -> None:
@@ -329,13 +333,13 @@ def test_states_that_cannot_be_are_refused_at_release() -> None:
     chain = po.MarkovChain([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]], [1, 0, 0], ["a", "b", "gone"])
     for query in ("count", "histogram", ("count", "a")):
         problem = po.BayesianPrivacy(chain, query, 1.0, length=3)
-        found = po.solve(problem)
-        assert po.verify(problem, found).ok
+        solution = po.solve(problem)
+        assert po.verify(problem, solution).ok
         assert po.BayesianPrivacy.from_dict(problem.to_dict()) == problem
-        assert found.mechanism.release(["a", "b", "b"], np.random.default_rng(0)) is not None
+        assert solution.mechanism.release(["a", "b", "b"], np.random.default_rng(0)) is not None
         with pytest.raises(InvalidMechanism, match="gone"):
-            found.mechanism.release(["a", "gone", "b"], np.random.default_rng(0))
-        assert any("'gone'" in text for text in found.certificate.uncovered)  # type: ignore[union-attr]
+            solution.mechanism.release(["a", "gone", "b"], np.random.default_rng(0))
+        assert any("'gone'" in text for text in solution.certificate.uncovered)  # type: ignore[union-attr]
     with pytest.raises(InvalidProblem, match="nothing to count"):
         po.BayesianPrivacy(chain, ("count", "gone"), 1.0, length=3)
     numbers = po.MarkovChain([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]], [1, 0, 0], [0, 1, 7])

@@ -61,8 +61,8 @@ def _exact_h_matrix(covariance: Floats) -> Fraction:
     comparison = fmpq_mat(
         [[abs(precision[i, j]) if i == j else -abs(precision[i, j]) for j in range(m)] for i in range(m)]
     ).inv()
-    found = max(sum((comparison[j, i] for j in range(m)), fmpq(0)) / comparison[i, i] for i in range(m))
-    return Fraction(int(found.p), int(found.q))
+    largest = max(sum((comparison[j, i] for j in range(m)), fmpq(0)) / comparison[i, i] for i in range(m))
+    return Fraction(int(largest.p), int(largest.q))
 
 
 def test_nothing_is_proved_of_what_is_no_comparison_matrix() -> None:
@@ -112,7 +112,7 @@ def test_a_function_reads_the_stated_number_of_records() -> None:
     assert mechanism.release([1, 1, 1], np.random.default_rng(0)).simulated
     with pytest.raises(InvalidMechanism, match="50 records, the mechanism is for 3"):
         mechanism.release([1] * 50, np.random.default_rng(0))
-    with pytest.raises(InvalidMechanism, match="does not tell its number of records"):
+    with pytest.raises(InvalidMechanism, match="does not show its number of records"):
         mechanism.release(iter([1] * 50), np.random.default_rng(0))
 
 
@@ -167,9 +167,9 @@ def test_a_ledger_does_not_forget_releases_of_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [10**9, 10**12])
 def test_huge_streams(length: int) -> None:
     problem = po.BayesianPrivacy(CHAIN, "count", 1.0, length=length)
-    found = po.solve(problem, "markov-recursion")
-    assert found.certified
-    assert found.mechanism.tau == pytest.approx(0.3306979598, rel=1e-6)
+    solution = po.solve(problem, "markov-recursion")
+    assert solution.certified
+    assert solution.mechanism.tau == pytest.approx(0.3306979598, rel=1e-6)
     with pytest.raises(InvalidProblem, match="take fewer records"):
         bayesian_leakage(CHAIN, 1.0, length=length, method="exact-small")
     single = po.BayesianPrivacy(po.MarkovChain([[1.0]], states=["a"]), ("count", "a"), 1.0, length=length)
