@@ -14,8 +14,27 @@ from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
+NEGLIGIBLE = 1e-9
+"""Probability of a release that is rounding rather than part of the answer."""
+
 EQUAL = 1e-12
 """Posteriors that agree to this in every entry make one release."""
+
+
+def matrix_from_joint(
+    problem: LocalInformationPrivacy, joint: Floats, negligible: float = NEGLIGIBLE
+) -> Floats:
+    """P(y | w) from q(w, y) on the support; observations of probability 0 are treated like the average one.
+
+    Columns of probability at most ``negligible`` are dropped: rounding decides their posteriors, and one that breaks a
+    bound by far costs the whole channel dearly in its repair.
+    """
+    kept = np.maximum(joint, 0.0) * (np.maximum(joint, 0.0).sum(axis=0) > negligible)
+    matrix = np.tile(kept.sum(axis=0) / kept.sum(), (len(problem.observation.p_w), 1))
+    shares = kept.sum(axis=1)
+    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
+    matrix[problem.observation.support[used]] = kept[used] / shares[used, None]
+    return matrix
 
 
 def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, posteriors: Floats) -> Channel:
@@ -46,11 +65,7 @@ def channel_from_posteriors(problem: LocalInformationPrivacy, weights: Floats, p
         (int(groups.max()) + 1 if problem.matrix is None else problem.matrix.shape[1], len(support))
     )
     np.add.at(joint, groups, masses)
-    matrix = np.tile(joint.sum(axis=1) / joint.sum(), (len(observed.p_w), 1))
-    shares = joint.sum(axis=0)
-    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
-    matrix[support[used]] = (joint[:, used] / shares[used]).T
-    return problem.answer(matrix)
+    return problem.answer(matrix_from_joint(problem, joint.T, negligible=0.0))
 
 
 def exact_channel(
@@ -76,7 +91,7 @@ def exact_channel(
     """
     kept = [(a, v) for a, v in zip(weights, posteriors, strict=True) if a > 0]
     if any(sum(a * v[w] for a, v in kept) != q for w, q in enumerate(p)):
-        raise ArithmeticError("the exact posteriors do not average to the p of the observations")
+        raise ArithmeticError("the exact posteriors do not average to the distribution of the observations")
     groups = _columns(problem, np.array([[float(q) for q in v] for _, v in kept])).tolist()
     count = max(groups) + 1 if problem.matrix is None else problem.matrix.shape[1]
     average = [

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
-from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import (
-    ANALYTIC,
     NOT_INDEPENDENT,
     channel_from_posteriors,
     independent,
@@ -21,7 +18,7 @@ from privopt.solvers.local_information_privacy.answer import (
 )
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.master import master
-from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE, written
+from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
@@ -71,18 +68,9 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         """Propose the best mixture, and the best bound proved."""
         if (whole := whole_release(problem)) is not None:
             return whole
-        now, left = time.monotonic(), budget.remaining
-        times = now + 0.75 * left, now + 0.95 * left
-        columns = Generation(problem, replace(budget, deadline=times[0]))
-        run = Anytime(columns, budget, times, self.tolerance)
+        run = Anytime(problem, budget, self.tolerance, turn=0.75, end=0.95)
         stop = run.finish()
-        channel = _mixture(problem, columns)
-        analytic = analytic_bound(problem)
-        if run.best is not None and problem.delta == 0:
-            bound, dual = written(problem, run.best)
-            if bound < analytic:
-                return Proposal(channel, bound, dual, stats=run.stats(stop))
-        return Proposal(channel, analytic, ANALYTIC, stats=run.stats(stop))
+        return Proposal(_mixture(problem, run.columns), *run.proved(problem), stats=run.stats(stop))
 
 
 def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:

@@ -11,8 +11,8 @@ import numpy as np
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.answer import whole_release
-from privopt.solvers.local_information_privacy.direct_lp import Programme, matrix_from_joint, programme
+from privopt.solvers.local_information_privacy.answer import matrix_from_joint, whole_release
+from privopt.solvers.local_information_privacy.direct_lp import Programme, programme
 
 Backend = Literal["ecos", "scs", "clarabel"]
 

@@ -18,11 +18,9 @@ from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
     NOT_INDEPENDENT,
     independent,
+    matrix_from_joint,
     whole_release,
 )
-
-NEGLIGIBLE = 1e-9
-"""Probability of a release that is rounding rather than part of the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +78,6 @@ def problem_matrix(problem: LocalInformationPrivacy) -> Floats:
     if problem.matrix is None:
         raise ValueError("the utility of this problem is not a distortion")
     return problem.matrix
-
-
-def matrix_from_joint(
-    problem: LocalInformationPrivacy, joint: Floats, negligible: float = NEGLIGIBLE
-) -> Floats:
-    """P(y | w) from q(w, y) on the support; observations of probability 0 are treated like the average one.
-
-    Columns of probability at most ``negligible`` are dropped: rounding decides their posteriors, and one that breaks a
-    bound by far costs the whole channel dearly in its repair.
-    """
-    kept = np.maximum(joint, 0.0) * (np.maximum(joint, 0.0).sum(axis=0) > negligible)
-    matrix = np.tile(kept.sum(axis=0) / kept.sum(), (len(problem.observation.p_w), 1))
-    shares = kept.sum(axis=1)
-    used = shares > 0  # rounding may leave an observation of hardly any probability without a release
-    matrix[problem.observation.support[used]] = kept[used] / shares[used, None]
-    return matrix
 
 
 def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +18,8 @@ from privopt.solvers.local_information_privacy.answer import (
     whole_release,
     width,
 )
-from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
-from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE, written
+from privopt.solvers.local_information_privacy.columns.generation import Anytime
+from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 from privopt.solvers.local_information_privacy.vertices.exact import exact_mixture
 from privopt.solvers.local_information_privacy.vertices.mixture import Best, best_mixture, proof
 from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds, system, vertices
@@ -65,18 +64,12 @@ def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy,
     ArithmeticError
         If the master programme has no optimum.
     """
-    now, left = time.monotonic(), budget.remaining
-    times = now + 0.65 * left, now + 0.85 * left
-    columns = Generation(strict, replace(budget, deadline=times[0]))
-    run = Anytime(columns, budget, times, TOLERANCE)
+    run = Anytime(strict, budget, TOLERANCE, turn=0.65, end=0.85)
     stop = run.finish()
-    best = best_mixture(problem, columns.master.columns, budget.remaining)
-    bound, dual = analytic_bound(problem), ANALYTIC
-    if problem == strict and problem.delta == 0 and run.best is not None:
-        proved = written(problem, run.best)
-        if proved[0] < bound:
-            return Columns(best, *proved, stop)
-    return Columns(best, bound, dual, stop)
+    best = best_mixture(problem, run.columns.master.columns, budget.remaining)
+    if problem == strict:
+        return Columns(best, *run.proved(problem), stop)
+    return Columns(best, analytic_bound(problem), ANALYTIC, stop)
 
 
 def _distinct(points: Floats) -> Floats:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
 from privopt.measures.shannon import entropy
+from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.answer import ANALYTIC
 from privopt.solvers.local_information_privacy.columns.master import Restricted
-from privopt.solvers.local_information_privacy.columns.pricing import LARGEST, Search
+from privopt.solvers.local_information_privacy.columns.pricing import FINEST, LARGEST, Search, written
 from privopt.solvers.local_information_privacy.columns.programme import (
     BoxLP,
     descend,
@@ -226,12 +228,18 @@ SLICE = 400
 PATIENCE = 4
 """Rounds of walks in a row that find nothing before exact pricing begins."""
 
-FINEST = 1e-11
-"""No proof in floats is driven further."""
-
 
 class Anytime:
-    """A run with two times on the clock of ``time.monotonic()``: when to turn to the proof, and the end.
+    """A run of column generation that turns to the proof, and ends, when shares of the time are spent.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    budget : Budget
+    tolerance : float
+        What the proof may leave open, as a share of the utility, or of 1 nat if that is less.
+    turn, end : float
+        Shares of the time that is left.
 
     Attributes
     ----------
@@ -240,13 +248,14 @@ class Anytime:
     """
 
     def __init__(
-        self, columns: Generation, budget: Budget, times: tuple[float, float], tolerance: float
+        self, problem: LocalInformationPrivacy, budget: Budget, tolerance: float, turn: float, end: float
     ) -> None:
-        self.columns, self.budget, self.share = columns, budget, tolerance
-        self.whole = (
-            float(entropy(columns.p, normalise=True)) if columns.pricing.matrix is None else _useful(columns)
-        )
-        self.turn, self.end = times
+        now, left = time.monotonic(), budget.remaining
+        self.turn, self.end = now + turn * left, now + end * left
+        self.budget, self.share = budget, tolerance
+        self.columns = Generation(problem, replace(budget, deadline=self.turn))
+        p, matrix = self.columns.p, self.columns.pricing.matrix
+        self.whole = float(entropy(p if matrix is None else matrix @ p, normalise=True))
         self.best: Search | None = None
         self.boxes = self.searches = 0
 
@@ -269,7 +278,13 @@ class Anytime:
                 continue
             self._priced(search, -np.inf, np.inf)
             self.columns.look(search)
-            return "out of time" if time.monotonic() >= self.end else _why(search)
+            if time.monotonic() >= self.end:
+                return "out of time"
+            return (
+                "rounding hides what else would help"
+                if search.done
+                else "the proof is as long as may be stored"
+            )
 
     def _walk(self) -> None:
         """Walk until several rounds have brought nothing."""
@@ -306,6 +321,14 @@ class Anytime:
         """The lower bound on the entropy that is left, proved by a search."""
         return float(self.columns.p @ search.prices) + search.bound
 
+    def proved(self, problem: LocalInformationPrivacy) -> tuple[float, object]:
+        """The best bound of a search, or the analytic one if that is less, with its dual."""
+        fallback = analytic_bound(problem), ANALYTIC
+        if self.best is None or problem.delta > 0:
+            return fallback
+        bound, dual = written(problem, self.best)
+        return (bound, dual) if bound < fallback[0] else fallback
+
     def stats(self, stop: str) -> dict[str, float | int | str]:
         """What was done."""
         return {
@@ -316,13 +339,3 @@ class Anytime:
             "programmes": self.columns.lp.solved,
             "stop": stop,
         }
-
-
-def _useful(columns: Generation) -> float:
-    """The entropy of X where it is seen through W."""
-    matrix = columns.pricing.matrix
-    return 0.0 if matrix is None else float(entropy(matrix @ columns.p, normalise=True))
-
-
-def _why(search: Search) -> str:
-    return "rounding hides what else would help" if search.done else "the proof is as long as may be stored"

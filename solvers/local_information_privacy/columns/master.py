@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-
-FEASIBILITY = 1e-10
-"""Tolerance of HiGHS on rows and on reduced costs; the basis is then solved again in float64."""
+from privopt.solvers.local_information_privacy.columns.programme import engine
 
 CLOSE = 1e-9
 """A refined solution counts if it is at most so much worse than what HiGHS returned."""
@@ -64,54 +61,12 @@ def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf)
     >>> best.weights.tolist(), best.value
     ([0.0, 0.0, 1.0], 1.0)
     """
-    weights, prices, basic, fixed = _solve(columns, costs, p, seconds)
-    weights, prices = _refined(columns, costs, p, (weights, prices), (basic, fixed))
-    return Master(weights, prices, math.fsum((costs * weights).tolist()), basic)
-
-
-def _solve(
-    columns: Floats, costs: Floats, p: Floats, seconds: float
-) -> tuple[Floats, Floats, NDArray[np.intp], NDArray[np.intp]]:
-    """Weights, prices, positions of the basic columns and of the rows whose price is free."""
-    import highspy
-
-    api: Any = highspy  # its calls have no types
-    engine = api.Highs()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("primal_feasibility_tolerance", FEASIBILITY),
-        ("dual_feasibility_tolerance", FEASIBILITY),
-        ("time_limit", min(seconds, 1e8)),
-    ):
-        engine.setOptionValue(option, value)
-    engine.passModel(_model(columns, costs, p))
-    engine.run()
-    status = engine.getModelStatus()
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise ArithmeticError(f"the master programme ended as {engine.modelStatusToString(status)!r}")
-    solution, basis = engine.getSolution(), engine.getBasis()
-    inside = highspy.HighsBasisStatus.kBasic
-    basic = np.flatnonzero([status == inside for status in basis.col_status])
-    fixed = np.flatnonzero([status != inside for status in basis.row_status])
-    return np.array(solution.col_value), np.array(solution.row_dual), basic, fixed
-
-
-def _model(columns: Floats, costs: Floats, p: Floats) -> Any:
-    import highspy
-    from scipy.sparse import csr_array
-
-    m, n = columns.shape
-    entries = csr_array(columns)  # the rows here are the columns of the programme
-    programme: Any = highspy.HighsLp()
-    programme.num_col_, programme.num_row_ = m, n
-    programme.col_cost_ = costs
-    programme.col_lower_, programme.col_upper_ = np.zeros(m), np.full(m, highspy.kHighsInf)
-    programme.row_lower_ = programme.row_upper_ = p
-    matrix = programme.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kColwise
-    matrix.start_, matrix.index_, matrix.value_ = entries.indptr, entries.indices, entries.data
-    return programme
+    restricted = Restricted(p, seconds)
+    restricted.add(columns, costs)
+    weights, prices, _ = restricted.solve()
+    basis = restricted.basis()
+    weights, prices = _refined(columns, costs, p, (weights, prices), basis)
+    return Master(weights, prices, math.fsum((costs * weights).tolist()), basis[0])
 
 
 def _refined(
@@ -150,25 +105,25 @@ def _faults(
 
 
 class Restricted:
-    """min costs . w over sum_i w_i v_i = p, w >= 0, with columns that are added one after the other.
+    """min costs . w over sum_i w_i v_i = p, w >= 0, with columns that may be added one after the other.
 
     Parameters
     ----------
     p : array (n,)
+    seconds : float, optional
+        Limit on the time of HiGHS, where it is to solve the program once; else the last basis is kept for the next time.
     """
 
-    def __init__(self, p: Floats) -> None:
+    def __init__(self, p: Floats, seconds: float | None = None) -> None:
         import highspy
 
-        self.p = p
+        self.p, self._again = p, seconds is None
         self.columns, self.costs = np.zeros((0, len(p))), np.zeros(0)
-        engine: Any = highspy.Highs
-        self._highs = engine()
-        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
-            self._highs.setOptionValue(name, value)
-        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            self._highs.setOptionValue(name, 1e-10)
-        self._highs.setOptionValue("simplex_strategy", 4)  # primal: the last basis stays feasible
+        self._highs = engine("off" if seconds is None else "choose")
+        if seconds is None:
+            self._highs.setOptionValue("simplex_strategy", 4)  # primal: the last basis stays feasible
+        else:
+            self._highs.setOptionValue("time_limit", min(seconds, 1e8))
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = 0, len(p)
         lp.row_lower_ = lp.row_upper_ = p
@@ -197,7 +152,7 @@ class Restricted:
         import highspy
 
         self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        if self._again and self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             self._highs.clearSolver()
             self._highs.run()
         status = self._highs.getModelStatus()
@@ -208,3 +163,11 @@ class Restricted:
         solution = self._highs.getSolution()
         weights, prices = np.array(solution.col_value), np.array(solution.row_dual)
         return weights, prices, float(self.costs @ weights)
+
+    def basis(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Positions of the basic columns, and of the rows whose price is free."""
+        import highspy
+
+        basis, inside = self._highs.getBasis(), highspy.HighsBasisStatus.kBasic
+        basic = np.flatnonzero([status == inside for status in basis.col_status])
+        return basic, np.flatnonzero([status != inside for status in basis.row_status])

@@ -92,11 +92,6 @@ def phi(t: Floats) -> Floats:
     return np.asarray(-t * np.log(np.maximum(t, TINY)))
 
 
-def knapsack(cost: Floats, low: Floats, high: Floats) -> float:
-    """Minimum of cost . v over low <= v <= high with sum 1; inf if there is no such v."""
-    return float(knapsacks(cost[None], low[None], high[None])[0])
-
-
 def knapsacks(cost: Floats, low: Floats, high: Floats) -> Floats:
     """Minima of cost . v over low <= v <= high with sum 1, a row each: the cheapest first; inf if there is no such v."""
     room, left = high - low, 1.0 - low.sum(axis=1)
@@ -126,6 +121,23 @@ def rounded(values: Floats) -> Floats:
     power = np.floor(np.log10(np.where(positive, values, 1.0)))
     scale = 10.0 ** (DIGITS - 1 - power)
     return np.where(positive, np.round(values * scale) / scale, 0.0)
+
+
+FEASIBILITY = 1e-10
+"""Tolerance of HiGHS on rows and on reduced costs."""
+
+
+def engine(presolve: str) -> Any:
+    """A silent HiGHS on one thread."""
+    import highspy
+
+    api: Any = highspy  # its calls have no types
+    highs = api.Highs()
+    for name, value in (("output_flag", False), ("presolve", presolve), ("threads", 1)):
+        highs.setOptionValue(name, value)
+    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        highs.setOptionValue(name, FEASIBILITY)
+    return highs
 
 
 @dataclass(frozen=True)
@@ -176,12 +188,7 @@ class BoxLP:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
         lp.a_matrix_.index_, lp.a_matrix_.value_ = np.nonzero(used)[1], dense[used]
-        engine: Any = highspy.Highs
-        highs = engine()
-        for name, value in (("output_flag", False), ("presolve", "off"), ("threads", 1)):
-            highs.setOptionValue(name, value)
-        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            highs.setOptionValue(name, 1e-10)
+        highs = engine(presolve="off")
         highs.passModel(lp)
         return highs
 
