@@ -200,11 +200,11 @@ def posterior_bound(problem: DistortionData, sums: Floats, price: float) -> floa
     if problem.max_leakage is None:
         room = float(problem.floor - problem.costs.least)
         low = math.fsum((sums + price * excess).min(axis=1).tolist()) - price * room
-        found = -max(0.0, information(low, order))
+        value = -max(0.0, information(low, order))
     else:
         low = math.fsum((excess + price * sums).min(axis=1).tolist())
-        found = -(least + low - price * transformed(problem.budget, order))
-    return found if math.isfinite(found) else None
+        value = -(least + low - price * transformed(problem.budget, order))
+    return value if math.isfinite(value) else None
 
 
 def transformed(information: float, order: float) -> float:

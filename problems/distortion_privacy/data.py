@@ -122,7 +122,7 @@ class DistortionData:
         )
 
     def answer(self, matrix: object) -> Channel:
-        """The channel of this problem's symbols with a given matrix, shape (n_w, n_y); rows may hold Fractions."""
+        """The channel of this problem's symbols with a matrix of shape (n_w, n_y); rows may hold Fractions."""
         return Channel(matrix, self.observation.observed)
 
     def constant(self) -> Channel:

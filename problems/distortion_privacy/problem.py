@@ -35,8 +35,8 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     A channel reads the observation W (X itself for a :class:`JointDistribution`) and releases Y, a column of
     the distortion. With ``max_distortion`` the leakage of S into Y is minimised over E[D(X, Y)] <= max_distortion:
     the objective is minus the leakage. With ``max_leakage`` the expected distortion is minimised over the
-    releases that leak at most that: the objective is the utility, -E[D]. Distortion has the unit it is
-    given in, leakage is in nats.
+    releases that leak at most that: the objective is the utility, -E[D]. Distortion has the unit of its
+    matrix, leakage is in nats.
 
     Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), the general
     trade-off epsilon*(rho) = inf J(S; Y) subject to D(P_XY) <= rho, and its privacy-centric form rho*(epsilon).
@@ -189,7 +189,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         return prove(self, dual)
 
     def check_infeasible(self, witness: object) -> str | None:
-        """That even the best reproduction has too much distortion, in exact arithmetic; the witness only asks."""
+        """That even the best reproduction has too much distortion, in exact arithmetic; the witness says nothing more."""
         if self.max_leakage is not None or self.budget == math.inf or self.costs.least <= self.floor:
             return None
         return (

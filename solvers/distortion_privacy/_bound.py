@@ -1,4 +1,4 @@
-"""Bounds from distributions of S: the best price for given ones, and those that a channel suggests."""
+"""Bounds from distributions of S: the best price for some of them, and those that a channel suggests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def tilted_posteriors(space: Space, matrix: Floats) -> Floats:
     Parameters
     ----------
     matrix : array (n_w, n_y)
-        A release that nobody leaves is given the distribution of S.
+        A release that nobody leaves gets the distribution of S.
     """
     order = space.problem.order or 1.0
-    given = (space.table @ matrix) / space.prior[:, None]
-    top = given.max(axis=0)
-    relative = np.where(top > 0, given / np.where(top > 0, top, 1.0), 1.0)
+    conditional = (space.table @ matrix) / space.prior[:, None]
+    top = conditional.max(axis=0)
+    relative = np.where(top > 0, conditional / np.where(top > 0, top, 1.0), 1.0)
     if math.isinf(order):
         raised = (relative >= 1.0 - 1e-9).astype(np.float64)
     else:

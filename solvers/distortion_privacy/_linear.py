@@ -85,12 +85,12 @@ def least_guess(space: Space, limit: float | None, budget: Budget) -> Optimum:
     from scipy.sparse import csr_array, hstack, vstack
 
     outputs, secrets = space.excess.shape[1], len(space.prior)
-    given = _blocks([space.table / space.prior[:, None]] * outputs)
+    conditional = _blocks([space.table / space.prior[:, None]] * outputs)
     tops = _blocks([-np.ones((secrets, 1))] * outputs)
     distortion = np.concatenate([space.excess.T.ravel(), np.zeros(outputs)])
     guess = np.concatenate([np.zeros(space.excess.size), np.ones(outputs)])
     objective, last, right = (guess, distortion, space.room) if limit is None else (distortion, guess, limit)
-    rows = csr_array(vstack([hstack([given, tops]), csr_array(last[None, :])]))
+    rows = csr_array(vstack([hstack([conditional, tops]), csr_array(last[None, :])]))
     best = _solve(space.open, objective, rows, np.append(np.zeros(outputs * secrets), right), budget)
     return replace(best, multipliers=best.multipliers[:-1].reshape(outputs, secrets))
 

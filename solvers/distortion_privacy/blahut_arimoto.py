@@ -67,15 +67,15 @@ def alternate(space: Space, room: float, start: Floats, target: Target, budget: 
         Gap at which to stop, in nats.
     """
     distances = space.excess / space.weights[:, None]
-    given = (space.table / space.weights).T
-    shortest = 1.0 / _contraction(given)
+    conditional = (space.table / space.weights).T
+    shortest = 1.0 / _contraction(conditional)
     length, price = shortest, 0.0
     matrix, price = _project(np.log(np.maximum(start, TINY)), distances, space, room, 0.0)
     value = _information(space, matrix)
     least, posteriors, due, steps = -math.inf, np.zeros(0), 16, 0
     while True:
         steps += 1
-        slopes = given @ _scores(space, matrix)
+        slopes = conditional @ _scores(space, matrix)
         logs = np.log(np.maximum(matrix, TINY)) - length * slopes
         logs = np.where(space.open, logs, -np.inf)
         tried, multiplier = _project(logs, distances, space, room, price * length)
@@ -107,9 +107,13 @@ def _stop(gap: float, target: float, stalled: bool, budget: Budget) -> str:
     return "the steps no longer change anything" if stalled else ""
 
 
-def _contraction(given: Floats) -> float:
+def _contraction(conditional: Floats) -> float:
     """Largest total variation between two distributions of S given w, at least 1e-6."""
-    spread = np.abs(given[:, None, :] - given[None, :, :]).sum(axis=2) if len(given) <= 200 else np.array(2.0)
+    spread = (
+        np.abs(conditional[:, None] - conditional[None]).sum(axis=2)
+        if len(conditional) <= 200
+        else np.array(2.0)
+    )
     return max(1e-6, float(spread.max()) / 2)
 
 

@@ -36,7 +36,7 @@ class Conic(Solver[DistortionPrivacy]):
     least_order: ClassVar[float] = 0.3
     """Below it the back end does not get the means right."""
     near_one: ClassVar[float]
-    """Orders this near to 1 are given to the back end as 1; the bound is for the order of the problem."""
+    """Orders this near to 1 count as 1; the bound is for the order of the problem."""
     power_cones: ClassVar[bool] = True
     """Whether it knows them; else they are approximated by quadratic ones."""
 
@@ -67,8 +67,10 @@ class Conic(Solver[DistortionPrivacy]):
         if problem.order is not None:
             if (silent := silent_release(space, budget)) is not None:
                 return silent
-            matrix, laws = programmes.information()
-            bound, dual = better(best_bound(space, laws), best_bound(space, tilted_posteriors(space, matrix)))
+            matrix, posteriors = programmes.information()
+            bound, dual = better(
+                best_bound(space, posteriors), best_bound(space, tilted_posteriors(space, matrix))
+            )
             return Proposal(space.release(matrix), bound, dual, stats=programmes.stats)
         if problem.max_leakage is None:
             level = least_level(space, programmes.distortion, budget)
@@ -126,9 +128,9 @@ class _Programmes:
         cp = _modelling()
         space, order = self.space, self._order
         matrix = cp.Variable(space.excess.shape, nonneg=True)
-        given = cp.Variable((len(space.prior), space.excess.shape[1]))
-        through = given == cp.Constant(space.table / space.prior[:, None]) @ matrix
-        leak = _leak(given, space.prior, order, exact=exact)
+        conditional = cp.Variable((len(space.prior), space.excess.shape[1]))
+        through = conditional == cp.Constant(space.table / space.prior[:, None]) @ matrix
+        leak = _leak(conditional, space.prior, order, exact=exact)
         cost = cp.sum(cp.multiply(space.excess, matrix))
         rules = [through, cp.sum(matrix, axis=1) == 1]
         if not space.open.all():
@@ -192,19 +194,19 @@ def _stochastic(variable: Any) -> Floats:
     return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
-def _leak(given: Any, prior: Floats, order: float, *, exact: bool) -> Any:
+def _leak(conditional: Any, prior: Floats, order: float, *, exact: bool) -> Any:
     """A convex function of P(y|s) that grows with the leakage: I(S;Y), or the sum of norms of its columns.
 
     Below order 1 the sum of means is concave and falls with the leakage: its negative.
     """
     cp = _modelling()
     if order == 1:
-        marginal = cp.vstack([prior @ given] * len(prior))
-        return cp.sum(prior @ cp.rel_entr(given, marginal))
+        marginal = cp.vstack([prior @ conditional] * len(prior))
+        return cp.sum(prior @ cp.rel_entr(conditional, marginal))
     if math.isinf(order):
-        return cp.sum(cp.max(given, axis=0))
-    weighted = cp.multiply((prior ** (1 / order))[:, None], given)
-    total = sum(cp.pnorm(weighted[:, y], order, approx=not exact) for y in range(given.shape[1]))
+        return cp.sum(cp.max(conditional, axis=0))
+    weighted = cp.multiply((prior ** (1 / order))[:, None], conditional)
+    total = sum(cp.pnorm(weighted[:, y], order, approx=not exact) for y in range(conditional.shape[1]))
     return total if order > 1 else -total
 
 

@@ -24,7 +24,7 @@ from privopt.solvers.distortion_privacy._space import Space, at_once
 @register
 @dataclass(frozen=True)
 class DirectLp(Solver[DistortionPrivacy]):
-    """One linear programme, or for the least level of ratios a search with one a level; proofs are its multipliers.
+    """One linear program, or for the least level of ratios a search with one a level; proofs are its multipliers.
 
     Where nothing may leak, whatever the measure, the optimal vertex is solved again in rational numbers.
     """
@@ -32,10 +32,10 @@ class DirectLp(Solver[DistortionPrivacy]):
     solves: ClassVar = DistortionPrivacy
     name: ClassVar[str] = "direct-lp"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
-    """Optimal, to the tolerance of the programme."""
+    """Optimal, to the tolerance of the program."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
-        """A programme with a row for each ratio and release; about fifteen for a least level."""
+        """A program with a row for each ratio and release; about fifteen for a least level."""
         observed = problem.observation
         secrets, outputs = len(observed.p_s), int(problem.matrix.shape[1])
         pairs = secrets * (secrets - 1) if problem.leakage == "ldp" else 2 * secrets
@@ -50,7 +50,7 @@ class DirectLp(Solver[DistortionPrivacy]):
         return f"{problem.leakage!r} is not linear in the channel; conic-clarabel takes it"
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
-        """Propose the programme's channel and the bound from its multipliers."""
+        """Propose the program's channel and the bound from its multipliers."""
         known = at_once(problem)
         if known is not None:
             return known

@@ -45,7 +45,7 @@ class Definition:
         return 30.0 if self.problem.order is None else 1.0
 
     def channel(self, x: Floats) -> Floats:
-        """The channel of given variables, shape (n_w, n_y)."""
+        """The channel of some variables, shape (n_w, n_y)."""
         free = x[: self.cells].reshape(self.seen, self.outputs - 1)
         return np.column_stack([free, 1.0 - free.sum(axis=1)])
 
@@ -54,14 +54,14 @@ class Definition:
         cells = matrix[:, :-1].ravel()
         if self.problem.order is None:
             return np.append(cells, [min(self.largest, self.space.leakage(matrix))] * self._extra)
-        return np.append(cells, self._given(matrix).max(axis=0)[: self._extra])
+        return np.append(cells, self._conditional(matrix).max(axis=0)[: self._extra])
 
-    def _given(self, matrix: Floats) -> Floats:
+    def _conditional(self, matrix: Floats) -> Floats:
         """P(y|s), shape (n_s, n_y)."""
         return np.asarray(self.space.table @ matrix / self.space.prior[:, None])
 
     @cached_property
-    def _given_slopes(self) -> Floats:
+    def _slopes(self) -> Floats:
         """Of P(y|s) in the variables, shape (n_s, n_y, variables)."""
         slopes = np.zeros((len(self.space.prior), self.outputs, self.cells + self._extra))
         weights = self.space.table / self.space.prior[:, None]
@@ -95,16 +95,16 @@ class Definition:
 
     def _information(self, x: Floats, order: float) -> tuple[float, Floats]:
         """Sibson's information of a finite order, with its slope."""
-        given, prior = np.maximum(self._given(self.channel(x)), FLOOR), self.space.prior
+        conditional, prior = np.maximum(self._conditional(self.channel(x)), FLOOR), self.space.prior
         if order == 1:
-            logs = np.log(given / (prior @ given))
-            value, slopes = float((prior[:, None] * given * logs).sum()), prior[:, None] * logs
+            logs = np.log(conditional / (prior @ conditional))
+            value, slopes = float((prior[:, None] * conditional * logs).sum()), prior[:, None] * logs
         else:
-            means = (prior @ given**order) ** (1 / order)
+            means = (prior @ conditional**order) ** (1 / order)
             value = order / (order - 1) * math.log(means.sum())
-            slopes = prior[:, None] * given ** (order - 1) * means ** (1 - order)
+            slopes = prior[:, None] * conditional ** (order - 1) * means ** (1 - order)
             slopes = order / (order - 1) * slopes / means.sum()
-        return value, np.einsum("sy,syv->v", slopes, self._given_slopes)
+        return value, np.einsum("sy,syv->v", slopes, self._slopes)
 
     def slack(self, x: Floats) -> tuple[Floats, Floats]:
         """What must not be negative, with its slopes."""
@@ -125,23 +125,23 @@ class Definition:
 
     def _definitions(self, x: Floats, matrix: Floats) -> tuple[Floats, Floats]:
         """Of the largest probabilities, or of the ratios."""
-        given, slopes = self._given(matrix), self._given_slopes
+        conditional, slopes = self._conditional(matrix), self._slopes
         if self.problem.order is None:
-            return self._ratios(x, given)
+            return self._ratios(x, conditional)
         if not self._extra:
             return np.zeros(0), np.zeros((0, len(x)))
         tops = np.zeros_like(slopes)
         for y in range(self.outputs):
             tops[:, y, self.cells + y] = 1.0
         rows = (tops - slopes).reshape(-1, len(x))
-        return (x[self.cells :][None, :] - given).ravel(), rows
+        return (x[self.cells :][None, :] - conditional).ravel(), rows
 
-    def _ratios(self, x: Floats, given: Floats) -> tuple[Floats, Floats]:
+    def _ratios(self, x: Floats, conditional: Floats) -> tuple[Floats, Floats]:
         """e^t b - a for every pair that the notion compares, and its slope."""
         free = self.problem.max_leakage is None
         scale = math.exp(float(x[-1]) if free else self.problem.budget)
         values, rows = [], []
-        for a, b in self._compared(given):
+        for a, b in self._compared(conditional):
             slope = scale * b[1] - a[1]
             if free:
                 slope[:, -1] += scale * b[0]
@@ -149,13 +149,13 @@ class Definition:
             rows.append(slope)
         return np.concatenate(values), np.concatenate(rows)
 
-    def _compared(self, given: Floats) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
+    def _compared(self, conditional: Floats) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
         """Pairs (a, b) with a <= e^t b: rows of two secrets, or one and the distribution of the output, both ways."""
-        slopes, prior = self._given_slopes, self.space.prior
-        rows = [(row, slope) for row, slope in zip(given, slopes, strict=True)]
+        slopes, prior = self._slopes, self.space.prior
+        rows = [(row, slope) for row, slope in zip(conditional, slopes, strict=True)]
         if self.problem.leakage == "ldp":
             return list(itertools.permutations(rows, 2))
-        mean = (prior @ given, np.einsum("s,syv->yv", prior, slopes))
+        mean = (prior @ conditional, np.einsum("s,syv->yv", prior, slopes))
         return [pair for row in rows for pair in ((row, mean), (mean, row))]
 
 

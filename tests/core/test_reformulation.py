@@ -79,10 +79,10 @@ def test_tampering_is_noticed() -> None:
 
 
 def test_a_frontier_rises_and_a_comparison_has_every_solver() -> None:
-    found = po.frontier(PROBLEM, [0.0, 0.1, 0.3, 1.0])
-    values = [s.objective or 0.0 for s in found]
+    frontier = po.frontier(PROBLEM, [0.0, 0.1, 0.3, 1.0])
+    values = [s.objective or 0.0 for s in frontier]
     assert values == sorted(values)
-    assert [s.certificate.budget for s in found if s.certificate is not None] == [0.0, 0.1, 0.3, 1.0]
+    assert [s.certificate.budget for s in frontier if s.certificate is not None] == [0.0, 0.1, 0.3, 1.0]
     compared = po.compare(PROBLEM, ["vertices-systems", "watchdog-merge", "closed-form"])
     assert {s.solver: s.status.ok for s in compared} == {
         "vertices-systems": True,

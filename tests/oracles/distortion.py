@@ -1,4 +1,4 @@
-"""Oracles for questions on distortion and leakage: the measures in 50 digits, and a fine grid of channels."""
+"""Oracles for problems on distortion and leakage: the measures in 50 digits, and a fine grid of channels."""
 
 from __future__ import annotations
 
@@ -43,38 +43,38 @@ def exact_law(problem: po.DistortionPrivacy, release: po.Channel | po.Merging) -
 
 def exact_distortion(problem: po.DistortionPrivacy, release: po.Channel | po.Merging) -> Fraction:
     """E[D] in fractions, from the definition."""
-    found = Fraction(0)
+    total = Fraction(0)
     rows = release.exact()
     useful = problem.observation.useful
     if useful is None:
         joint = problem.observation.leaking
         n = len(joint.useful)
-        law = {(w, w): Fraction(sum(joint.exact.weights[w::n]), joint.exact.total) for w in range(n)}
+        joint_law = {(w, w): Fraction(sum(joint.exact.weights[w::n]), joint.exact.total) for w in range(n)}
     else:
         n = len(useful.useful)
-        law = {
+        joint_law = {
             (i // n, i % n): Fraction(weight, useful.exact.total)
             for i, weight in enumerate(useful.exact.weights)
         }
-    for (x, w), p in law.items():
+    for (x, w), p in joint_law.items():
         for y, d in enumerate(problem.distortion[x]):
-            found += p * rows[w].fraction(y) * Fraction(d)
-    return found
+            total += p * rows[w].fraction(y) * Fraction(d)
+    return total
 
 
-def leakage_in_50_digits(problem: po.DistortionPrivacy, law: list[list[Fraction]]) -> Any:
+def leakage_in_50_digits(problem: po.DistortionPrivacy, joint_law: list[list[Fraction]]) -> Any:
     """The leakage of P(s, y) as an mpmath number, by its definition."""
     with mpmath.workdps(50):
-        cells = [[mpmath.mpf(v.numerator) / v.denominator for v in row] for row in law if sum(row)]
+        cells = [[mpmath.mpf(v.numerator) / v.denominator for v in row] for row in joint_law if sum(row)]
         cells = [list(row) for row in zip(*(c for c in zip(*cells, strict=True) if sum(c)), strict=True)]
         prior = [mpmath.fsum(row) for row in cells]
-        given = [[v / p for v in row] for row, p in zip(cells, prior, strict=True)]
+        conditional = [[v / p for v in row] for row, p in zip(cells, prior, strict=True)]
         output = [mpmath.fsum(column) for column in zip(*cells, strict=True)]
-        return _measured(problem, given, prior, output)
+        return _measured(problem, conditional, prior, output)
 
 
-def _measured(problem: po.DistortionPrivacy, given: Any, prior: Any, output: Any) -> Any:
-    columns = list(zip(*given, strict=True))
+def _measured(problem: po.DistortionPrivacy, conditional: Any, prior: Any, output: Any) -> Any:
+    columns = list(zip(*conditional, strict=True))
     lifts = [v / q for column, q in zip(columns, output, strict=True) for v in column]
     if problem.leakage == "lip":
         return mpmath.inf if 0 in lifts else max(abs(mpmath.log(v)) for v in lifts)

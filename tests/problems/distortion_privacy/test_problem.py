@@ -1,4 +1,4 @@
-"""Distortion privacy as a question: readings, certificates, repair, proofs of bounds, files, bad input."""
+"""Distortion privacy as a problem: readings, certificates, repair, proofs of bounds, files, bad input."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ def test_a_leak_of_one_part_in_ten_to_the_forty() -> None:
         assert not problem.certify(release).ok
         lo, hi = problem.certify(release).leakage
         assert 0 < lo <= hi
-    law = leaking_joint(ask(max_leakage=0.0).observation, release)
-    assert at_most(law, 1.0, 1e-30) is True
-    assert enclosure(law, 1.0)[1] < 1e-39
+    joint = leaking_joint(ask(max_leakage=0.0).observation, release)
+    assert at_most(joint, 1.0, 1e-30) is True
+    assert enclosure(joint, 1.0)[1] < 1e-39
 
 
 @pytest.mark.parametrize(("leakage", "alpha"), MEASURES)
@@ -127,11 +127,11 @@ def test_repair_meets_the_bound_by_the_least_weight(leakage: str, alpha: float |
     assert problem.certify(mended).ok
     assert problem.costs.expected(mended) >= Fraction(0.25) * (1 - Fraction(1, 2**50))
     assert problem.repair(mended, 0.0) == mended
-    question = ask(joint, max_leakage=0.05, leakage=leakage, alpha=alpha)
-    quieter = question.repair(release, 2.0**-44)
-    assert question.certify(quieter).ok
-    if question.evaluate(release).leakage > 0.05:
-        assert question.evaluate(quieter).leakage == pytest.approx(0.05, rel=1e-9)
+    problem = ask(joint, max_leakage=0.05, leakage=leakage, alpha=alpha)
+    quieter = problem.repair(release, 2.0**-44)
+    assert problem.certify(quieter).ok
+    if problem.evaluate(release).leakage > 0.05:
+        assert problem.evaluate(quieter).leakage == pytest.approx(0.05, rel=1e-9)
 
 
 def test_repair_does_not_use_a_new_release_for_a_rounding_error() -> None:
@@ -163,7 +163,7 @@ def test_information_and_its_transform_are_inverse(order: float) -> None:
 @pytest.mark.parametrize(("leakage", "alpha"), [m for m in MEASURES if m[0] not in ("lip", "ldp")])
 @pytest.mark.parametrize("kind", ["max_distortion", "max_leakage"])
 def test_any_laws_and_price_prove_a_true_bound(leakage: str, alpha: float | None, kind: str) -> None:
-    """No channel on a grid is better than what random laws prove."""
+    """No channel on a grid is better than what random posteriors prove."""
     joint = po.JointDistribution.normalised([[4, 1], [2, 3]])
     budget = 0.15 if kind == "max_distortion" else 0.02
     problem = ask(joint, [[0, 1], [2, 0]], leakage=leakage, alpha=alpha, **{kind: budget})
@@ -171,8 +171,8 @@ def test_any_laws_and_price_prove_a_true_bound(leakage: str, alpha: float | None
     best = max(r.objective for r in readings if r.feasible)
     rng = np.random.default_rng(0)
     for _ in range(200):
-        laws = rng.dirichlet(np.full(2, 0.7), 2)
-        dual = {"kind": "posteriors", "laws": laws.tolist(), "multiplier": float(rng.exponential(1.0))}
+        posteriors = rng.dirichlet(np.full(2, 0.7), 2)
+        dual = {"kind": "posteriors", "laws": posteriors.tolist(), "multiplier": float(rng.exponential(1.0))}
         proved = problem.check_bound(-math.inf, dual)
         assert proved is not None
         assert proved >= best

@@ -1,4 +1,4 @@
-"""Solvers for distortion and leakage: agreement, closed forms, laws, edges."""
+"""Solvers for distortion and leakage: agreement, closed forms, invariants, edges."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def test_all_solvers_agree_with_the_oracle(leakage: str, alpha: float | None, ki
     problem = random_problem(seed, leakage, alpha, kind)
     expected = in_process(problem, Oracle()).objective
     assert expected is not None
-    asked = [cls() for cls in SOLVERS if cls().refuse(problem) is None]
-    assert len(asked) >= 3
-    for solver in asked:
+    takers = [cls() for cls in SOLVERS if cls().refuse(problem) is None]
+    assert len(takers) >= 3
+    for solver in takers:
         solution = in_process(problem, solver)
         assert solution.certified, (solver.name, solution.reason)
         assert solution.bound is not None
@@ -144,8 +144,10 @@ def test_the_two_questions_are_inverse(leakage: str, alpha: float | None) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_room_never_costs(leakage: str, alpha: float | None, kind: str) -> None:
     problem = random_problem(11, leakage, alpha, kind)
-    found = [s.objective for s in po.frontier(problem, problem.budget * np.array([0.8, 0.9, 1.0, 1.1, 1.2]))]
-    values = [v for v in found if v is not None]
+    objectives = [
+        s.objective for s in po.frontier(problem, problem.budget * np.array([0.8, 0.9, 1.0, 1.1, 1.2]))
+    ]
+    values = [v for v in objectives if v is not None]
     assert len(values) >= 3
     assert values == sorted(values)
 
@@ -177,11 +179,11 @@ def test_post_processing_never_helps(seed: int) -> None:
         np.stack([table[..., :2].sum(axis=2), table[..., 2:].sum(axis=2)], axis=2)
     )
     least = float(po.DistortionPrivacy(coarse, hamming(2), max_distortion=1.0).costs.least)
-    asks = [
+    problems = [
         po.DistortionPrivacy(joint, hamming(2), max_distortion=least + 0.02, leakage="maximal_leakage")
         for joint in (fine, coarse)
     ]
-    assert objective(asks[0]) >= objective(asks[1]) - 1e-9
+    assert objective(problems[0]) >= objective(problems[1]) - 1e-9
 
 
 @pytest.mark.parametrize(("order", "measure"), [(1.0, "mutual_information"), (math.inf, "maximal_leakage")])
@@ -208,7 +210,7 @@ def test_orders_near_one(order: float, kind: str) -> None:
 @pytest.mark.parametrize("name", ["lip", "ldp"])
 @pytest.mark.parametrize("solver", [DirectLp, ConicECOS])
 def test_the_same_as_local_information_privacy(name: str, solver: type[po.Solver[Any]]) -> None:
-    """The proof that a sister question accepts, and its own judgement of the release."""
+    """The proof that a sister problem accepts, and its own judgement of the release."""
     rng = np.random.default_rng(2)
     joint, matrix = random_joint(rng, 3, 5), rng.integers(0, 9, (5, 4)) / 8
     problem = po.DistortionPrivacy(joint, matrix, max_leakage=0.3, leakage=name)
