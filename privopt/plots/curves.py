@@ -25,6 +25,7 @@ class Solutions(Protocol):
     @property
     def solutions(self) -> Sequence[Solution[Any]]:
         """In the order of the figure."""
+        ...
 
 
 class Budgeted(Solutions, Protocol):
@@ -33,6 +34,7 @@ class Budgeted(Solutions, Protocol):
     @property
     def budgets(self) -> Sequence[float]:
         """One for each solution."""
+        ...
 
 
 def new_figure(width: float = 5.0, height: float = 3.6) -> tuple[Figure, Axes]:

@@ -12,7 +12,7 @@ import numpy as np
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.hops import hops
-from privopt.measures.colouring.steps import TINY, Step
+from privopt.measures.colouring.steps import TINY, Pair, Step
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring.closed_forms import by_distance
 from privopt.solvers.boundary_colouring.exponential import refuse_free
@@ -44,7 +44,8 @@ class _Threshold(Solver[BoundaryColouring]):
         far, most = hops(graph.indptr, graph.indices, problem.boundary_sites), self.at_boundary(one)
         errors = np.power(one.decay, np.arange(int(far.max(initial=0)) + 1.0)) * most
         errors = np.maximum(errors, min(TINY, most))
-        return Proposal(by_distance(problem, far, ((1.0 - errors, errors),) * 2))
+        side: Pair = 1.0 - errors, errors
+        return Proposal(by_distance(problem, far, (side, side)))
 
 
 @register
