@@ -2,19 +2,19 @@
 
 The dual is ``{"kind": "structure", "lam": [...]}``, one number a letter. Write L = e^-epsilon and
 theta = 1 / (e^epsilon + 1). A channel keeps the bounds exactly when it is (1 - L) K(y | x) + L Q(y) with a kernel K of
-output law Q and K(y | x) <= Q(y) / theta. So for any numbers nu,
+output distribution Q and K(y | x) <= Q(y) / theta. So for any numbers nu,
 
     E[D] = sum nu(x) P(x) + sum over y of Q(y) (L mean of D(., y) + mean of (1 - L) D(x, y) - nu(x) under y's group)
 
-and the group of y has a law g of at most P(x) / theta. With c = (1 - L) D(., y) - nu and any threshold t,
+and the group of y has a distribution g of at most P(x) / theta. With c = (1 - L) D(., y) - nu and any threshold t,
 
     sum g(x) c(x) >= t - sum g(x) max(t - c(x), 0) >= t - sum P(x) max(t - c(x), 0) / theta.
 
-Hence E[D] is at least nu . P plus the least, over y, of L mean of D(., y) and that. The prices give nu = (1 - L) lam, rounded to
-floats, which are as good as any; the multipliers of an optimal programme prove the optimum. The threshold of a
-column lies just below the price at which its cheapest letters weigh theta, so that dearer letters certainly add nothing, however
-small theta is. All of it is computed in balls; where little may leak out of much, e^-epsilon is far below what floats
-show, and the balls have 192 bits.
+Hence E[D] is at least nu . P plus the least, over y, of L mean of D(., y) and that. The prices give nu = (1 - L) lam,
+rounded to floats, which are as good as any; the multipliers of an optimal programme prove the optimum. The threshold
+of a column lies just below the price at which its cheapest letters weigh theta, so that dearer letters certainly add
+nothing, however small theta is. All of it is computed in balls; where little may leak out of much, e^-epsilon is far
+below what floats show, and the balls have 192 bits.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def structure_enclosure(problem: BeliefData, lam: Floats) -> Enclosure | None:
     if lam.shape != (len(problem.letters),) or not np.isfinite(lam).all():
         return None
     seen = problem.support
-    laws = [problem.exact_belief.fraction(int(x)) for x in seen]
-    return priced(Balls.fractions(laws), problem.matrix[seen], problem.epsilon, lam[seen], laws)
+    exact = [problem.exact_belief.fraction(int(x)) for x in seen]
+    return priced(Balls.fractions(exact), problem.matrix[seen], problem.epsilon, lam[seen], exact)
 
 
 def priced_bound(p: Floats, cost: Floats, budget: float, lam: Floats) -> float:
@@ -172,7 +172,7 @@ def _priced(p: Balls, cost: Floats, levels: BallLevels, lam: Floats) -> Enclosur
 
 
 def cheapest(p: Balls, costs: Balls, theta: Balls, order: NDArray[np.intp] | None = None) -> Balls:
-    """Lower bounds on the mean of each column under any law of at most p / theta, shape (m,).
+    """Lower bounds on the mean of each column under any distribution of at most p / theta, shape (m,).
 
     They are attained, but for rounding, by the cheapest letters of mass theta.
 
@@ -210,7 +210,7 @@ def _precise(
     from flint import arb, ctx, fmpq
 
     with ctx.workprec(_BITS):
-        laws = (
+        chances = (
             [arb(mid, rad) for mid, rad in zip(p.mid.tolist(), p.rad.tolist(), strict=True)]
             if exact is None
             else [arb(fmpq(q.numerator, q.denominator)) for q in exact]
@@ -224,15 +224,15 @@ def _precise(
             prices = [room * d - v for d, v in zip(column, nu, strict=True)]
             order = sorted(range(len(prices)), key=lambda x: float(prices[x].mid()))
             mass, head = arb(0), 0
-            while head < len(order) - 1 and mass + laws[order[head]] <= theta:
-                mass += laws[order[head]]
+            while head < len(order) - 1 and mass + chances[order[head]] <= theta:
+                mass += chances[order[head]]
                 head += 1
             threshold = min(prices[x].lower() for x in order[head:])  # ends are exact, and so is their order
-            group = sum((laws[x] * (threshold - prices[x]).max(arb(0)) for x in order[:head]), arb(0))
-            mean = sum((q * d for q, d in zip(laws, column, strict=True)), arb(0))
+            group = sum((chances[x] * (threshold - prices[x]).max(arb(0)) for x in order[:head]), arb(0))
+            mean = sum((q * d for q, d in zip(chances, column, strict=True)), arb(0))
             found = low * mean + threshold - (group / theta if head else arb(0))
             ends.append((found.lower(), found.upper()))
-        spent = sum((q * v for q, v in zip(laws, nu, strict=True)), arb(0))
+        spent = sum((q * v for q, v in zip(chances, nu, strict=True)), arb(0))
         low_end, least = (min(each) for each in zip(*ends, strict=True))
         return _floats(-(spent + least), -(spent + low_end))
 

@@ -1,4 +1,4 @@
-"""Small questions on one step, with optima that are public or exact."""
+"""Small problems on one step, with optima that are public or exact."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     |ln P(y | x) / P(y)| over letters and releases of positive probability. Leakages of successive steps add up to a
     bound on the leakage of the whole sequence. The objective is the utility, -E[D(X, Y)].
 
-    With S = X it is the question :class:`LocalInformationPrivacy` with that distortion, which judges it.
+    With S = X it is the problem :class:`LocalInformationPrivacy` with that distortion, which judges it.
 
     Source: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy": sequence
     information privacy, instantaneous leakage, and the release of one step.
@@ -48,8 +48,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     epsilon : float
         Bound on the leakage of this step, in nats, >= 0, may be inf.
     distortion : {"hamming", "l1", "squared"} or matrix, shape (n, m)
-        1 where x and y differ; the absolute difference or its square between letters that are numbers; or any finite D[x, y], a
-        row a letter, a column a release.
+        1 where x and y differ; the absolute difference or its square between letters that are numbers; or any finite
+        D[x, y], a row a letter, a column a release.
     letters : n distinct labels, optional
         0 .. n-1 by default.
 
@@ -75,12 +75,12 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         return self.epsilon
 
     def with_budget(self, budget: float) -> Self:
-        """The same question with another epsilon."""
+        """The same problem with another epsilon."""
         return type(self)(self.belief, budget, self.distortion, self.letters)
 
     @cached_property
     def ratios(self) -> LocalInformationPrivacy:
-        """The question on a joint law of S = X that judges this one."""
+        """The problem on a joint distribution of S = X that judges this one."""
         n = len(self.letters)
         table: list[list[Number]] = [[0] * n for _ in range(n)]
         for x, p in enumerate(self.belief):
@@ -117,7 +117,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     def certify(self, mechanism: Channel) -> Certificate:
         """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon.
 
-        Rows of letters of belief 0 must keep the bounds around the law of the releases too: somebody may have such a letter.
+        Rows of letters of belief 0 must keep the bounds around the distribution of the releases too: somebody may
+        have such a letter.
         """
         terms = self.terms(mechanism)
         return replace(
@@ -169,7 +170,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         return self.constant()
 
     def repair(self, mechanism: Channel, margin: float) -> Channel:
-        """The channel mixed with its own output law by the least weight that keeps epsilon (1 - margin)."""
+        """The channel mixed with its own output distribution by the least weight that keeps epsilon (1 - margin)."""
         found = self.ratios.repair(self.check(mechanism), margin)
         return self.check(found)
 
@@ -205,7 +206,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a belief or a question.
+            If the numbers do not make a belief or a problem.
         """
         check_schema(fields, f"problem-{cls.kind}")
         names = fields.get("letters")

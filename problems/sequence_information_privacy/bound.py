@@ -1,17 +1,19 @@
 """Upper bounds on the utility of every sequence of releases, proved from prices of letters or words by arithmetic alone.
 
-Each release has two bounds, and the better one counts: that of its level (:mod:`privopt.problems.sequence_information_privacy.steps`), which
-fades on long chains that depend, and one that does not (with the state before it revealed).
+Each release has two bounds, and the better one counts: that of its level
+(:mod:`privopt.problems.sequence_information_privacy.steps`), which fades on long chains that depend, and one that
+does not (with the state before it revealed).
 
 The dual is ``{"kind": "sequence", "lam": [[...], ...]}``, a row of prices for each release. A last row serves all later
 releases that read as many words; a release without prices gets zeros. ``"revealed"`` may give a row of prices for each
 state before a release, for all releases that read as many words.
 
-The bound with the state before a release revealed does not fade with the horizon. Let b be the law of what a release reads given all releases before it, T the law of its output and M its kernel. The
-budget asks that M(y | x) lies in e^+-w epsilon T(y). The kernels that lie so for some law T, whether or not it is
-their own, do not depend on b, and the cost of each is linear in b: so the least cost of them, R(b), is concave. Now b is
-the mean of the laws r_i of what is read given the state i before, with weights whose mean over the earlier releases is
-the law P of that state. So the release costs at least sum P(i) R(r_i).
+The bound with the state before a release revealed does not fade with the horizon. Let b be the distribution of what a
+release reads given all releases before it, T the distribution of its output and M its kernel. The budget asks that
+M(y | x) lies in e^+-w epsilon T(y). The kernels that lie so for some distribution T, whether or not it is their own,
+do not depend on b, and the cost of each is linear in b: so the least cost of them, R(b), is concave. Now b is the
+mean of the distributions r_i of what is read given the state i before, with weights whose mean over the earlier
+releases is the distribution P of that state. So the release costs at least sum P(i) R(r_i).
 
 With L = e^-w epsilon and theta = 1 / (e^w epsilon + 1), such kernels are L T + (1 - L) K with K <= T / theta. So for any
 prices nu of the rows of K
@@ -102,9 +104,9 @@ def sequence_enclosure(
         if time.monotonic() > deadline:
             return None
         lam = prices[min(at, len(prices) - 1)]
-        if lam.shape != step.law.shape:
-            lam = np.zeros(step.law.shape)
-        key = (step.law.tobytes(), step.spread, step.reached.ends, lam.tobytes())
+        if lam.shape != step.distribution.shape:
+            lam = np.zeros(step.distribution.shape)
+        key = (step.distribution.tobytes(), step.spread, step.reached.ends, lam.tobytes())
         if key != known[0]:
             known = (key, step.proved(lam))
         ends = [each for each in (known[1], shown.bound(step)) if each is not None]
@@ -157,7 +159,7 @@ def least_costs(rows: Floats | Balls, cost: Floats, budget: float, prices: Float
     Parameters
     ----------
     rows : array or balls (k, n)
-        Laws r.
+        Distributions r.
     cost : array (n, m)
         Distortions.
     budget : float
@@ -172,8 +174,8 @@ def least_costs(rows: Floats | Balls, cost: Floats, budget: float, prices: Float
     >>> bool((least_costs(np.array([coin, sure]), 1 - np.eye(2), 1.0, nu) <= [0.5 / np.e, 0]).all())
     True
     """
-    laws = rows if isinstance(rows, Balls) else Balls.exact(rows)
-    return costs_of(laws, cost, Balls.exact(budget) if budget < np.inf else None, prices).lower
+    balls = rows if isinstance(rows, Balls) else Balls.exact(rows)
+    return costs_of(balls, cost, Balls.exact(budget) if budget < np.inf else None, prices).lower
 
 
 def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) -> Balls:

@@ -114,7 +114,7 @@ class Release:
         return gathered(each, ways.states[:, -1], before.shape[1])
 
     def last(self, belief: Floats) -> Floats:
-        """Law of the state at the last letter from that at the first, shapes (states,)."""
+        """Distribution of the state at the last letter from that at the first, shapes (states,)."""
         found = np.zeros(len(belief))
         np.add.at(found, self.paths.states[:, -1], belief[self.paths.states[:, 0]] * self.chances)
         return found

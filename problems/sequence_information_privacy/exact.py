@@ -130,21 +130,21 @@ def _note_ratios(
     total, setting = sum(inputs), release.setting
     can = [x for x, p in enumerate(inputs) if p]
     for y in range(len(table[0])):
-        law = sum(inputs[x] * table[x][y] for x in can)
-        if law == 0:
+        marginal = sum(inputs[x] * table[x][y] for x in can)
+        if marginal == 0:
             continue
         high, low = max(can, key=lambda x: table[x][y]), min(can, key=lambda x: table[x][y])
         for x, ratio in (
-            (high, (table[high][y] * total, law)),
-            (low, (law, table[low][y] * total)),
+            (high, (table[high][y] * total, marginal)),
+            (low, (marginal, table[low][y] * total)),
         ):
             found.note(ratio, release, (setting.inputs[x], setting.outputs[y]), budget)
 
 
 def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:
     """One of the outputs that can be, another each turn."""
-    laws = [any(p and row[y] for p, row in zip(inputs, table, strict=True)) for y in range(len(table[0]))]
-    possible = [y for y, can in enumerate(laws) if can]
+    can = [any(p and row[y] for p, row in zip(inputs, table, strict=True)) for y in range(len(table[0]))]
+    possible = [y for y, likely in enumerate(can) if likely]
     return possible[turn % len(possible)]
 
 
@@ -173,7 +173,7 @@ def _follow(
 
 
 class _Exact:
-    """Exact transitions through one release; laws are integers up to a common factor."""
+    """Exact transitions through one release; distributions are integers up to a common factor."""
 
     def __init__(self, chain: MarkovChain, release: Release) -> None:
         self.chain, self.release = chain, release
@@ -185,14 +185,14 @@ class _Exact:
         ]
 
     def inputs(self, joint: tuple[int, ...]) -> list[int]:
-        """Law of what is read."""
+        """Distribution of what is read."""
         found = [0] * len(self.release.setting.inputs)
         for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
             found[word] += joint[path[0]] * chance
         return found
 
     def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
-        """Law of the state that follows an output."""
+        """Distribution of the state that follows an output."""
         last = [0] * self.chain.k
         for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
             last[path[-1]] += joint[path[0]] * chance * column[word]

@@ -1,4 +1,4 @@
-"""Small questions on sequences; optima are public values of a single release, or of independent letters."""
+"""Small problems on sequences; optima are public values of a single release, or of independent letters."""
 
 from __future__ import annotations
 

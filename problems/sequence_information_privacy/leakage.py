@@ -2,8 +2,8 @@
 
 One walk serves the reading and the certificate, so both are about the same beliefs. It keeps, for each belief that the
 policy computes, the probability of having come there jointly with the state. That is linear in what came before,
-so outputs that lead to the same floats are one node, and only sums of products of numbers that are not negative are taken: n of
-them in a row have a relative error of n 2^-53 at most, whatever their order; n is counted on the way.
+so outputs that lead to the same floats are one node, and only sums of products of numbers that are not negative are
+taken: n of them in a row have a relative error of n 2^-53 at most, whatever their order; n is counted on the way.
 
 The leakage at a node is read at the computed belief. The true one is within Hilbert distance h of it
 (:mod:`privopt.mechanisms.policy.beliefs`), which moves the logarithm of each ratio by at most h.
@@ -105,17 +105,17 @@ class Nodes:
     weights: Ints
     inputs: Floats
 
-    def told(self, only: tuple[int, int] | None = None) -> tuple[float, tuple[int, int] | None]:
+    def largest_ratio(self, only: tuple[int, int] | None = None) -> tuple[float, tuple[int, int] | None]:
         """The largest ratio, or inverse ratio, and the input and output where it is; of one pair if asked."""
         pieces = self._pieces()
         if len(pieces) > 1:
-            return max((piece.told(only) for piece in pieces), key=lambda found: found[0])
+            return max((piece.largest_ratio(only) for piece in pieces), key=lambda found: found[0])
         real, can = self.weights.astype(np.float64), self.inputs > 0
-        law = means(self.inputs, real) / total(self.inputs)[:, None]
+        marginal = means(self.inputs, real) / total(self.inputs)[:, None]
         high = np.where(can[:, :, None], real, -1.0)
         low = np.where(can[:, :, None], real, np.inf)
         differ = high.max(axis=1) > low.min(axis=1)
-        over = np.where(law > 0, law, 1.0)
+        over = np.where(marginal > 0, marginal, 1.0)
         if only is not None:
             x, y = only
             real, can = real[:, x : x + 1, y : y + 1], can[:, x : x + 1]
@@ -136,11 +136,11 @@ class Nodes:
         if len(pieces := self._pieces()) > 1:
             parts = [piece.cost() for piece in pieces]
             return math.fsum(mean for mean, _ in parts), math.fsum(size for _, size in parts)
-        law, cost = self._law(), self.release.setting.cost
+        read, cost = self._distribution(), self.release.setting.cost
         kernels = self.weights / float(TOTAL)
         length = self.release.length
-        size = math.fsum(total(law * total(kernels * np.abs(cost))).tolist()) * length
-        mean = size if cost.min() >= 0 else math.fsum(total(law * total(kernels * cost)).tolist()) * length
+        size = math.fsum(total(read * total(kernels * np.abs(cost))).tolist()) * length
+        mean = size if cost.min() >= 0 else math.fsum(total(read * total(kernels * cost)).tolist()) * length
         return mean, size
 
     def _pieces(self) -> list[Nodes]:
@@ -160,7 +160,7 @@ class Nodes:
         used = (self.weights > 0) & (self.inputs > 0)[:, :, None]
         return bool((used & (self.release.setting.cost != 0)).any())
 
-    def _law(self) -> Floats:
+    def _distribution(self) -> Floats:
         """True probabilities of what is read, jointly with coming here; shape (M, n)."""
         if self.release.paths.identity:
             return self.joint
@@ -185,7 +185,7 @@ class Nodes:
         return beliefs[first], merged, self.terms + self.roundings() + joint.shape[1] + most + 8
 
     def roundings(self) -> int:
-        """Roundings, at most, from the joint probabilities to the law of what is read, or of the last state."""
+        """Roundings, at most, from the joint probabilities to the distribution of what is read, or of the last state."""
         ways = self.release.paths
         if ways.identity:
             return 2
@@ -279,7 +279,7 @@ def _walk(problem: SequenceData, policy: SequencePolicy, limits: tuple[int, int]
         if at:
             drift = max(drift, policy.part(policy.batch).filter.distance(at + 1))
         spread = max(spread, (drift + 8 * (n + m + 16) * _UNIT) / length)
-        ratio, pair = found.told()
+        ratio, pair = found.largest_ratio()
         if pair is not None and _size(ratio) / length > _size(largest) / letters:
             largest, letters = ratio, length
             setting = found.release.setting
@@ -332,7 +332,7 @@ def is_worst(
         setting = found.release.setting
         if worst[0] not in setting.inputs or worst[1] not in setting.outputs:
             return False
-        ratio, _ = found.told((setting.inputs.index(worst[0]), setting.outputs.index(worst[1])))
+        ratio, _ = found.largest_ratio((setting.inputs.index(worst[0]), setting.outputs.index(worst[1])))
         low = _size(ratio) / found.release.length
     if low == known.reading.leakage or worst == known.reading.worst:
         return True
@@ -352,14 +352,14 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
         if found is None:
             return policy
         setting = found.release.setting
-        for law, weights in zip(found.inputs, found.weights, strict=True):
-            key = (found.release.length, law.tobytes())
+        for belief, weights in zip(found.inputs, found.weights, strict=True):
+            key = (found.release.length, belief.tobytes())
             if key in carried:
                 continue
             cells += weights.size
             if cells > CARRIED:
                 return policy
-            carried[key] = (law, Channel(weights / float(TOTAL), setting.inputs, setting.outputs))
+            carried[key] = (belief, Channel(weights / float(TOTAL), setting.inputs, setting.outputs))
     return policy.with_prepared(tuple(carried.values()))
 
 
@@ -371,13 +371,13 @@ def read(problem: SequenceData, policy: SequencePolicy) -> Reading:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Kernels (M, n, m) in floats, the beliefs over what they read (M, n) and their output laws (M, m)."""
+    """Kernels (M, n, m) in floats, the beliefs over what they read (M, n) and their output distributions (M, m)."""
 
     release: Release
     part: Part
     inputs: Floats
     kernels: Floats
-    law: Floats
+    marginal: Floats
 
     @property
     def distortion(self) -> Floats:
@@ -386,14 +386,14 @@ class Table:
 
     def note_leakage(self, reading: Reading) -> None:
         """Keep the worst pair if it is worse than what was known."""
-        real = (self.inputs > 0)[:, :, None] & (self.law > 0)[:, None, :]
-        over = np.where(self.law > 0, self.law, 1.0)[:, None, :]
+        real = (self.inputs > 0)[:, :, None] & (self.marginal > 0)[:, None, :]
+        over = np.where(self.marginal > 0, self.marginal, 1.0)[:, None, :]
         with np.errstate(divide="ignore"):
-            told = np.where(real, np.abs(np.log(np.where(real, self.kernels, 1.0) / over)), 0.0)
-        at = int(told.argmax())
-        found = float(told.reshape(-1)[at]) / self.release.length
+            sizes = np.where(real, np.abs(np.log(np.where(real, self.kernels, 1.0) / over)), 0.0)
+        at = int(sizes.argmax())
+        found = float(sizes.reshape(-1)[at]) / self.release.length
         if found > reading.leakage:
-            _, x, y = np.unravel_index(at, told.shape)
+            _, x, y = np.unravel_index(at, sizes.shape)
             setting = self.release.setting
             reading.leakage = found
             reading.worst = (setting.inputs[int(x)], setting.outputs[int(y)])
@@ -415,7 +415,7 @@ def _moved(table: Table, beliefs: Floats, users: Ints, outputs: Ints) -> Floats:
 
 
 def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
-    """Releases drawn from their own law; the distortion of each is its mean at the belief."""
+    """Releases drawn from their own distribution; the distortion of each is its mean at the belief."""
     reading, rng = Reading(exact=False), np.random.default_rng(SEED)
     users = _users(problem, policy)
     beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
@@ -436,7 +436,7 @@ def _drawn(
         table = _table(release, policy, beliefs)
         yield table
         if release.begin + release.length < problem.horizon:
-            sums = np.cumsum(table.law, axis=1)
+            sums = np.cumsum(table.marginal, axis=1)
             drawn = (sums <= (rng.random(len(beliefs)) * sums[:, -1])[:, None]).sum(axis=1)
             beliefs = _moved(table, beliefs, everybody, drawn)
 

@@ -27,10 +27,10 @@ from privopt.problems.sequence_information_privacy.leakage import is_worst, read
 class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     """The least distortion of a released sequence if each release tells at most its budget of all the data so far.
 
-    A policy keeps a belief: the law of the next letter given all that was released. It reads the letters one by one (or
-    words of ``batch`` letters), and draws each release from a kernel that depends on the belief. A release leaks the
-    largest |ln Pr(y | data so far, past releases) / Pr(y | past releases)|; a word of w letters may leak w epsilon. The
-    leakage of the whole sequence is at most the sum, and less but for a small probability:
+    A policy keeps a belief: the distribution of the next letter given all that was released. It reads the letters one
+    by one (or words of ``batch`` letters), and draws each release from a kernel that depends on the belief. A release
+    leaks the largest |ln Pr(y | data so far, past releases) / Pr(y | past releases)|; a word of w letters may leak w
+    epsilon. The leakage of the whole sequence is at most the sum, and less but for a small probability:
     :func:`privopt.measures.sequence.composition`.
 
     Utility is minus the expected distortion a letter over the horizon; leakage is the largest of any release, divided by
@@ -43,7 +43,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     Parameters
     ----------
     chain : MarkovChain
-        Law of the data; for a chain of order k the letters are those of its words.
+        Distribution of the data; for a chain of order k the letters are those of its words.
     epsilon : float
         Budget a letter, in nats, >= 0, may be inf.
     batch : int
@@ -78,7 +78,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         return self.epsilon
 
     def with_budget(self, budget: float) -> Self:
-        """The same question with another epsilon."""
+        """The same problem with another epsilon."""
         return type(self)(
             self.chain,
             budget,
@@ -104,7 +104,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         *,
         enforced: bool = True,
     ) -> SequencePolicy:
-        """The policy of this question with a named rule; epsilon a letter is the budget unless given.
+        """The policy of this problem with a named rule; epsilon a letter is the budget unless given.
 
         Kernels that are no formula are written into it for every belief within the horizon, where these are few.
         """
@@ -177,7 +177,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         return self.answer("constant", 0.0)
 
     def repair(self, mechanism: SequencePolicy, margin: float) -> SequencePolicy:
-        """The same rule, enforced at epsilon (1 - margin): each kernel is mixed with its own output law as needed."""
+        """The same rule, enforced at epsilon (1 - margin): each kernel is mixed with its own marginal as needed."""
         given = self.check(mechanism)
         return self.answer(given.rule, min(given.epsilon, self.epsilon) * (1 - margin), given.prepared)
 
@@ -215,7 +215,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         FileRefused
             If the dictionary does not fit the published schema.
         InvalidModel, InvalidProblem
-            If the numbers do not make a chain or a question.
+            If the numbers do not make a chain or a problem.
         """
         check_schema(fields, f"problem-{cls.kind}")
         return cls(
@@ -229,7 +229,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     @classmethod
     def examples(cls) -> tuple[Example[SequencePolicy], ...]:
-        """Small instances; optima where the question is one release, or letters are independent."""
+        """Small instances; optima where the problem is one release, or letters are independent."""
         return examples(cls)
 
     def __repr__(self) -> str:

@@ -1,17 +1,19 @@
-"""What each release reads in law, the level that all releases up to it may have reached together, and its bound.
+"""The distribution of what each release reads, the level that all releases up to it may have reached together, and its bound.
 
-Write P_l for the law of what release l reads, with nothing known, and post for its law given every release up to and
-with l. Let s_l bound |ln post / P_l|. Seen from what it reads, all releases up to l together are one channel that keeps
-the level s_l for the law P_l; so release l costs at least the optimum of that one step, and that is at least what any
-prices prove (see the bound of one step). Releases add their level to what was known before: s_l = t_l + w epsilon for w
-letters. What was known before, t, is about the state at the first letter of the release. The law of the last state of
-release l - 1 is post with post / P within e^+-s: among those the probability of the next state is largest for the one
-that puts as much as it may where the transition is likeliest, L P + (1 - L) / theta times the likeliest part of mass
-theta of P, with L = e^-s and theta = 1 / (e^s + 1); likewise smallest. Where letters are independent t is 0.
+Write P_l for the distribution of what release l reads, with nothing known, and post for its distribution given every
+release up to and with l. Let s_l bound |ln post / P_l|. Seen from what it reads, all releases up to l together are
+one channel that keeps the level s_l for the distribution P_l; so release l costs at least the optimum of that one
+step, and that is at least what any prices prove (see the bound of one step). Releases add their level to what was
+known before: s_l = t_l + w epsilon for w letters. What was known before, t, is about the state at the first letter of
+the release. The distribution of the last state of release l - 1 is post with post / P within e^+-s: among those the
+probability of the next state is largest for the one that puts as much as it may where the transition is likeliest, L
+P + (1 - L) / theta times the likeliest part of mass theta of P, with L = e^-s and theta = 1 / (e^s + 1); likewise
+smallest. Where letters are independent t is 0.
 
-Rounding: laws are sums of products of numbers that are not negative, so n roundings in a row are a relative error of n 2^-53 at
-most; they are counted from the last record that does not depend on the one before, and the count goes up in powers of two,
-so that laws that have settled are the same balls. Everything that follows from a law is computed in balls.
+Rounding: probabilities are sums of products of numbers that are not negative, so n roundings in a row are a relative
+error of n 2^-53 at most; they are counted from the last record that does not depend on the one before, and the count
+goes up in powers of two, so that distributions that have settled are the same balls. Everything that follows from a
+distribution is computed in balls.
 """
 
 from __future__ import annotations
@@ -39,15 +41,15 @@ GRID = 2.0**30
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What a release reads in law (words,), and the level that all up to it may have reached together."""
+    """The distribution (words,) of what a release reads, and the level that all up to it may have reached together."""
 
     release: Release
-    law: Floats
+    distribution: Floats
     reached: Balls
     spread: float = 0.0
-    """Relative error of the law."""
+    """Relative error of the distribution."""
     before: tuple[Floats, Floats, float] | None = None
-    """The law of the state before, where it moves, and the relative error of the law; None at the first release."""
+    """The distribution of the state before, where it moves, and the relative error; None at the first release."""
 
     @property
     def level(self) -> float:
@@ -56,9 +58,9 @@ class Step:
 
     @property
     def revealed(self) -> Floats:
-        """Law of what is read given the state before, shape (states, words)."""
+        """Distribution of what is read given the state before, shape (states, words)."""
         if self.before is None:
-            return self.law[None]
+            return self.distribution[None]
         found: Floats = self.before[1] @ self.release.given
         return found
 
@@ -69,8 +71,8 @@ class Step:
 
     def proved(self, lam: Floats) -> Enclosure | None:
         """Floats around the same; None where it is not finite."""
-        seen = self.law > 0
-        p, cost = relative(self.law[seen], self.spread), self.release.setting.cost[seen]
+        seen = self.distribution > 0
+        p, cost = relative(self.distribution[seen], self.spread), self.release.setting.cost[seen]
         level = math.inf if self.level == math.inf else self.reached
         found = priced(p, cost, level, lam[seen])
         if found is None or seen.all():
@@ -87,7 +89,7 @@ def relative(values: Floats, spread: float) -> Balls:
 
 
 def steps(problem: SequenceData) -> Iterator[Step]:
-    """Each release with its law and its level.
+    """Each release with its distribution and its level.
 
     Examples
     --------
@@ -98,33 +100,36 @@ def steps(problem: SequenceData) -> Iterator[Step]:
     [0.5, 0.878, 1.1302]
     """
     chain = problem.chain
-    law, count, before = np.array(chain.initial), 1, Balls.exact(0.0)
+    distribution, count, before = np.array(chain.initial), 1, Balls.exact(0.0)
     can = np.array([weight > 0 for weight in chain.exact_initial.weights])
     moved: tuple[Floats, Floats, float] | None = None
     known: object = None
     for release in problem.releases():
         budget = problem.epsilon
         level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
-        read = law if release.paths.identity else law @ release.given
+        read = distribution if release.paths.identity else distribution @ release.given
         count_read = count if release.paths.identity else count + chain.k + 3 * release.length
         yield Step(release, read, level, _counted(count_read), moved)
         after = release.begin + release.length
         if after >= problem.horizon:
             return
-        last, step = law, chain.step(after - 1)
+        last, step = distribution, chain.step(after - 1)
         for record in range(release.begin, after - 1):
             last, count, can = _next(chain, record, last, count, can)
         spread = _counted(count)
         follows = _next(chain, after - 1, last, count, can)
         key = (last.tobytes(), spread, level.ends, 0 if chain.homogeneous else after)
         if key != known:
-            known, before = key, _upward(_told(chain, after - 1, relative(last, spread), can, level), level)
+            known, before = (
+                key,
+                _upward(_influence(chain, after - 1, relative(last, spread), can, level), level),
+            )
         moved = (last, step, spread)
-        law, count, can = follows
+        distribution, count, can = follows
 
 
 def _upward(told: Balls, level: Balls) -> Balls:
-    """The next multiple of 2^-30 nats, which is as true, and the same when laws have settled."""
+    """The next multiple of 2^-30 nats, which is as true, and the same when distributions have settled."""
     most = float(told.upper)
     if not 0 < most < math.inf:
         return told
@@ -138,15 +143,15 @@ def _counted(count: int) -> float:
 
 
 def _next(
-    chain: MarkovChain, record: int, law: Floats, count: int, can: NDArray[np.bool_]
+    chain: MarkovChain, record: int, distribution: Floats, count: int, can: NDArray[np.bool_]
 ) -> tuple[Floats, int, NDArray[np.bool_]]:
-    """The law of the next state, its roundings, and which states are possible."""
+    """The distribution of the next state, its roundings, and which states are possible."""
     step = chain.step(record)
     may = reachable(chain, 0 if chain.homogeneous else record)
     can = np.asarray(may[can].any(axis=0))
     if _forgets(chain, 0 if chain.homogeneous else record):
         return np.array(step[0]), 1, can
-    return law @ step, count + chain.k + 2, can
+    return distribution @ step, count + chain.k + 2, can
 
 
 @lru_cache(maxsize=64)
@@ -163,34 +168,36 @@ def _orders(chain: MarkovChain, step: int) -> tuple[NDArray[np.intp], NDArray[np
     return np.argsort(moves, axis=0, kind="stable"), np.argsort(-moves, axis=0, kind="stable")
 
 
-def _told(chain: MarkovChain, record: int, law: Balls, can: NDArray[np.bool_], level: Balls) -> Balls:
-    """The largest |ln (post P)(x) / (law P)(x)| over post / law in [e^-level, e^level], at most the level."""
+def _influence(
+    chain: MarkovChain, record: int, distribution: Balls, can: NDArray[np.bool_], level: Balls
+) -> Balls:
+    """The largest |ln (post P)(x) / (p P)(x)| over post / p in [e^-level, e^level], at most the level."""
     when = 0 if chain.homogeneous else record
     if _forgets(chain, when):
         return Balls.exact(0.0)
     step = chain.step(record)
-    known = bool((law.mid[can] >= FAINT).all())
+    known = bool((distribution.mid[can] >= FAINT).all())
     if (
         not known
     ):  # some state is hardly possible: what is known of the next one is at most what is known of this one
         return level
     moves = Balls(step, step * U + ETA * (step > 0))
-    after = law @ moves
+    after = distribution @ moves
     seen = after.mid > 0
     if bool((after.mid[seen] < FAINT).any()):
         return level
     levels = BallLevels.of(math.inf if level.rad == math.inf else level)
     up, down = _orders(chain, when)
     if not can.all() or float(levels.theta.mid) == 0:
-        law, moves, up, down = (
-            law[can],
+        distribution, moves, up, down = (
+            distribution[can],
             moves[can],
             np.argsort(step[can], axis=0),
             np.argsort(-step[can], axis=0),
         )
     low = levels.low * after
-    high = low - levels.room * cheapest(law, -moves, levels.theta, down)
-    less = (low + levels.room * cheapest(law, moves, levels.theta, up)).maximum(low)
+    high = low - levels.room * cheapest(distribution, -moves, levels.theta, down)
+    less = (low + levels.room * cheapest(distribution, moves, levels.theta, up)).maximum(low)
     most = (high[seen] / after[seen]).max()
     least = (less[seen] / after[seen]).min()
     found = most.log().maximum(0.0)

@@ -4,9 +4,10 @@ Words that follow share the row of the one they follow, so the bounds hold for a
 words, each with its mass and its mean costs: the kernel is private exactly, and only its distortion is not the least. The
 releases that it uses begin a programme in which each word has a row of its own.
 
-The bound of prices is concave in them, and rises by ascent. The slope at nu is p - t, with t the law of the inputs in the groups of the cheapest releases, a soft minimum over a few
-of them. Steps have Polyak's length towards the value of a known kernel, in the metric of p. Only a changing list of cheap
-releases is priced at each step; all of them now and then, which is when a bound counts.
+The bound of prices is concave in them, and rises by ascent. The slope at nu is p - t, with t the distribution of the
+inputs in the groups of the cheapest releases, a soft minimum over a few of them. Steps have Polyak's length towards
+the value of a known kernel, in the metric of p. Only a changing list of cheap releases is priced at each step; all of
+them now and then, which is when a bound counts.
 """
 
 from __future__ import annotations
@@ -171,13 +172,13 @@ def _step(
 ) -> tuple[Floats, Floats]:
     """One step of the prices."""
     p = table.p
-    costs, order, law = table.groups(listed, nu)
+    costs, order, shares = table.groups(listed, nu)
     lowest = costs.min()
     gap = max(target - float(p @ nu + lowest), 1e-14)
     cheap = np.argsort(costs, kind="stable")[:SOFT]
     weights = np.exp(-(costs[cheap] - lowest) / (0.2 * gap))
     weights /= weights.sum()
-    drawn = np.bincount(order[cheap].ravel(), (weights[:, None] * law[cheap]).ravel(), minlength=len(p))
+    drawn = np.bincount(order[cheap].ravel(), (weights[:, None] * shares[cheap]).ravel(), minlength=len(p))
     slope = p - drawn
     momentum = KEEP * momentum + (1 - KEEP) * slope if momentum.any() else slope
     scaled = momentum / np.maximum(p, 1e-12)

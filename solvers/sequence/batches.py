@@ -38,6 +38,10 @@ PREPARED_CELLS = 2**16
 MAX_ROWS = 50
 """Later releases are served by the last row of prices."""
 MAX_TYPES = 20_000
+DEPENDENT = (
+    "letters must be independent and alike: "
+    "each row of the transition matrix, and the initial distribution, the same"
+)
 
 
 class _BatchSolver(Solver[SequenceInformationPrivacy]):
@@ -57,10 +61,10 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse single letters, and many words."""
-        if min(problem.batch, problem.horizon) == 1:
+        if (length := min(problem.batch, problem.horizon)) == 1:
             return "it releases words of several letters; give batch=2 or more"
         if (paths := _paths(problem)) > MAX_PATHS:
-            return f"words of {min(problem.batch, problem.horizon)} letters follow {paths:.0e} paths of states, more than {MAX_PATHS}"
+            return f"words of {length} letters follow {paths:.0e} paths of states, more than {MAX_PATHS}"
         if (words := max(words_of(problem))) > self.max_words:
             return f"it lists {words} words, more than {self.max_words}"
         return None
@@ -70,7 +74,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         return self.formula.method(setting, p, level, seconds)
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
-        """Propose the policy, the kernel of its first release made ready, with the bound that the prices of the releases prove."""
+        """Propose the policy, its first kernel made ready, with the bound that prices prove."""
         answers = self._answers(problem, budget)
         if not answers:
             return Proposal(problem.anchor(), stats={"iterations": 0, "stop": "out of time"})
@@ -89,7 +93,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         return Proposal(policy, bound, dual, stats=stats)
 
     def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
-        """An answer for each release, at the level that all up to it may have reached; until they repeat, or time is short."""
+        """An answer for each release at its level, until they repeat, or time is short."""
         answers: list[WordAnswer] = []
         before: Step | None = None
         until = 0.3 * budget.remaining if budget.remaining < math.inf else 0.0
@@ -99,7 +103,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             if before is not None and alike(before, step):
                 continue
             share = 0.6 if problem.horizon > problem.batch and not answers else 0.8
-            p = step.law / step.law.sum()
+            p = step.distribution / step.distribution.sum()
             answer = self.answer(step.release.setting, p, step.level, share * budget.remaining)
             if answer is None:
                 break
@@ -118,7 +122,7 @@ def _prepared(
     setting = step.release.setting
     if setting.batch != problem.batch or first.kernel.size > PREPARED_CELLS:
         return ()
-    return ((step.law.tolist(), Channel(first.kernel, setting.inputs, setting.outputs)),)
+    return ((step.distribution.tolist(), Channel(first.kernel, setting.inputs, setting.outputs)),)
 
 
 def words_of(problem: SequenceInformationPrivacy) -> tuple[int, int]:
@@ -157,7 +161,7 @@ def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
     rows = {(row.weights, row.total) for t in range(steps) for row in chain.exact_step(t)}
     first = (chain.exact_initial.weights, chain.exact_initial.total)
     if chain.order > 1 or not independent(problem) or rows != {first}:
-        return "letters must be independent and alike: each row of the transition matrix, and the initial distribution, the same"
+        return DEPENDENT
     if min(first[0]) == 0:
         return "every letter must be possible: leave letters of probability 0 out of the chain"
     return None

@@ -1,7 +1,8 @@
 """Prices of steps and of policies: those of one release, of each release of a horizon, and of states that are revealed.
 
 The programme with the state before a release revealed is that of :mod:`privopt.problems.sequence_information_privacy.bound`:
-the least cost of L T + (1 - L) K, K <= T / theta, over kernels K and laws T, for the law of what is read given each state.
+the least cost of L T + (1 - L) K, K <= T / theta, over kernels K and distributions T, for the distribution of what is
+read given each state.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def priced(problem: BeliefRelease, answer: Answer) -> Proposal:
     return Proposal(problem.answer(answer.kernel), structure_bound(problem, lam), dual, stats=answer.stats)
 
 
-def belief_release(setting: Setting, law: Floats, level: float) -> BeliefRelease:
-    """The question of one step for a law of letters or words, at a level.
+def belief_release(setting: Setting, distribution: Floats, level: float) -> BeliefRelease:
+    """The problem of one step for a distribution of letters or words, at a level.
 
     Examples
     --------
@@ -63,8 +64,8 @@ def belief_release(setting: Setting, law: Floats, level: float) -> BeliefRelease
     BeliefRelease(2 letters, epsilon=1, distortion='hamming')
     """
     if setting.batch == 1 and isinstance(setting.distortion, str):
-        return BeliefRelease(law.tolist(), level, setting.distortion, setting.letters)
-    return BeliefRelease(law.tolist(), level, setting.cost)
+        return BeliefRelease(distribution.tolist(), level, setting.distortion, setting.letters)
+    return BeliefRelease(distribution.tolist(), level, setting.cost)
 
 
 MAX_ROWS = 200
@@ -86,7 +87,7 @@ def independent(problem: SequenceInformationPrivacy) -> bool:
 
 
 def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
-    """Optimal where a step at a time is the whole question; else with a bound."""
+    """Optimal where a step at a time is the whole problem; else with a bound."""
     words = len(problem.setting(min(problem.batch, problem.horizon)).inputs)
     if words > MAX_WORDS:
         return Guarantee.FEASIBLE
@@ -119,7 +120,7 @@ def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> l
         if before is not None and alike(before, step):
             rows.append(rows[-1])
             continue
-        release = belief_release(step.release.setting, step.law, step.level)
+        release = belief_release(step.release.setting, step.distribution, step.level)
         dual = find_solver(release, solver).run(release, Budget(budget.deadline, budget.seed)).dual
         if not isinstance(dual, dict):
             break
@@ -132,10 +133,10 @@ def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> l
 
 def alike(one: Step, other: Step) -> bool:
     """Whether prices of one serve the other as well."""
-    if one.law.shape != other.law.shape:
+    if one.distribution.shape != other.distribution.shape:
         return False
     near = math.isclose(one.level, other.level, rel_tol=1e-12)
-    return near and bool(np.abs(one.law - other.law).max() < 1e-13)
+    return near and bool(np.abs(one.distribution - other.distribution).max() < 1e-13)
 
 
 def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floats | None:
@@ -206,7 +207,7 @@ def _by_programmes(step: Step, levels: Levels, budget: Budget) -> Floats | None:
 
 
 def _programme(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
-    """The prices of one law, all positive: variables T, then K row by row."""
+    """The prices of one distribution, all positive: variables T, then K row by row."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 

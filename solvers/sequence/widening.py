@@ -67,8 +67,8 @@ def serve(table: Table, releases: Ints, rare: float, gap: float, until: float) -
     others = np.setdiff1d(np.arange(len(p)), heavy)
     kernel[others], nu[others] = fill(levels.room * cost[others] - at.mu / levels.theta, at.z)
     kernel = np.minimum(kernel, (p @ kernel) / levels.theta)
-    law = p @ kernel
-    kernel += (1.0 - kernel.sum(axis=1)).clip(0.0)[:, None] * law / law.sum()
+    marginal = p @ kernel
+    kernel += (1.0 - kernel.sum(axis=1)).clip(0.0)[:, None] * marginal / marginal.sum()
     direct = float(p @ (kernel * cost).sum(axis=1))
     value = levels.room * direct + levels.low * float((p @ kernel) @ means)
     return Served(releases, kernel, value, nu, steps)

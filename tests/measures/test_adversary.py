@@ -1,4 +1,4 @@
-"""The adversary of released sequences against enumeration of all sequences, and laws of what it can know."""
+"""The adversary of released sequences against enumeration of all sequences, and invariants of what it can know."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidModel
 from privopt.measures import hmm_reidentify
-from privopt.measures.sequence.hidden_words import backward, forward, letter_laws, read
+from privopt.measures.sequence.hidden_words import backward, forward, letter_posteriors, read
 from privopt.mechanisms.policy.rules import Setting, register_rule
 
 
 @dataclass(frozen=True)
 class Tilted:
-    """Words in proportion to the law and to e^(-3 cost): private only after the policy's repair."""
+    """Words in proportion to the distribution and to e^(-3 cost): private only after the policy's repair."""
 
     name: str = "tilted-for-tests"
 
@@ -47,7 +47,7 @@ def chain_of(seed: int, n: int, order: int) -> po.MarkovChain:
 def enumerate_posterior(
     policy: po.SequencePolicy, released: Sequence[object]
 ) -> tuple[Floats, Floats, dict[tuple[int, ...], float]]:
-    """Filtered and smoothed laws of letters, and the joint weight of each state sequence, by listing all of them."""
+    """Filtered and smoothed distributions of letters, and the joint weight of each state sequence, by listing all of them."""
     chain, n = policy.chain, len(policy.letters)
     last = [s[-1] if isinstance(s, tuple) else s for s in chain.states]
     total = len(released)
@@ -113,12 +113,12 @@ def test_posteriors_are_those_of_enumeration(seed: int, n: int, order: int, batc
 
 def drawn(chain: po.MarkovChain, length: int, rng: np.random.Generator) -> list[object]:
     """Letters of a simulated sequence."""
-    found, law = [], chain.initial
+    found, distribution = [], chain.initial
     for t in range(length):
-        state = int(rng.choice(chain.k, p=law / law.sum()))
+        state = int(rng.choice(chain.k, p=distribution / distribution.sum()))
         name = chain.states[state]
         found.append(name[-1] if isinstance(name, tuple) else name)
-        law = chain.step(t)[state] if t + 1 < length else law
+        distribution = chain.step(t)[state] if t + 1 < length else distribution
     return found
 
 
@@ -137,13 +137,13 @@ def test_no_posterior_moves_by_more_than_the_leakages_add_up_to(epsilon: float) 
 
 
 def expected_accuracy(chain: po.MarkovChain, channel: po.Channel, length: int) -> float:
-    """Share of letters that the best guess gets right, over all sequences of releases, weighted with their laws."""
+    """Share of letters that the best guess gets right, over all sequences of releases, weighted with their distributions."""
     found = 0.0
     for released in itertools.product(channel.outputs, repeat=length):
         seen = read(channel, released)
         blocks = list(forward(chain, seen.releases, seen.letters))
-        laws = letter_laws(blocks, backward(chain, blocks), len(seen.letters))
-        found += math.exp(sum(b.log_likelihood for b in blocks)) * float(laws.max(axis=1).mean())
+        distributions = letter_posteriors(blocks, backward(chain, blocks), len(seen.letters))
+        found += math.exp(sum(b.log_likelihood for b in blocks)) * float(distributions.max(axis=1).mean())
     return found
 
 

@@ -1,4 +1,4 @@
-"""Leakage of whole sequences and composition, against enumeration, quadrature of the law, and printed values."""
+"""Leakage of whole sequences and composition, against enumeration, quadrature of the distribution, and printed values."""
 
 from __future__ import annotations
 
@@ -74,13 +74,14 @@ def test_policies_are_walked_along_their_own_beliefs() -> None:
             state = policy.advance(state, release)
         for x in itertools.product(range(2), repeat=3):
             told = math.log(
-                math.prod(k[i, j] for k, i, j in zip(kernels, x, y, strict=True)) / _law(WEATHER, kernels, y)
+                math.prod(k[i, j] for k, i, j in zip(kernels, x, y, strict=True))
+                / _distribution(WEATHER, kernels, y)
             )
             upper, lower = max(upper, told), min(lower, told)
     assert tuple(sequence_ratios(WEATHER, policy, 3)) == pytest.approx((upper, lower), rel=1e-12)
 
 
-def _law(chain: po.MarkovChain, kernels: list[np.ndarray], y: tuple[int, ...]) -> float:  # type: ignore[type-arg]
+def _distribution(chain: po.MarkovChain, kernels: list[np.ndarray], y: tuple[int, ...]) -> float:  # type: ignore[type-arg]
     belief = chain.initial * kernels[0][:, y[0]]
     for t in range(1, len(y)):
         belief = (belief @ chain.step(t - 1)) * kernels[t][:, y[t]]

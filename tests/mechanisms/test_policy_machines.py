@@ -138,8 +138,8 @@ def test_kernels_in_a_file_are_not_believed() -> None:
     start = WEATHER.initial
     policy = po.SequencePolicy(WEATHER, 0.5, prepared=[(start, loud)])
     weights, total = policy.kernels(start[None, :])
-    law = start @ (weights[0] / total)
-    ratio = weights[0] / total / law
+    distribution = start @ (weights[0] / total)
+    ratio = weights[0] / total / distribution
     assert np.exp(-0.5) <= ratio.min()
     assert ratio.max() <= np.exp(0.5)
     problem = Ask(WEATHER, 0.5, horizon=3)
@@ -225,10 +225,10 @@ def test_impossible_letters_keep_the_bounds_or_are_refused() -> None:
     policy = po.SequencePolicy(SPARSE, 0.7)
     state = policy.advance(policy.start(), 0)
     for belief in ([0.5, 0.5, 0.0], [0.0, 1.0, 0.0], list(state.belief)):
-        law = np.array(belief)
-        weights, total = policy.kernels(law[None, :])
+        distribution = np.array(belief)
+        weights, total = policy.kernels(distribution[None, :])
         table = weights[0] / total
-        shown = law @ table
+        shown = distribution @ table
         used = shown > 0
         assert (table[:, ~used] == 0).all()
         assert (np.abs(np.log(table[:, used] / shown[used])) <= 0.7).all()

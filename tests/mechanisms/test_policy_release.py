@@ -19,7 +19,7 @@ from privopt.cluster.release import release_users
 from privopt.errors import FileRefused, InvalidMechanism
 from privopt.mechanisms import PolicyJournal, PolicyState
 from privopt.mechanisms.columns import ReleasedArray
-from privopt.mechanisms.policy import policy as sequence_policy
+from privopt.mechanisms.policy import stepwise
 from privopt.mechanisms.policy.release import release_from
 
 PLAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5], ["home", "away"])
@@ -370,9 +370,7 @@ def test_other_mechanisms_have_no_state(tmp_path: Path) -> None:
 def test_the_journal_counts_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """One draw a release, no more."""
     calls: list[int] = []
-    draw = sequence_policy.draw
-    monkeypatch.setattr(
-        sequence_policy, "draw", lambda rows, rng: (calls.append(len(rows)), draw(rows, rng))[1]
-    )
+    draw = stepwise.draw
+    monkeypatch.setattr(stepwise, "draw", lambda rows, rng: (calls.append(len(rows)), draw(rows, rng))[1])
     list(WORDS.release(iter(DATA)))
     assert calls == [1, 1]

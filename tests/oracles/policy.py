@@ -12,7 +12,7 @@ import privopt as po
 from privopt.core.exact import exp_at_least
 from privopt.mechanisms.policy.rules import Setting, register_rule
 
-Law = list[Fraction]
+Fractions = list[Fraction]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Path:
 
     def __init__(self, policy: po.SequencePolicy) -> None:
         self.policy, self.chain = policy, policy.chain
-        self.belief: Law = [self.chain.exact_initial.fraction(i) for i in range(self.chain.k)]
+        self.belief: Fractions = [self.chain.exact_initial.fraction(i) for i in range(self.chain.k)]
         self.state = policy.start()
 
     def distance(self) -> float:
@@ -96,16 +96,17 @@ class Path:
     def check_and_move(self, rng: np.random.Generator) -> None:
         """Prove the leakage of the next release at the exact belief; then follow one release that is drawn."""
         weights = self.policy.kernels(np.array([self.state.belief]), self.state.step)[0][0].tolist()
-        law: dict[int, Fraction] = {}
+        distribution: dict[int, Fraction] = {}
         for way, p in self.ways():
-            law[self.place(way)] = law.get(self.place(way), Fraction(0)) + p
+            distribution[self.place(way)] = distribution.get(self.place(way), Fraction(0)) + p
         shares = [
-            sum((p * weights[x][y] for x, p in law.items()), Fraction(0)) for y in range(len(weights[0]))
+            sum((p * weights[x][y] for x, p in distribution.items()), Fraction(0))
+            for y in range(len(weights[0]))
         ]
         epsilon = self.policy.batch * self.policy.epsilon
         for y, share in enumerate(shares):
             if share:
-                for ratio in {weights[x][y] / share for x in law}:
+                for ratio in {weights[x][y] / share for x in distribution}:
                     assert exp_at_least(epsilon, ratio.numerator, ratio.denominator)
                     assert exp_at_least(epsilon, ratio.denominator, ratio.numerator)
         odds = np.array([float(share / 2**52) for share in shares])

@@ -17,7 +17,7 @@ def power(nats: float) -> Fraction:
 
 
 def priced_cost(
-    law: Sequence[Fraction], cost: Sequence[Sequence[float]], nats: float, lam: Sequence[float]
+    distribution: Sequence[Fraction], cost: Sequence[Sequence[float]], nats: float, lam: Sequence[float]
 ) -> Fraction:
     """What any channel of that budget costs at least: nu . P plus the cheapest column, groups filled letter by letter."""
     low = power(nats)
@@ -26,13 +26,15 @@ def priced_cost(
     columns = []
     for y in range(len(cost[0])):
         prices = sorted(
-            (room * Fraction(row[y]) - v, p) for row, v, p in zip(cost, nu, law, strict=True) if p > 0
+            (room * Fraction(row[y]) - v, p)
+            for row, v, p in zip(cost, nu, distribution, strict=True)
+            if p > 0
         )
         left, group = theta, Fraction(0)
         for price, p in prices:
             taken = min(p, left)
             group += taken * price
             left -= taken
-        mean = sum((p * Fraction(row[y]) for row, p in zip(cost, law, strict=True)), Fraction(0))
+        mean = sum((p * Fraction(row[y]) for row, p in zip(cost, distribution, strict=True)), Fraction(0))
         columns.append(low * mean + group / theta)
-    return sum((p * v for p, v in zip(law, nu, strict=True)), Fraction(0)) + min(columns)
+    return sum((p * v for p, v in zip(distribution, nu, strict=True)), Fraction(0)) + min(columns)

@@ -102,7 +102,7 @@ def boundary(setting: Setting) -> Reproduced:
 def marginal(setting: Setting) -> Reproduced:
     """The optimum need not keep the marginal."""
     belief = np.array([0.85, 0.15])
-    found = HammingKernel(belief, 1.0).law
+    found = HammingKernel(belief, 1.0).marginal
     kept = float(np.abs(belief @ printed(1.0)(belief[None, :])[0] - belief).max())
     why = (
         f"The printed kernel keeps the marginal (within {kept:.1g}); where it is not private the optimum does not: here it "

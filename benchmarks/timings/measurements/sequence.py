@@ -156,7 +156,7 @@ def agreement(count: int) -> Iterator[Timing]:
         proving += time.perf_counter() - start
         gaps.append(found - bound)
         if solved is not None:
-            distribution = levels.low * (p @ cost) @ solved.law
+            distribution = levels.low * (p @ cost) @ solved.marginal
             best = float(distribution + levels.room * (p[seen, None] * solved.kernel * cost[seen]).sum())
             differences.append(abs(found - best))
     note = "largest difference of expected errors"
@@ -195,7 +195,7 @@ def programmes(sizes: tuple[int, ...], largest_plain: int) -> Iterator[Timing]:
         if solved is None or theirs is None:
             yield Timing("structure LP", n, middle - start, note="no optimum was found", holds=False)
             continue
-        best = levels.low * float((p @ cost) @ solved.law) + levels.room * value(p, cost, solved.kernel)
+        best = levels.low * float((p @ cost) @ solved.marginal) + levels.room * value(p, cost, solved.kernel)
         off = (best - value(p, cost, theirs)) / best
         note = "relative excess of our cost over that of the plain programme"
         row = Timing.against("structure LP", n, middle - start, ("plain LP", end - middle), off, note)

@@ -16,7 +16,7 @@ from privopt.measures.sequence.hidden_words import (
     Reading,
     backward,
     forward,
-    letter_laws,
+    letter_posteriors,
     letters_of,
     likeliest,
     read,
@@ -36,7 +36,7 @@ class Attack:
     Parameters
     ----------
     letters : tuple
-        Names of the columns of the laws below, which have a row for each of T letters.
+        Names of the columns of the distributions below, which have a row for each of T letters.
     prior : array (T, n)
         Before anything is released.
     filtered : array (T, n)
@@ -91,7 +91,8 @@ def adversary(
     recursion, the likeliest path is Viterbi's. If each letter leaks at most epsilon, no sequence of letters becomes more than
     e^(T epsilon) times as likely as it was.
 
-    The adversary is that of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Section II.
+    The adversary is that of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy",
+    Section II.
 
     Parameters
     ----------
@@ -121,8 +122,8 @@ def adversary(
     seen = read(policy, released)
     blocks = list(forward(policy.chain, seen.releases, seen.letters))
     n = len(seen.letters)
-    filtered = letter_laws(blocks, [block.law for block in blocks], n)
-    smoothed = letter_laws(blocks, backward(policy.chain, blocks), n)
+    filtered = letter_posteriors(blocks, [block.posterior for block in blocks], n)
+    smoothed = letter_posteriors(blocks, backward(policy.chain, blocks), n)
     prior = _prior(policy.chain, len(filtered), seen.letters)
     guess = _named(smoothed, seen.letters)
     path = tuple(seen.letters[i] for i in likeliest(policy.chain, blocks).tolist())
@@ -135,13 +136,13 @@ def adversary(
 
 
 def _prior(chain: MarkovChain, count: int, letters: Labels) -> Floats:
-    """Laws of the first letters before any release, shape (count, n)."""
+    """Distributions of the first letters before any release, shape (count, n)."""
     present = letters_of(chain, letters)
     return np.asarray(chain.marginals(count) @ (present[:, None] == np.arange(len(letters))))
 
 
-def _named(laws: Floats, letters: Labels) -> Labels:
-    return tuple(letters[i] for i in laws.argmax(axis=1).tolist())
+def _named(posteriors: Floats, letters: Labels) -> Labels:
+    return tuple(letters[i] for i in posteriors.argmax(axis=1).tolist())
 
 
 def _share(guess: Labels, truth: Sequence[Label]) -> float:
@@ -156,7 +157,8 @@ def hmm_reidentify(
 ) -> dict[User, float]:
     """The probability that a released sequence is that of each user, by how each user's letters move.
 
-    The likelihood of the releases under each user's chain, by the forward recursion with the kernels in force, and Bayes' rule.
+    The likelihood of the releases under each user's chain, by the forward recursion with the kernels in force, and
+    Bayes' rule.
 
     Parameters
     ----------

@@ -59,13 +59,13 @@ def iid_batch_distortion(
     number of letters. Otherwise a linear programme over joint types of words, C(w + 3, 3) numbers for two letters,
     with the bound of its prices.
 
-    Source of the question: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy",
+    Source of the problem: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy",
     batches.
 
     Parameters
     ----------
     letters : int or sequence of float
-        How many letters there are, all of the same probability; or the law of a letter, summing to 1 within 1e-9.
+        How many letters there are, all of the same probability; or the distribution of a letter, summing to 1 within 1e-9.
     length : int
         Letters in a batch, w >= 1.
     epsilon : float
@@ -93,20 +93,20 @@ def iid_batch_distortion(
     >>> round(found.value, 9), found.gap < 1e-9, found.method
     (0.063926416, True, 'orbits')
     """
-    law = _law(letters)
+    distribution = _distribution(letters)
     budget = _budget(epsilon)
     if isinstance(length, bool) or not isinstance(length, int) or not 1 <= length <= MAX_LENGTH:
         raise InvalidProblem(f"length must be an integer from 1 to {MAX_LENGTH}, got {length!r}")
-    if distortion is None and (isinstance(letters, int) or np.ptp(law) == 0):
-        value = uniform_value(len(law), length, budget)
+    if distortion is None and (isinstance(letters, int) or np.ptp(distribution) == 0):
+        value = uniform_value(len(distribution), length, budget)
         return BatchDistortion(value, value * (1 - 1e-12), "closed-form")
-    return _orbits(law, _cost(distortion, len(law)), length, budget)
+    return _orbits(distribution, _cost(distortion, len(distribution)), length, budget)
 
 
-def _orbits(law: Floats, cost: Floats, length: int, budget: float) -> BatchDistortion:
+def _orbits(distribution: Floats, cost: Floats, length: int, budget: float) -> BatchDistortion:
     """By the linear programme, or at once where nothing or all may leak."""
-    possible = np.flatnonzero(law > 0)
-    p, cost = law[possible], cost[possible]
+    possible = np.flatnonzero(distribution > 0)
+    p, cost = distribution[possible], cost[possible]
     if budget in (0.0, math.inf):
         value = float((p @ cost).min() if budget == 0 else p @ cost.min(axis=1))
         return BatchDistortion(value, value - 1e-14 * float(np.abs(cost).max()), "closed-form")
@@ -118,26 +118,31 @@ def _orbits(law: Floats, cost: Floats, length: int, budget: float) -> BatchDisto
         )
     types = joint_types(n, m, length)
     unit = float(np.abs(cost).max()) or 1.0
-    found = solve_orbits(types, types.law(p), types.cost(cost / unit), budget)
+    found = solve_orbits(types, types.distribution(p), types.cost(cost / unit), budget)
     if found is None:
         raise NotSolved("the linear programme over joint types did not end: try a smaller budget or length")
     return BatchDistortion(unit * found.value, unit * found.bound, "orbits")
 
 
-def _law(letters: int | Sequence[float]) -> Floats:
+def _distribution(letters: int | Sequence[float]) -> Floats:
     if isinstance(letters, int) and not isinstance(letters, bool):
         if not 1 <= letters <= 2**20:
-            raise InvalidProblem(f"letters must be a number from 1 to 2^20 or a law, got {letters}")
+            raise InvalidProblem(f"letters must be a number from 1 to 2^20 or a distribution, got {letters}")
         return np.full(letters, 1.0 / letters)
     try:
-        law = np.array(letters, dtype=np.float64)
+        distribution = np.array(letters, dtype=np.float64)
     except (TypeError, ValueError) as cause:
-        raise InvalidProblem(f"letters must be a number of letters or their law: {cause}") from cause
-    if law.ndim != 1 or not len(law) or not (law >= 0).all() or not abs(law.sum() - 1) <= 1e-9:
+        raise InvalidProblem(f"letters must be a number of letters or their distribution: {cause}") from cause
+    if (
+        distribution.ndim != 1
+        or not len(distribution)
+        or not (distribution >= 0).all()
+        or not abs(distribution.sum() - 1) <= 1e-9
+    ):
         raise InvalidProblem(
             "letters must be a number of letters, or probabilities that sum to 1 within 1e-9"
         )
-    return np.asarray(law / law.sum())
+    return np.asarray(distribution / distribution.sum())
 
 
 def _budget(epsilon: float) -> float:

@@ -16,7 +16,7 @@ def composition(epsilons: Iterable[float], delta: float = 0.0) -> float:
 
     Each step leaks at most its epsilon, |ln Pr(y_k | x, past y) / Pr(y_k | past y)| <= e_k. Then the sum of the steps'
     logarithms, ln Pr(x | y) / Pr(x), is at most the sum of the e_k always; and at most c with probability 1 - delta
-    over the joint law of data and releases, where
+    over the joint distribution of data and releases, where
 
         c = inf over t > 0 of [sum_k ln((e^{e_k (1 + t)} + e^{-e_k t}) / (1 + e^{e_k})) + ln(1 / delta)] / t.
 

@@ -115,17 +115,17 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A batch after its release: its ways, their likelihood, their law given all releases so far, its first record."""
+    """A batch after its release: its ways, their likelihood, their posterior given all releases so far, its first record."""
 
     ways: Paths
     seen: Floats
-    law: Floats
+    posterior: Floats
     record: int
     log_likelihood: float
 
 
 def forward(chain: MarkovChain, releases: Sequence[Seen], alphabet: Labels) -> Iterator[Block]:
-    """The law of each batch given the releases up to its own.
+    """The distribution of each batch given the releases up to its own.
 
     Raises
     ------
@@ -142,11 +142,11 @@ def forward(chain: MarkovChain, releases: Sequence[Seen], alphabet: Labels) -> I
         total = float(joint.sum())
         if total <= 0:
             raise Impossible(f"release {number} cannot occur under the chain after those before it")
-        law = joint / total
-        yield Block(ways, seen / scale, law, record, math.log(total) + math.log(scale))
+        posterior = joint / total
+        yield Block(ways, seen / scale, posterior, record, math.log(total) + math.log(scale))
         record += release.width
         if number + 1 < len(releases):
-            belief = np.bincount(ways.last, law, chain.k) @ chain.step(record - 1)
+            belief = np.bincount(ways.last, posterior, chain.k) @ chain.step(record - 1)
 
 
 def _ways(
@@ -162,25 +162,25 @@ def _ways(
 
 
 def backward(chain: MarkovChain, blocks: Sequence[Block]) -> list[Floats]:
-    """The law of the ways of each batch given all releases."""
+    """The distribution of the ways of each batch given all releases."""
     found: list[Floats] = []
     ahead = np.ones(chain.k)
     for block in reversed(blocks):
         ways = block.ways
         tail = ahead[ways.last]
-        law = block.law * tail
-        found.append(law / law.sum())
+        posterior = block.posterior * tail
+        found.append(posterior / posterior.sum())
         earlier = np.bincount(ways.first, ways.probability * block.seen * tail, chain.k)
         if block.record:
             ahead = chain.step(block.record - 1) @ (earlier / earlier.max())
     return found[::-1]
 
 
-def letter_laws(blocks: Sequence[Block], laws: Sequence[Floats], n: int) -> Floats:
-    """Laws of single letters from laws of ways, shape (letters released, n)."""
+def letter_posteriors(blocks: Sequence[Block], posteriors: Sequence[Floats], n: int) -> Floats:
+    """Distributions of single letters from distributions of ways, shape (letters released, n)."""
     rows = [
-        np.bincount(column, law, n)
-        for block, law in zip(blocks, laws, strict=True)
+        np.bincount(column, posterior, n)
+        for block, posterior in zip(blocks, posteriors, strict=True)
         for column in block.ways.letters.T
     ]
     return np.asarray(np.array(rows, dtype=np.float64).reshape(-1, n))

@@ -10,7 +10,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.measures.inputs import read_channel
-from privopt.measures.values import Numbers
+from privopt.measures.inputs import Numbers
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.beliefs import Kernels, Walk
 from privopt.mechanisms.policy.policy import SequencePolicy
@@ -59,7 +59,7 @@ def sequence_leakage(
     Parameters
     ----------
     chain : MarkovChain
-        Law of the letters.
+        Distribution of the letters.
     kernels : Channel or array (n, m), a sequence of them, or SequencePolicy
         How letters are released: the same kernel for all, one a letter, or a policy, whose kernels follow the releases.
     length : int, optional

@@ -54,12 +54,12 @@ def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
             raise InvalidMechanism(f"{name} must be an integer in 1 .. {most}, got {value!r}")
 
 
-def prepared(given: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
+def prepared(pairs: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
     """Beliefs over inputs with their kernels, checked against the setting; words at the end of data may be shorter."""
     found = []
     whole = setting
-    for i, (law, kernel) in enumerate(given):
-        p = np.array(law, dtype=np.float64)
+    for i, (belief, kernel) in enumerate(pairs):
+        p = np.array(belief, dtype=np.float64)
         setting = _setting_of(kernel, whole)
         if p.shape != (len(setting.inputs),) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
             raise InvalidMechanism(
@@ -125,12 +125,12 @@ def _prepared(value: object) -> Prepared:
         raise InvalidMechanism('"prepared" must be a list of {"belief": [...], "kernel": {...}}')
     found = []
     for item in value:
-        law, kernel = item.get("belief"), item.get("kernel")
-        if not isinstance(law, list) or not all(type(p) in (int, float) for p in law):
+        belief, kernel = item.get("belief"), item.get("kernel")
+        if not isinstance(belief, list) or not all(type(p) in (int, float) for p in belief):
             raise InvalidMechanism('"prepared" holds a belief that is not a list of numbers')
         if not isinstance(kernel, dict):
             raise InvalidMechanism('"prepared" holds a kernel that is not a channel document')
-        if not all(math.isfinite(p) for p in law):
+        if not all(math.isfinite(p) for p in belief):
             raise InvalidMechanism('"prepared" holds a belief that is not finite')
-        found.append((tuple(map(float, law)), Channel.from_dict(kernel)))
+        found.append((tuple(map(float, belief)), Channel.from_dict(kernel)))
     return tuple(found)

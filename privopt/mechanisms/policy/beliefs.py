@@ -5,13 +5,13 @@ distance of two positive vectors with the same support, ln max(u/v) - ln min(u/v
 multiplication of both with the same w(., y), and no non-negative matrix expands it. Rounding adds to it: with a unit
 u = 2^-53, the product with an integer below 2**53, the rounded entry of P, its product, the sum of n terms in any
 order and the division are at most n + 3 relative errors of u for an entry, so at most 2 (n + 3) u for the distance. The
-first belief is rounded from the exact law, which is within the same. After k releases the computed belief is within
+first belief is rounded from the exact distribution, which is within the same. After k releases the computed belief is within
 h = 2 (k + 1) (n + 3) u of the true one; words of w letters add at most 2 (2 w + f) u a release, f being the number
 of paths of states that end in one state.
 
 Which states are possible is followed exactly, by a product of booleans, so an impossible state has belief 0 exactly
 and a possible one has not: a belief below 1e-300 is raised to it. This error is not relative, and is contained as
-follows. An input that a state of belief below 1e-270 can cause is muted: the kernel gives it the output law, so
+follows. An input that a state of belief below 1e-270 can cause is muted: the kernel gives it the output distribution, so
 evidence multiplies such a state by 1 (within 2^-26). What was raised therefore stays a mass of at most n (k + 1) 1e-300
 (1 + 2^-6 for k up to 2^20) below that level; when it flows into a state of more than 1e-270, the relative error there
 grows by at most n (k + 1) 1e-30 a step, over all steps by less than n 2^41 1e-30, which is far below u.
@@ -138,8 +138,8 @@ class Filter:
             rows = self.chain.exact_step(when)
             alike = all((row.weights, row.total) == (rows[0].weights, rows[0].total) for row in rows)
             can = np.array([weight > 0 for weight in rows[0].weights])
-            law = np.where(can, np.maximum(self.chain.step(when)[0], FLOOR), 0.0)
-            self._begun[when] = law if alike else None
+            belief = np.where(can, np.maximum(self.chain.step(when)[0], FLOOR), 0.0)
+            self._begun[when] = belief if alike else None
         return self._begun[when]
 
     @cached_property
@@ -221,11 +221,11 @@ class Walk:
         filtered = Filter(self.chain, length)
         ways = filtered.paths
         inputs = filtered.inputs(front.beliefs, begin)
-        law = (inputs[:, None, :] @ table)[:, 0] / inputs.sum(axis=1, keepdims=True)
-        users, outputs = np.nonzero(law > 0)
+        marginal = (inputs[:, None, :] @ table)[:, 0] / inputs.sum(axis=1, keepdims=True)
+        users, outputs = np.nonzero(marginal > 0)
         columns = table[users, :, outputs]
         with np.errstate(divide="ignore"):
-            told = np.log(columns) - np.log(law[users, outputs])[:, None]
+            told = np.log(columns) - np.log(marginal[users, outputs])[:, None]
         first, last = ways.states[:, 0], ways.states[:, -1]
         can = (front.beliefs[:, first] > 0) & setting.possible(self.chain, ways.states, begin)
         can = can[users]

@@ -135,8 +135,8 @@ class Rows:
     order : array (users, letters)
         The letter at each position.
     belief, keep, side, start, width, begin, end : array (users, letters)
-    law : array (users, letters)
-        Output law Q, which is also that of K.
+    marginal : array (users, letters)
+        Output distribution Q, which is also that of K.
     extra : array (users,)
         Position, or -1.
     """
@@ -151,7 +151,7 @@ class Rows:
     width: Floats
     begin: Floats
     end: Floats
-    law: Floats
+    marginal: Floats
     extra: Ints
 
     def column(self, position: Ints) -> Floats:
@@ -165,7 +165,7 @@ class Rows:
         found += np.where((position == self.extra)[:, None], self.side, 0.0)
         found[users, position] += self.keep[users, position]
         possible = self.belief > 0
-        return np.where(possible, found, np.take_along_axis(self.law, at, axis=1))
+        return np.where(possible, found, np.take_along_axis(self.marginal, at, axis=1))
 
 
 def overlap(start: Floats, width: Floats, begin: Floats, end: Floats) -> Floats:
@@ -184,7 +184,7 @@ def rows(beliefs: Floats, epsilon: float) -> Rows:
     Examples
     --------
     >>> found = rows(np.array([[0.4, 0.6]]), 0.5)
-    >>> found.law.round(4).tolist(), found.column(np.array([0])).round(4).tolist()
+    >>> found.marginal.round(4).tolist(), found.column(np.array([0])).round(4).tolist()
     ([[0.6, 0.4]], [[1.0, 0.0]])
     """
     order = np.argsort(-beliefs, axis=1, kind="stable")
@@ -199,11 +199,11 @@ def rows(beliefs: Floats, epsilon: float) -> Rows:
     end = np.where(place >= last, np.inf, ends)
     begin = np.where(place > last, np.inf, ends - need)
     start = np.cumsum(width, axis=1) - width
-    law = keep * belief + need
+    marginal = keep * belief + need
     extra = np.where((found.case == TAIL) | (found.case == SHARE), found.bigs + found.groups, -1)
     users = np.flatnonzero(extra >= 0)
-    law[users, extra[users]] += total(side[users] * belief[users])
-    return Rows(found.levels, found, order, belief, keep, side, start, width, begin, end, law, extra)
+    marginal[users, extra[users]] += total(side[users] * belief[users])
+    return Rows(found.levels, found, order, belief, keep, side, start, width, begin, end, marginal, extra)
 
 
 def _parts(f: Cases) -> tuple[Floats, Floats, Floats]:
@@ -288,13 +288,13 @@ class HammingKernel:
         return np.argsort(self.rows.order[0], kind="stable")
 
     @cached_property
-    def law(self) -> Floats:
-        """Output law Q, shape (n,)."""
-        return np.asarray(self.rows.law[0][self.place])
+    def marginal(self) -> Floats:
+        """Output distribution Q, shape (n,)."""
+        return np.asarray(self.rows.marginal[0][self.place])
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
-        return np.cumsum(self.rows.law[0]), np.maximum.accumulate(self.rows.end[0])
+        return np.cumsum(self.rows.marginal[0]), np.maximum.accumulate(self.rows.end[0])
 
     def sample(self, letter: int, rng: np.random.Generator) -> int:
         """A release of a letter, simulated: with probability e^-epsilon whatever Q gives, else a walk along its row."""
@@ -315,7 +315,7 @@ class HammingKernel:
     def ratio(self, letter: int) -> Floats:
         """P(y | x) / Q(y) of a release y for every letter x; 1 for a y that is never released."""
         at = int(self.place[letter])
-        share = self.rows.law[0, at]
+        share = self.rows.marginal[0, at]
         if share <= 0:
             return np.ones(len(self.place))
         column = self.rows.column(np.array([at]))[0]
@@ -332,8 +332,8 @@ class HammingKernel:
         Q is summed from the rows as written, so that rounding does not enter the ratios.
         """
         mine = self.rows
-        kernel, law = self._kernel()
-        found = mine.levels.room * kernel + mine.levels.low * law
+        kernel, marginal = self._kernel()
+        found = mine.levels.room * kernel + mine.levels.low * marginal
         return np.asarray(found[np.ix_(self.place, self.place)])
 
     def sent(self) -> Floats:
@@ -342,16 +342,16 @@ class HammingKernel:
         return np.asarray(kernel[np.ix_(self.place, self.place)])
 
     def _kernel(self) -> tuple[Floats, Floats]:
-        """K and its output law, letters by decreasing belief."""
+        """K and its output distribution, letters by decreasing belief."""
         mine, n = self.rows, len(self.place)
         shares = overlap(mine.start[0][:, None], mine.width[0][:, None], mine.begin, mine.end)
         kernel = (1.0 - mine.keep[0] - mine.side[0]).clip(0.0)[:, None] * shares
         kernel[np.arange(n), np.arange(n)] += mine.keep[0]
         if mine.extra[0] >= 0:
             kernel[:, mine.extra[0]] += mine.side[0]
-        law = mine.belief[0] @ kernel
-        kernel[mine.belief[0] == 0] = law
-        return kernel, np.asarray(law)
+        marginal = mine.belief[0] @ kernel
+        kernel[mine.belief[0] == 0] = marginal
+        return kernel, np.asarray(marginal)
 
 
 def _search(ends: Floats, at: float) -> int:
@@ -396,10 +396,10 @@ def release_many(
     walked = _place(mine.end, mine.start[users, x] + share * width)
     walked = np.where((v < keep + side) | (width == 0), np.where(side > 0, mine.extra, x), walked)
     walked = np.where(v < keep, x, walked)
-    sums = np.cumsum(mine.law, axis=1)
+    sums = np.cumsum(mine.marginal, axis=1)
     blind = _place(sums, v * sums[:, -1])
     y = np.where((u < mine.levels.low) | (mine.belief[users, x] == 0), blind, walked)
-    shown = mine.law[users, y]
+    shown = mine.marginal[users, y]
     ratio = mine.levels.room * (mine.column(y) / shown[:, None]) + mine.levels.low
     sorted_after = mine.belief * ratio
     after = np.empty_like(beliefs)

@@ -1,4 +1,4 @@
-"""Kernels that keep the budget: proposals mixed with their own output law, rounded to integers, and checked.
+"""Kernels that keep the budget: proposals mixed with their own output distribution, rounded to integers, and checked.
 
 Let b be the computed belief over inputs and eps the budget of a release. What is sampled are integer weights w(x, y)
 with row sums 2**52. With Q(y) = sum_x b(x) w(x, y), every input, possible or not, must have
@@ -7,9 +7,9 @@ with row sums 2**52. With Q(y) = sum_x b(x) w(x, y), every input, possible or no
 
 where h is the distance of the computed belief from the true one (see :mod:`privopt.mechanisms.policy.beliefs`) and c
 covers the rounding of this check: weights up to 2**52 are floats, sums of n positive products have a relative error of
-at most n 2^-53, the exponentials and quotients a few units more. If the Hilbert distance of two laws b and b' is at most
-h, then sum b w / sum b' w is in [e^-h, e^h]. So at the true belief the ratio of w(x, y) to its mean is in
-[e^-eps, e^eps], which is the bound on the leakage of the release.
+at most n 2^-53, the exponentials and quotients a few units more. If the Hilbert distance of two distributions b and
+b' is at most h, then sum b w / sum b' w is in [e^-h, e^h]. So at the true belief the ratio of w(x, y) to its mean is
+in [e^-eps, e^eps], which is the bound on the leakage of the release.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def enforce(proposal: Floats, beliefs: Floats, muted: Bools, margin: Margin, bes
     beliefs : array (M, n)
         Computed beliefs over inputs; 0 exactly where an input is impossible.
     muted : bool array (M, n)
-        Inputs that get the output law as their row: the impossible ones, and those of vanishing belief.
+        Inputs that get the output distribution as their row: the impossible ones, and those of vanishing belief.
     margin : Margin
     best : int array (M,)
         The output released for every input where nothing else passes the check: it leaks nothing.
@@ -124,35 +124,37 @@ def cleaned(proposal: Floats) -> Floats:
 
 
 def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level: float) -> Floats:
-    """Kernels at a level: faint outputs dropped, muted rows replaced, the least mixture with the output law."""
+    """Kernels at a level: faint outputs dropped, muted rows replaced, the least mixture with the output distribution."""
     loud = np.where(muted, 0.0, beliefs)
     loud /= total(loud)[:, None]
-    law = means(loud, kernel)
+    marginal = means(loud, kernel)
     top = kernel.max(axis=1)
-    quiet = ((law < margin.faint) & (top > 0)).any(axis=1)
+    quiet = ((marginal < margin.faint) & (top > 0)).any(axis=1)
     if quiet.any():  # where they are, so that no kernel depends on which others are made with it
         kernel = kernel.copy()
-        kernel[quiet], law[quiet] = _without_faint(kernel[quiet], loud[quiet], law[quiet], margin.faint)
+        kernel[quiet], marginal[quiet] = _without_faint(
+            kernel[quiet], loud[quiet], marginal[quiet], margin.faint
+        )
     if muted.any():
-        kernel = np.where(muted[:, :, None], law[:, None, :], kernel)
+        kernel = np.where(muted[:, :, None], marginal[:, None, :], kernel)
     if level == math.inf:
         return kernel
-    over = np.where(law > 0, law, 1.0)
-    least = np.where(law > 0, kernel.min(axis=1) / over, 1.0).min(axis=1)
-    most = np.where(law > 0, kernel.max(axis=1) / over, 1.0).max(axis=1)
+    over = np.where(marginal > 0, marginal, 1.0)
+    least = np.where(marginal > 0, kernel.min(axis=1) / over, 1.0).min(axis=1)
+    most = np.where(marginal > 0, kernel.max(axis=1) / over, 1.0).max(axis=1)
     low, up = exp(-level), exp(min(level, 700.0))
     down = (low - least) / np.where(least < low, 1.0 - least, 1.0)
     above = (most - up) / np.where(most > up, most - 1.0, 1.0)
     weight = np.maximum(down, above).clip(0.0, 1.0)[:, None, None]
-    return np.asarray(kernel + weight * (law[:, None, :] - kernel))
+    return np.asarray(kernel + weight * (marginal[:, None, :] - kernel))
 
 
-def _without_faint(kernel: Floats, loud: Floats, law: Floats, faint: float) -> tuple[Floats, Floats]:
+def _without_faint(kernel: Floats, loud: Floats, marginal: Floats, faint: float) -> tuple[Floats, Floats]:
     """The kernels without outputs of less probability than ``faint``; the likeliest one always stays."""
-    used = law >= np.minimum(faint, law.max(axis=1, keepdims=True))
+    used = marginal >= np.minimum(faint, marginal.max(axis=1, keepdims=True))
     found = np.where(used[:, None, :], kernel, 0.0)
     sums = total(found)[:, :, None]
-    shared = np.where(used, law, 0.0)
+    shared = np.where(used, marginal, 0.0)
     shared /= total(shared)[:, None]
     found = np.where(sums > 0.5, found / np.where(sums > 0.5, sums, 1.0), shared[:, None, :])
     return found, means(loud, found)
@@ -161,7 +163,7 @@ def _without_faint(kernel: Floats, loud: Floats, law: Floats, faint: float) -> t
 def integers(kernel: Floats) -> Ints:
     """Weights out of 2**52: every entry rounded up, except the largest of a row, which takes the rest.
 
-    Rounding up keeps the lower side of the ratios: only the output law grows, by less than a unit.
+    Rounding up keeps the lower side of the ratios: only the output distribution grows, by less than a unit.
     """
     n, m = kernel.shape[1:]
     weights = np.ceil(kernel * float(TOTAL)).astype(np.int64)
@@ -172,10 +174,10 @@ def integers(kernel: Floats) -> Ints:
 
 
 def keeps(weights: Ints, beliefs: Floats, muted: Bools, level: float) -> Bools:
-    """Whether integer kernels may be drawn from as they are: ratios within e^±level, muted rows the output law; shape (M,)."""
+    """Whether integer kernels may be drawn from as they are: ratios within e^±level, muted rows nearly the marginal."""
     real = weights.astype(np.float64)
-    law = means(np.where(muted, 0.0, beliefs), real) / total(np.where(muted, 0.0, beliefs))[:, None]
-    near = np.abs(real - law[:, None, :]) <= 2.0**-25 * law[:, None, :] + (weights.shape[2] + 2)
+    marginal = means(np.where(muted, 0.0, beliefs), real) / total(np.where(muted, 0.0, beliefs))[:, None]
+    near = np.abs(real - marginal[:, None, :]) <= 2.0**-25 * marginal[:, None, :] + (weights.shape[2] + 2)
     return np.asarray(passes(weights, beliefs, level) & (near | ~muted[:, :, None]).all(axis=(1, 2)))
 
 
@@ -184,9 +186,9 @@ def passes(weights: Ints, beliefs: Floats, level: float) -> Bools:
     if level == math.inf:
         return np.ones(len(weights), dtype=bool)
     real = weights.astype(np.float64)
-    law = means(beliefs, real) / total(beliefs)[:, None]
-    high = real.max(axis=1) <= law * exp(min(level, 700.0))
-    low = real.min(axis=1) >= law * exp(-level)
+    marginal = means(beliefs, real) / total(beliefs)[:, None]
+    high = real.max(axis=1) <= marginal * exp(min(level, 700.0))
+    low = real.min(axis=1) >= marginal * exp(-level)
     return np.asarray((high & low).all(axis=1) & (weights >= 0).all(axis=(1, 2)))
 
 

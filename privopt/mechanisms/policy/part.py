@@ -169,26 +169,26 @@ class Part:
     @cached_property
     def _places(self) -> tuple[Floats, dict[bytes, int]]:
         """Prepared beliefs, and where each is."""
-        laws = np.array([belief for belief, _ in self.prepared])
-        return laws, {row.tobytes(): len(laws) - 1 - i for i, row in enumerate(laws[::-1])}
+        beliefs = np.array([belief for belief, _ in self.prepared])
+        return beliefs, {row.tobytes(): len(beliefs) - 1 - i for i, row in enumerate(beliefs[::-1])}
 
     def _known(self, inputs: Floats) -> Ints:
         """Which prepared kernel is for a belief, -1 where there is none."""
         found = np.full(len(inputs), -1, dtype=np.int64)
         if not self.prepared:
             return found
-        laws, places = self._places
+        beliefs, places = self._places
         for at, row in enumerate(inputs):
             known = places.get(row.tobytes(), -1)
             if known < 0:
-                near = np.flatnonzero((np.abs(laws - row) <= _SAME).all(axis=1))
+                near = np.flatnonzero((np.abs(beliefs - row) <= _SAME).all(axis=1))
                 known = int(near[0]) if near.size else -1
             found[at] = known
         return found
 
     def _proposed(self, inputs: Floats) -> Floats:
-        law = inputs / total(inputs)[:, None]
-        found = np.asarray(find_rule(self.rule).propose(self.setting, law), dtype=np.float64)
+        beliefs = inputs / total(inputs)[:, None]
+        found = np.asarray(find_rule(self.rule).propose(self.setting, beliefs), dtype=np.float64)
         if found.shape != (len(inputs), *self.shape):
             raise InvalidMechanism(
                 f"the rule {self.rule!r} proposed kernels of shape {found.shape} instead of {(len(inputs), *self.shape)}"

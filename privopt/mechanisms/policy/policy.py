@@ -31,10 +31,10 @@ class SequencePolicy(StepwisePolicy):
     """Releases a sequence letter by letter, or word by word, so that no release changes any odds by more than its budget.
 
     Before each release everybody who has read the earlier ones has the same belief over the present input. A rule
-    proposes a kernel for that belief; the policy does not trust it: it mixes the kernel with its own output law where the
-    leakage would exceed the budget, rounds it to integers and checks these, with a margin for the rounding of the
-    belief, so the bound holds along every path of up to ``limit`` releases. Instantaneous leakages add up to a bound
-    on the leakage of the whole sequence.
+    proposes a kernel for that belief; the policy does not trust it: it mixes the kernel with its own output
+    distribution where the leakage would exceed the budget, rounds it to integers and checks these, with a margin for
+    the rounding of the belief, so the bound holds along every path of up to ``limit`` releases. Instantaneous
+    leakages add up to a bound on the leakage of the whole sequence.
 
     Source: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy": instantaneous and
     batched information leakage, and their composition.
@@ -42,8 +42,8 @@ class SequencePolicy(StepwisePolicy):
     Parameters
     ----------
     chain : MarkovChain
-        Law of the letters, of any order. At order k the belief is over words of k letters, and the letter of record t is the
-        last one of its state.
+        Distribution of the letters, of any order. At order k the belief is over words of k letters, and the letter of
+        record t is the last one of its state.
     epsilon : float
         Budget of a letter, in nats, >= 0, perhaps inf.
     batch : int

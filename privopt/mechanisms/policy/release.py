@@ -177,7 +177,7 @@ def _is_plain(policy: StepwisePolicy) -> bool:
 
 
 def _simulate(policy: StepwisePolicy, codes: Ints, rng: np.random.Generator) -> Ints:
-    """The closed form without a kernel written out: the same law within the margin of the integers."""
+    """The closed form without a kernel written out: the same distribution within the margin of the integers."""
     beliefs = _begun(policy, len(codes))
     epsilon = capped(policy.epsilon)
     found = np.empty_like(codes)
@@ -308,7 +308,10 @@ class Follower:
 def refusal(where: str, letter: Label, record: int) -> str:
     """The sentence about a letter that cannot be there."""
     if record == 0:
-        return f"{where}: letter {short(letter)} cannot come first under the chain; drop it or give another initial law"
+        return (
+            f"{where}: letter {short(letter)} cannot come first under the chain; "
+            "drop it or give another initial distribution"
+        )
     return (
         f"{where}: letter {short(letter)} cannot follow the letters before it under the chain; "
         "drop it or fit a chain that allows it"

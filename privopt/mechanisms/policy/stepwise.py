@@ -65,7 +65,7 @@ class StepwisePolicy(Mechanism):
         """Releases of words of this length: ``batch``, or less at the end of data."""
         if length not in self._parts:
             setting = Setting(self.chain, length, length * self.epsilon, self.distortion)
-            known = [(law, kernel) for law, kernel in self.prepared if kernel.inputs == setting.inputs]
+            known = [(belief, kernel) for belief, kernel in self.prepared if kernel.inputs == setting.inputs]
             tables = tuple((np.array(belief), kernel.matrix) for belief, kernel in known)
             drift = 0.0 if length == self.batch else self._drift
             self._parts[length] = Part(setting, self.rule, self.enforced, self.limit, tables, drift)
@@ -129,6 +129,7 @@ class StepwisePolicy(Mechanism):
 
         Examples
         --------
+        >>> from privopt.mechanisms import SequencePolicy
         >>> policy = SequencePolicy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.0)
         >>> policy.kernels(np.array([[0.75, 0.25]]))[0].tolist() == [[[2**52, 0], [2**52, 0]]]
         True

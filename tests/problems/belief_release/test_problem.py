@@ -1,4 +1,4 @@
-"""One step of a sequence as a question: readings, certificates, repair, proofs of bounds, files, bad input."""
+"""One step of a sequence as a problem: readings, certificates, repair, proofs of bounds, files, bad input."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_leakage_and_distortion_against_fifty_digits(seed: int) -> None:
     total = sum((Fraction(b) for b in problem.belief), Fraction(0))
     p = [Fraction(b) / total for b in problem.belief]
     rows = [[Fraction(w, row.total) for w in row.weights] for row in release.exact()]
-    law = [sum((p[x] * rows[x][y] for x in range(n)), Fraction(0)) for y in range(n)]
+    distribution = [sum((p[x] * rows[x][y] for x in range(n)), Fraction(0)) for y in range(n)]
     with mpmath.workdps(50):
         logs = [abs(mpmath.log(mpmath.mpf(r.numerator) / r.denominator)) for x in range(n) for y in range(n)
-                if (r := rows[x][y] / law[y])]  # fmt: skip
+                if (r := rows[x][y] / distribution[y])]  # fmt: skip
         cost = sum((p[x] * rows[x][y] * (x - y) ** 2 for x in range(n) for y in range(n)), Fraction(0))
         certificate, reading = problem.certify(release), problem.evaluate(release)
         lo, hi = certificate.leakage
@@ -51,7 +51,7 @@ def test_leakage_and_distortion_against_fifty_digits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_it_is_local_information_privacy_with_the_letter_as_the_secret(seed: int) -> None:
-    """The law that the design rests on, with a joint written out here and optima found by the other question."""
+    """The invariant that the design rests on, with a joint written out here and optima found by the other problem."""
     problem = random_question(seed, distortion="l1")
     n = len(problem.letters)
     joint = po.JointDistribution.normalised(np.diag(problem.p))
@@ -84,9 +84,9 @@ def test_repair_mixes_by_the_published_weight() -> None:
     problem = po.BeliefRelease([0.5, 0.5], 0.4)
     release = po.Channel([[0.9, 0.1], [0.2, 0.8]])
     mended = problem.repair(release, 0.0)
-    law = np.array([0.55, 0.45])
+    distribution = np.array([0.55, 0.45])
     weight = 0.5761257734743934
-    assert mended.matrix == pytest.approx((1 - weight) * release.matrix + weight * law, abs=1e-13)
+    assert mended.matrix == pytest.approx((1 - weight) * release.matrix + weight * distribution, abs=1e-13)
     assert problem.evaluate(mended).feasible
 
 

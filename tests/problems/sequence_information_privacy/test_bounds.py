@@ -52,9 +52,9 @@ def test_prices_of_a_step_prove_their_number(seed: int) -> None:
     lam = rng.normal(size=n) * rng.choice([0.0, 0.1, 10.0])
     found = structure_enclosure(problem, lam)
     assert found is not None
-    laws = [problem.exact_belief.fraction(x) for x in range(n)]
-    free = sum(p * min(map(Fraction, row)) for p, row in zip(laws, cost.tolist(), strict=True))
-    number = max(priced_cost(laws, cost.tolist(), eps, lam.tolist()), free)
+    distributions = [problem.exact_belief.fraction(x) for x in range(n)]
+    free = sum(p * min(map(Fraction, row)) for p, row in zip(distributions, cost.tolist(), strict=True))
+    number = max(priced_cost(distributions, cost.tolist(), eps, lam.tolist()), free)
     size = float(np.abs(cost).max() + np.abs(lam).max())
     assert found[1] >= -number - Fraction(1, 10**25)
     assert found[1] <= float(-number) + 2e-14 * size
@@ -124,32 +124,35 @@ def test_laws_and_levels_hold_the_exact_ones(seed: int) -> None:
     table = rng.dirichlet(np.ones(n) * rng.choice([0.3, 2.0]), n)
     chain = po.MarkovChain(table, rng.dirichlet(np.ones(n)))
     eps = float(rng.choice([0.1, 1.0, 6.0]))
-    law = [chain.exact_initial.fraction(x) for x in range(n)]
+    distribution = [chain.exact_initial.fraction(x) for x in range(n)]
     moves = [[row.fraction(x) for x in range(n)] for row in chain.exact_step(0)]
     told = Fraction(0)
     for step in steps(Ask(chain, eps, horizon=4)):
-        ball = relative(step.law, step.spread)
+        ball = relative(step.distribution, step.spread)
         for x in range(n):
-            assert Fraction(float(ball.lower[x])) <= law[x] <= Fraction(float(ball.upper[x]))
+            assert Fraction(float(ball.lower[x])) <= distribution[x] <= Fraction(float(ball.upper[x]))
         level = told + Fraction(eps)
         lo, hi = step.reached.ends
         assert lo - 1e-8 <= float(level) <= hi + 1e-15
         low = power(float(step.level))
         room, theta = 1 - low, low / (1 + low)
-        after = [sum((p * row[x] for p, row in zip(law, moves, strict=True)), Fraction(0)) for x in range(n)]
+        after = [
+            sum((p * row[x] for p, row in zip(distribution, moves, strict=True)), Fraction(0))
+            for x in range(n)
+        ]
         most = 0.0
         for x in range(n):
             for largest in (True, False):
                 left, group = theta, Fraction(0)
                 for move, p in sorted(
-                    ((row[x], p) for row, p in zip(moves, law, strict=True)), reverse=largest
+                    ((row[x], p) for row, p in zip(moves, distribution, strict=True)), reverse=largest
                 ):
                     taken = min(p, left)
                     group += taken * move
                     left -= taken
                 ratio = (low * after[x] + room * group / theta) / after[x]
                 most = max(most, abs(math.log(ratio)))
-        told, law = min(Fraction(most), level), after
+        told, distribution = min(Fraction(most), level), after
 
 
 @pytest.mark.parametrize("seed", range(15))

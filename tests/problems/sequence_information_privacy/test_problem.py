@@ -1,4 +1,4 @@
-"""The question on sequences against brute force over all data and all outputs, and its laws."""
+"""The problem on sequences against brute force over all data and all outputs, and its invariants."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def brute(problem: Ask, policy: po.SequencePolicy) -> tuple[float, float]:
             places = {path: part.places[word if length > 1 else word[0]] for path, word in reads.items()}
             for y, output in enumerate(part.setting.outputs):
                 after = {path: p * Fraction(weights[places[path]][y], 2**52) for path, p in joint.items()}
-                law = sum(after.values())
-                if not law:
+                distribution = sum(after.values())
+                if not distribution:
                     continue
                 for path in joint:
-                    ratio = Fraction(weights[places[path]][y], 2**52) * total / law
+                    ratio = Fraction(weights[places[path]][y], 2**52) * total / distribution
                     size = math.inf if ratio == 0 else max(float(ratio), float(1 / ratio)) ** (1 / length)
                     worst = max(worst, size)
                     cost += after[path] * Fraction(table[places[path]][y]) * length
@@ -150,12 +150,12 @@ def test_no_policy_beats_the_bound(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_levels_bound_what_all_releases_say_of_a_letter(seed: int) -> None:
-    """The belief about a letter after its release stays within e^+-level of its law, along every output."""
+    """The belief about a letter after its release stays within e^+-level of its distribution, along every output."""
     problem = Ask(random_chain(seed), 0.9, horizon=4)
     policy = problem.answer("closed-form")
-    limits = [(step.law, step.level) for step in steps(problem)]
+    limits = [(step.distribution, step.level) for step in steps(problem)]
     alive = [np.array(policy.start().belief)]
-    for at, (law, level) in enumerate(limits):
+    for at, (distribution, level) in enumerate(limits):
         following = []
         for belief in alive:
             weights, _ = policy.kernels(belief[None, :], at)
@@ -163,7 +163,7 @@ def test_levels_bound_what_all_releases_say_of_a_letter(seed: int) -> None:
                 after = belief * weights[0, :, y]
                 if after.sum() > 0:
                     after = after / after.sum()
-                    assert np.abs(np.log(after / law)).max() <= level + 1e-12
+                    assert np.abs(np.log(after / distribution)).max() <= level + 1e-12
                     following.append(after @ problem.chain.step(at))
         alive = following
 
@@ -176,13 +176,15 @@ def test_levels_are_reached_by_the_worst_belief_about_the_state_before() -> None
         chain = random_chain(seed, 4)
         problem = Ask(chain, 0.6, horizon=2)
         first, second = steps(problem)
-        law = np.array(chain.initial)
+        distribution = np.array(chain.initial)
         worst = 0.0
         for sign, x in itertools.product((1, -1), range(4)):
-            bounds = list(zip(law * math.exp(-first.level), law * math.exp(first.level), strict=True))
+            bounds = list(
+                zip(distribution * math.exp(-first.level), distribution * math.exp(first.level), strict=True)
+            )
             found = linprog(-sign * chain.step(0)[:, x], A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=bounds)
             assert found.fun is not None
-            worst = max(worst, sign * math.log(-sign * found.fun / second.law[x]))
+            worst = max(worst, sign * math.log(-sign * found.fun / second.distribution[x]))
         assert second.level == pytest.approx(worst + 0.6, abs=1e-9)
 
 

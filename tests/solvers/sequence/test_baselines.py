@@ -27,16 +27,20 @@ WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])
 def enumerated_leakage(chain: po.MarkovChain, kernel: list[list[float]], length: int) -> float:
     """The largest |ln Pr(x | y) / Pr(x)| by listing all sequences."""
     sequences = list(itertools.product(range(chain.k), repeat=length))
-    law = {}
+    distribution = {}
     for x in sequences:
         p = chain.initial[x[0]]
         for t, (i, j) in enumerate(itertools.pairwise(x)):
             p *= chain.step(t)[i, j]
-        law[x] = float(p)
+        distribution[x] = float(p)
     worst = 0.0
     for y in itertools.product(range(len(kernel[0])), repeat=length):
-        likely = {x: math.prod(kernel[i][j] for i, j in zip(x, y, strict=True)) for x in sequences if law[x]}
-        shown = sum(law[x] * p for x, p in likely.items())
+        likely = {
+            x: math.prod(kernel[i][j] for i, j in zip(x, y, strict=True))
+            for x in sequences
+            if distribution[x]
+        }
+        shown = sum(distribution[x] * p for x, p in likely.items())
         worst = max(worst, *(abs(math.log(p / shown)) for p in likely.values()))
     return worst
 
@@ -167,15 +171,15 @@ def test_the_stream_baseline_draws_from_its_response() -> None:
 
 
 def test_threshold_smoothing_releases_the_law_it_is_given() -> None:
-    law = (0.4, 0.3, 0.15, 0.1, 0.05)
+    distribution = (0.4, 0.3, 0.15, 0.1, 0.05)
     rng = np.random.default_rng(1)
-    data = rng.choice(5, p=law, size=(40, 400)).tolist()
-    baseline = ThresholdSmoothing(tuple(range(5)), law, quantile=1.0)
+    data = rng.choice(5, p=distribution, size=(40, 400)).tolist()
+    baseline = ThresholdSmoothing(tuple(range(5)), distribution, quantile=1.0)
     wrong = []
     for epsilon in (0.5, 2.0, 20.0):
         released = np.array(baseline.release(data, epsilon, rng))
         shares = np.bincount(released.ravel(), minlength=5) / released.size
-        assert np.abs(shares - law).max() < 0.02
+        assert np.abs(shares - distribution).max() < 0.02
         wrong.append(float((released != np.array(data)).mean()))
     assert wrong == sorted(wrong, reverse=True)
     assert wrong[-1] < 0.1

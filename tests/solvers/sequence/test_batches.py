@@ -1,4 +1,4 @@
-"""Kernels on words: published values, other programmes as oracles, and laws."""
+"""Kernels on words: published values, other programmes as oracles, and invariants."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def listed(letters: int, length: int) -> np.ndarray:
 
 
 def words(step: Floats, start: Floats, length: int) -> tuple[Floats, Floats]:
-    """Law and mean Hamming distortion of all words."""
+    """Distribution and mean Hamming distortion of all words."""
     table = listed(len(start), length)
     p = start[table[:, 0]]
     for i in range(1, length):
@@ -52,9 +52,9 @@ def plain_optimum(p: Floats, cost: Floats, epsilon: float) -> float:
     (n, m), low = cost.shape, math.exp(-epsilon)
     below = []
     for x, y in product(range(n), range(m)):
-        mine, law = np.zeros((n, m)), np.zeros((n, m))
-        mine[x, y], law[:, y] = 1.0, p
-        below += [(low * law - mine).ravel(), (low * mine - law).ravel()]
+        mine, distribution = np.zeros((n, m)), np.zeros((n, m))
+        mine[x, y], distribution[:, y] = 1.0, p
+        below += [(low * distribution - mine).ravel(), (low * mine - distribution).ravel()]
     found = linprog(
         (p[:, None] * cost).ravel(),
         A_ub=np.array(below),
@@ -73,9 +73,9 @@ def leakage(p: Floats, kernel: Floats) -> float:
     worst = mpf(0)
     for y in range(kernel.shape[1]):
         column = [(mpf(float(b)), mpf(float(a))) for b, a in zip(p, kernel[:, y], strict=True) if b > 0]
-        law = sum(b * a for b, a in column) / sum(b for b, _ in column)
-        if law > 0:
-            worst = max(worst, *(abs(mpmath.log(a / law)) for _, a in column))
+        distribution = sum(b * a for b, a in column) / sum(b for b, _ in column)
+        if distribution > 0:
+            worst = max(worst, *(abs(mpmath.log(a / distribution)) for _, a in column))
     return float(worst)
 
 
@@ -193,28 +193,30 @@ def test_prices_prove_what_the_certificate_of_one_step_proves() -> None:
 def test_types_count_all_pairs() -> None:
     for letters, columns, length in [(2, 2, 5), (3, 2, 3), (2, 3, 4)]:
         types = joint_types(letters, columns, length)
-        law = np.random.default_rng(0).dirichlet(np.ones(letters))
-        assert types.law(law).sum() == pytest.approx(1.0)
+        distribution = np.random.default_rng(0).dirichlet(np.ones(letters))
+        assert types.distribution(distribution).sum() == pytest.approx(1.0)
         sums = np.bincount(types.source, weights=types.share)
         np.testing.assert_allclose(sums, len(types.outputs), rtol=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
 def test_orbits_agree_with_words(epsilon: float) -> None:
-    for law, length in [([0.7, 0.3], 5), ([0.5, 0.3, 0.2], 3), ([0.5, 0.5], 4)]:
-        start = np.array(law)
+    for distribution, length in [([0.7, 0.3], 5), ([0.5, 0.3, 0.2], 3), ([0.5, 0.5], 4)]:
+        start = np.array(distribution)
         p, cost = words(np.tile(start, (len(start), 1)), start, length)
         orbit = orbit_words(p, listed(len(start), length), 1.0 - np.eye(len(start)), epsilon)
         value = check(p, cost, epsilon, orbit)
         assert value == pytest.approx(check(p, cost, epsilon, solve_words(p, cost, epsilon, 60.0)), abs=1e-8)
-        assert po.measures.iid_batch_distortion(law, length, epsilon).value == pytest.approx(value, abs=1e-8)
+        assert po.measures.iid_batch_distortion(distribution, length, epsilon).value == pytest.approx(
+            value, abs=1e-8
+        )
 
 
 def test_orbits_with_other_columns() -> None:
     letter_cost = np.array([[0.0, 1.0, 0.3], [1.0, 0.0, 0.4]])
-    law = np.array([0.6, 0.4])
+    distribution = np.array([0.6, 0.4])
     table, releases = listed(2, 3), listed(3, 3)
-    p = law[table].prod(axis=1)
+    p = distribution[table].prod(axis=1)
     cost = letter_cost[table[:, None, :], releases[None, :, :]].mean(axis=2)
     found = check(p, cost, 1.5, orbit_words(p, table, letter_cost, 1.5))
     assert found == pytest.approx(check(p, cost, 1.5, solve_words(p, cost, 1.5, 60.0)), abs=1e-8)

@@ -17,15 +17,15 @@ def test_the_channel_keeps_the_budget_and_columns_are_its_ratios(seed: int) -> N
     belief, epsilon = random_belief(rng), float(rng.choice([0.0, 0.1, 1.0, 3.0]))
     kernel = HammingKernel(belief, epsilon)
     matrix = kernel.matrix()
-    law, seen = belief @ matrix, belief > 0
+    marginal, seen = belief @ matrix, belief > 0
     assert matrix.sum(axis=1) == pytest.approx(1.0, abs=1e-14)
-    assert kernel.law == pytest.approx(law, abs=1e-14)
+    assert kernel.marginal == pytest.approx(marginal, abs=1e-14)
     assert kernel.error == pytest.approx(1 - (belief * np.diag(matrix)).sum(), abs=1e-14)
-    for y in np.flatnonzero(law > 1e-200):
-        ratios = matrix[seen, y] / law[y]
+    for y in np.flatnonzero(marginal > 1e-200):
+        ratios = matrix[seen, y] / marginal[y]
         assert np.abs(np.log(ratios)).max() <= epsilon + 1e-13
         assert kernel.ratio(int(y))[seen] == pytest.approx(ratios, rel=1e-12)
-        after = belief * matrix[:, y] / law[y]
+        after = belief * matrix[:, y] / marginal[y]
         assert kernel.posterior(int(y)) == pytest.approx(after, abs=1e-13)
 
 
@@ -71,8 +71,8 @@ def test_a_letter_that_was_thought_impossible_says_nothing() -> None:
     beliefs = np.tile([0.6, 0.4, 0.0], (30_000, 1))
     rng = np.random.default_rng(2)
     released, _ = release_many(beliefs, 1.0, np.full(len(beliefs), 2), rng)
-    law = HammingKernel(beliefs[0], 1.0).law
-    assert np.bincount(released, minlength=3) / len(beliefs) == pytest.approx(law, abs=0.015)
+    marginal = HammingKernel(beliefs[0], 1.0).marginal
+    assert np.bincount(released, minlength=3) / len(beliefs) == pytest.approx(marginal, abs=0.015)
 
 
 def test_beliefs_follow_a_hidden_chain() -> None:

@@ -26,7 +26,7 @@ RARE = po.MarkovChain([[0.5, 0.5, 0], [0.2, 0.5, 0.3], [0, 0.5, 0.5]])
 
 
 def least(row: Floats, cost: Floats, epsilon: float) -> float:
-    """The least cost of M with e^-epsilon T(y) <= M(y | x) <= e^epsilon T(y) for some law T: variables T, then M."""
+    """The least cost of M with e^-epsilon T(y) <= M(y | x) <= e^epsilon T(y) for some distribution T: variables T, then M."""
     n, m = cost.shape
     high, low, equal = [], [], []
     for x, y in itertools.product(range(n), range(m)):
@@ -83,16 +83,16 @@ def stage(belief: Floats, cost: Floats, epsilon: float) -> float:
 def test_no_first_release_makes_up_for_it_later(stay: float, epsilon: float) -> None:
     """Two letters: all first kernels of a grid, each with the best second release for what it tells."""
     chain = po.MarkovChain([[stay, 1 - stay], [0.5, 0.5]], initial=[0.4, 0.6])
-    cost, law, step = 1.0 - np.eye(2), np.array(chain.initial), np.array(chain.step(0))
+    cost, distribution, step = 1.0 - np.eye(2), np.array(chain.initial), np.array(chain.step(0))
     best = math.inf
     for first, second in itertools.product(np.linspace(0, 1, 15), repeat=2):
         kernel = np.array([[1 - first, first], [second, 1 - second]])
-        out = law @ kernel
+        out = distribution @ kernel
         if (kernel > out * math.exp(epsilon)).any() or (kernel < out * math.exp(-epsilon)).any():
             continue
-        total = float((law[:, None] * kernel * cost).sum())
+        total = float((distribution[:, None] * kernel * cost).sum())
         for y in np.flatnonzero(out > 0):
-            after = law * kernel[:, y] / out[y] @ step
+            after = distribution * kernel[:, y] / out[y] @ step
             total += float(out[y]) * stage(after, cost, epsilon)
         best = min(best, total / 2)
     solution = po.solve(Ask(chain, epsilon, horizon=2), "closed-form")

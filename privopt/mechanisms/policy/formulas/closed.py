@@ -67,12 +67,12 @@ class HammingRule(Formula):
         kernel[:, at, at] += mine.keep
         aside = np.flatnonzero(mine.extra >= 0)
         kernel[aside, :, mine.extra[aside]] += mine.side[aside]
-        law = means(mine.belief, kernel)
+        marginal = means(mine.belief, kernel)
         impossible = mine.belief == 0
         if impossible.any():
-            kernel = np.where(impossible[:, :, None], law[:, None, :], kernel)
+            kernel = np.where(impossible[:, :, None], marginal[:, None, :], kernel)
         kernel *= mine.levels.room
-        kernel += mine.levels.low * law[:, None, :]
+        kernel += mine.levels.low * marginal[:, None, :]
         place = np.argsort(mine.order, axis=1, kind="stable")
         return np.asarray(kernel[users[:, None, None], place[:, :, None], place[:, None, :]])
 
@@ -142,7 +142,7 @@ def descend(beliefs: Floats, cost: Floats, epsilon: float) -> Floats:
     """
     many, (n, m) = len(beliefs), cost.shape
     kernel = np.full((many, n, m), 1.0 / m)
-    law = np.full((many, m), 1.0 / m)
+    marginal = np.full((many, m), 1.0 / m)
     slope = beliefs[:, :, None] * cost
     active = slope > 0
     for _ in range(SWEEPS):
@@ -151,13 +151,13 @@ def descend(beliefs: Floats, cost: Floats, epsilon: float) -> Floats:
         for o in range(n):
             for r in range(m):
                 if active[:, o, r].any():
-                    _move(kernel, law, active, beliefs, slope, (o, r), epsilon)
+                    _move(kernel, marginal, active, beliefs, slope, (o, r), epsilon)
     return kernel
 
 
 def _move(
     kernel: Floats,
-    law: Floats,
+    marginal: Floats,
     active: Bools,
     beliefs: Floats,
     slope: Floats,
@@ -169,13 +169,13 @@ def _move(
     row = kernel[:, o].copy()
     row[:, r] = np.maximum(row[:, r] - STEP * slope[:, o, r], 0.0)
     row /= row.sum(axis=1, keepdims=True)
-    after = law + beliefs[:, o, None] * (row - kernel[:, o])
+    after = marginal + beliefs[:, o, None] * (row - kernel[:, o])
     trial = kernel.copy()
     trial[:, o] = row
     low, high = math.exp(-epsilon) * (1.0 - ROUNDING), math.exp(min(epsilon, 700.0)) * (1.0 + ROUNDING)
     within = (trial >= low * after[:, None, :]) & (trial <= high * after[:, None, :])
     taken = (within | (beliefs <= 0)[:, :, None]).all(axis=(1, 2)) & active[:, o, r]
-    kernel[taken], law[taken] = trial[taken], after[taken]
+    kernel[taken], marginal[taken] = trial[taken], after[taken]
     active[:, o, r] = taken & (kernel[:, o, r] > 0)
 
 

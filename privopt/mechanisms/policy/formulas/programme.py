@@ -33,7 +33,7 @@ class Solved:
     """
 
     kernel: Floats
-    law: Floats
+    marginal: Floats
     prices: Floats
     iterations: int
     message: str
@@ -71,9 +71,9 @@ def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
     if found.x is None or found.eqlin.marginals is None or found.status != 0:
         return None
     kernel = np.clip(np.asarray(found.x)[: k * m].reshape(k, m), 0.0, 1.0)
-    law = np.maximum(np.asarray(found.x)[k * m :], 0.0) * levels.theta
+    marginal = np.maximum(np.asarray(found.x)[k * m :], 0.0) * levels.theta
     lam = np.asarray(found.eqlin.marginals)[:k] / (levels.room * p)
-    return Solved(kernel, law, lam, int(found.nit), str(found.message))
+    return Solved(kernel, marginal, lam, int(found.nit), str(found.message))
 
 
 def _rows(p: Floats, m: int, theta: float) -> tuple[Any, Any]:
@@ -136,14 +136,14 @@ class Table:
         return np.concatenate(found)
 
     def groups(self, releases: Ints, nu: Floats) -> tuple[Floats, Ints, Floats]:
-        """Costs (k,) of some releases, the inputs (k, width) of their groups, and how much of each: laws (k, width)."""
+        """Costs (k,) of some releases, the inputs (k, width) of their groups, and how much of each: shares (k, width)."""
         values = self.levels.room * self.rows[releases] - nu
         order, sums = _cheapest(values, self.p, self.levels.theta)
-        law = np.diff(np.minimum(sums, self.levels.theta), axis=1, prepend=0.0)
-        law[:, -1] += self.levels.theta - law.sum(axis=1)  # the last one takes what rounding left
-        law /= self.levels.theta
-        found = (law * np.take_along_axis(values, order, axis=1)).sum(axis=1)
-        return found + self.levels.low * self.means[releases], order, law
+        shares = np.diff(np.minimum(sums, self.levels.theta), axis=1, prepend=0.0)
+        shares[:, -1] += self.levels.theta - shares.sum(axis=1)  # the last one takes what rounding left
+        shares /= self.levels.theta
+        costs = (shares * np.take_along_axis(values, order, axis=1)).sum(axis=1)
+        return costs + self.levels.low * self.means[releases], order, shares
 
     def bound(self, nu: Floats) -> float:
         """No private kernel has an expected distortion below this; an allowance for rounding is taken off.
@@ -232,9 +232,9 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
 
 
 def _widen(found: Solved, chosen: Ints, m: int, steps: int) -> Solved:
-    kernel, law = np.zeros((len(found.kernel), m)), np.zeros(m)
-    kernel[:, chosen], law[chosen] = found.kernel, found.law
-    return replace(found, kernel=kernel, law=law, iterations=steps)
+    kernel, marginal = np.zeros((len(found.kernel), m)), np.zeros(m)
+    kernel[:, chosen], marginal[chosen] = found.kernel, found.marginal
+    return replace(found, kernel=kernel, marginal=marginal, iterations=steps)
 
 
 def solve_structure(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:

@@ -160,9 +160,9 @@ def all_or_nothing(step: Step, stats: Stats) -> Answer | None:
 def _grouped(step: Step, stats: Stats) -> Answer | None:
     """The optimum for large budgets, in rationals, if every release is that of a group of mass theta or more.
 
-    Each letter x goes to the release g(x) of least (1 - L) D(x, y) + L mean of D(., y), and that least number, over 1 - L, is its
-    price. Then (1 - L) (D(x, y) - price of x) >= -L mean of D(., y), so the bound is the mean of the prices times
-    1 - L, which is what K = g costs.
+    Each letter x goes to the release g(x) of least (1 - L) D(x, y) + L mean of D(., y), and that least number, over 1
+    - L, is its price. Then (1 - L) (D(x, y) - price of x) >= -L mean of D(., y), so the bound is the mean of the
+    prices times 1 - L, which is what K = g costs.
     """
     if not step.exact_pays:
         return None
@@ -197,8 +197,8 @@ def structure(step: Step, seconds: float) -> Answer | None:
     solved = solve_structure(p[heavy], cost[heavy], levels, seconds)
     if solved is None:
         return None
-    used = solved.law > NEGLIGIBLE * levels.theta
-    tops = np.where(used, solved.law / levels.theta, 0.0)
+    used = solved.marginal > NEGLIGIBLE * levels.theta
+    tops = np.where(used, solved.marginal / levels.theta, 0.0)
     kernel, lam = np.zeros(cost.shape), np.zeros(len(p))
     kernel[heavy], lam[heavy] = np.where(used, solved.kernel, 0.0), solved.prices
     for x in np.flatnonzero(p < FAINT):

@@ -55,7 +55,7 @@ class JointTypes:
         """Letters in a word."""
         return int(self.inputs[0].sum())
 
-    def law(self, letters: Floats) -> Floats:
+    def distribution(self, letters: Floats) -> Floats:
         """Probability of each type of input for letters of positive probability; shape (input types,)."""
         logs = _log_multinomial(self.inputs) + self.inputs @ np.log(letters)
         return np.asarray(np.exp(logs))
@@ -134,7 +134,7 @@ class OrbitAnswer:
     ----------
     kernel : array (joint types,)
         Chance that an input word of its type is released as an output that makes this joint type.
-    law : array (output types,)
+    marginal : array (output types,)
         Of the releases.
     value, bound : float
         Expected distortion a letter, and a number that none goes below.
@@ -143,7 +143,7 @@ class OrbitAnswer:
     """
 
     kernel: Floats
-    law: Floats
+    marginal: Floats
     value: float
     bound: float
     lam: Floats
@@ -167,10 +167,10 @@ def solve_orbits(types: JointTypes, mass: Floats, cost: Floats, epsilon: float) 
     room = types.share * tops[types.target]
     for i in np.flatnonzero(~heavy):
         lam[i] = _fill(step, np.flatnonzero(types.source == i), cost, room)
-    kernel, law = _private(types, mass, np.minimum(step, room), levels)
+    kernel, marginal = _private(types, mass, np.minimum(step, room), levels)
     value = float(mass[types.source] @ (kernel * cost))
     bound = orbit_bound(types, mass, cost, means, lam, Levels.of(epsilon))
-    return OrbitAnswer(kernel, law, value, bound, lam, iterations)
+    return OrbitAnswer(kernel, marginal, value, bound, lam, iterations)
 
 
 def _programme(
@@ -221,28 +221,28 @@ def _fill(step: Floats, atoms: Any, cost: Floats, room: Floats) -> float:
 
 
 def _private(types: JointTypes, mass: Floats, step: Floats, levels: Levels) -> tuple[Floats, Floats]:
-    """The kernel that K makes; what rounding left over of a row, and of its ratios, is drawn from the output law."""
+    """The kernel that K makes; what rounding left over of a row, and of its ratios, is drawn from the output distribution."""
 
-    def law_of(rows: Floats) -> Floats:
+    def marginal_of(rows: Floats) -> Floats:
         return _sum(types.target, mass[types.source] * rows)
 
-    def blind(law: Floats) -> Floats:
-        return np.asarray(types.share * law[types.target])
+    def blind(marginal: Floats) -> Floats:
+        return np.asarray(types.share * marginal[types.target])
 
-    law = law_of(step)
-    law /= law.sum()
+    marginal = marginal_of(step)
+    marginal /= marginal.sum()
     lost = 1.0 - _sum(types.source, step)
-    step = step + lost.clip(0.0)[types.source] * blind(law)
+    step = step + lost.clip(0.0)[types.source] * blind(marginal)
     step /= _sum(types.source, step)[types.source]
-    law = law_of(step)
-    kernel = levels.room * step + levels.low * blind(law)
-    free = blind(law)
+    marginal = marginal_of(step)
+    kernel = levels.room * step + levels.low * blind(marginal)
+    free = blind(marginal)
     ratio = np.divide(kernel, free, out=np.ones_like(kernel), where=free > 0)
     high = (ratio[mass[types.source] > 0] * levels.low).max()
     if high > 1:  # a ratio t becomes 1 + s (t - 1)
         s = (1 / levels.low - 1) / (high / levels.low - 1)
         kernel = s * kernel + (1 - s) * free
-    return kernel, law
+    return kernel, marginal
 
 
 def orbit_bound(

@@ -81,12 +81,12 @@ def finish(
     (0.291134716662, True)
     """
     levels = Levels.of(min(epsilon, LARGEST))
-    law = p @ step
-    law = law / law.sum()
-    step = step + (1.0 - step.sum(axis=1)).clip(0.0)[:, None] * law
+    marginal = p @ step
+    marginal = marginal / marginal.sum()
+    step = step + (1.0 - step.sum(axis=1)).clip(0.0)[:, None] * marginal
     step = step / step.sum(axis=1, keepdims=True)
-    law = p @ step
-    kernel = levels.room * step + levels.low * law
+    marginal = p @ step
+    kernel = levels.room * step + levels.low * marginal
     return settle(p, cost, epsilon, kernel, lam, iterations, stop)
 
 
@@ -110,17 +110,17 @@ def settle(
 
 
 def repair(p: Floats, kernel: Floats, epsilon: float) -> Floats:
-    """Mix a kernel with its own output law until every ratio a(y | x) / Q(y) lies in [e^-epsilon, e^epsilon].
+    """Mix a kernel with its own output distribution until every ratio a(y | x) / Q(y) lies in [e^-epsilon, e^epsilon].
 
     Examples
     --------
     >>> mixed = repair(np.array([0.5, 0.5]), np.array([[0.9, 0.1], [0.2, 0.8]]), 0.4)
-    >>> round(float((mixed[0, 0] - 0.55) / (0.9 - 0.55)), 6)  # what is kept; the rest is the output law
+    >>> round(float((mixed[0, 0] - 0.55) / (0.9 - 0.55)), 6)  # what is kept; the rest is the output marginal
     0.423874
     """
-    law = p @ kernel
+    marginal = p @ kernel
     seen = kernel[p > 0]
-    ratio = np.divide(seen, law, out=np.ones_like(seen), where=law > 0)
+    ratio = np.divide(seen, marginal, out=np.ones_like(seen), where=marginal > 0)
     low, high = float(ratio.min()), float(ratio.max())
     floor, roof = math.exp(-epsilon), math.exp(epsilon)
     share = 0.0
@@ -131,7 +131,7 @@ def repair(p: Floats, kernel: Floats, epsilon: float) -> Floats:
     if share == 0:
         return kernel
     share = min(1.0, share * (1 + 2.0**-50) + 2.0**-52)
-    return np.asarray((1 - share) * kernel + share * law)
+    return np.asarray((1 - share) * kernel + share * marginal)
 
 
 def release_everything(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
@@ -158,7 +158,7 @@ Programme = Callable[[Floats, Floats, Levels, float], Solved | None]
 def solve_words(
     p: Floats, cost: Floats, epsilon: float, seconds: float, programme: Programme = solve_restricted
 ) -> WordAnswer | None:
-    """The optimal kernel with its proof, for any law and cost; None if there is none in time.
+    """The optimal kernel with its proof, for any distribution and cost; None if there is none in time.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def solve_words(
 
 def without_rounding(solved: Solved, levels: Levels) -> tuple[Floats, Floats]:
     """K within the limits Q / theta of its columns, and these limits: 0 for releases that only rounding uses."""
-    used = solved.law > NEGLIGIBLE * levels.theta
-    tops = np.where(used, solved.law / levels.theta, 0.0)
+    used = solved.marginal > NEGLIGIBLE * levels.theta
+    tops = np.where(used, solved.marginal / levels.theta, 0.0)
     return np.minimum(solved.kernel, tops), tops
 
 
@@ -258,7 +258,7 @@ def gather(p: Floats, cost: Floats, count: int) -> Groups:
 
 
 def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The same from one programme, without raising the prices: no clock enters, so equal laws give equal kernels.
+    """The same from one programme, without raising the prices: no clock enters, so equal distributions give equal kernels.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
 def extended(
     p: Floats, cost: Floats, epsilon: float, rows: Floats, lam: Floats, steps: int, stop: str
 ) -> WordAnswer:
-    """Rows and prices of the words that are not faint, extended to all: the faint ones draw from the output law."""
+    """Rows and prices of the words that are not faint, extended to all: the faint ones draw from the output distribution."""
     seen = p >= FAINT
     step, prices = np.zeros(cost.shape), np.full(len(p), lam.max())
     step[seen], prices[seen] = rows, lam
@@ -297,7 +297,7 @@ def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> 
     Parameters
     ----------
     p : array (n,)
-        A product law of positive letters.
+        A product distribution of positive letters.
     words : int array (n, w)
         All words, in lexicographic order.
     letter_cost : array (letters, columns)
@@ -320,9 +320,9 @@ def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> 
     if known is not None:
         return known
     types = joint_types(letters, columns, length)
-    law = np.array([p[words[:, 0] == a].sum() for a in range(letters)])
+    letter = np.array([p[words[:, 0] == a].sum() for a in range(letters)])
     unit = float(np.abs(cost).max()) or 1.0
-    found = solve_orbits(types, types.law(law), types.cost(letter_cost / unit), epsilon)
+    found = solve_orbits(types, types.distribution(letter), types.cost(letter_cost / unit), epsilon)
     if found is None:
         return None
     which = _which(types, words, releases)
