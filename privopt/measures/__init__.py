@@ -1,11 +1,11 @@
 """Leakage and utility of a mechanism under a model: pure functions, in nats."""
 
-from privopt.measures.alpha_leakage import alpha_leakage as alpha_leakage
-from privopt.measures.alpha_leakage import min_entropy_leakage as min_entropy_leakage
-from privopt.measures.alpha_lift import alpha_lift as alpha_lift
-from privopt.measures.alpha_loss import alpha_loss as alpha_loss
-from privopt.measures.alpha_loss import expected_alpha_loss as expected_alpha_loss
-from privopt.measures.alpha_loss import optimal_alpha_belief as optimal_alpha_belief
+from privopt.measures.alpha import alpha_leakage as alpha_leakage
+from privopt.measures.alpha import alpha_lift as alpha_lift
+from privopt.measures.alpha import alpha_loss as alpha_loss
+from privopt.measures.alpha import expected_alpha_loss as expected_alpha_loss
+from privopt.measures.alpha import min_entropy_leakage as min_entropy_leakage
+from privopt.measures.alpha import optimal_alpha_belief as optimal_alpha_belief
 from privopt.measures.bayesian.leakage import bayesian_leakage as bayesian_leakage
 from privopt.measures.bound import Bound as Bound
 from privopt.measures.capacity import capacity as capacity
@@ -27,13 +27,11 @@ from privopt.measures.colouring.privacy import is_private_colouring as is_privat
 from privopt.measures.differential import delta_at as delta_at
 from privopt.measures.differential import differential_privacy as differential_privacy
 from privopt.measures.differential import local_differential_privacy as local_differential_privacy
-from privopt.measures.information_bound import mutual_information_bound as mutual_information_bound
 from privopt.measures.lifts import InformationPrivacy as InformationPrivacy
 from privopt.measures.lifts import lift as lift
 from privopt.measures.lifts import local_information_privacy as local_information_privacy
 from privopt.measures.lifts import log_lift as log_lift
-from privopt.measures.maximal_leakage import maximal_alpha_leakage as maximal_alpha_leakage
-from privopt.measures.maximal_leakage import maximal_leakage as maximal_leakage
+from privopt.measures.lifts import mutual_information_bound as mutual_information_bound
 from privopt.measures.redaction.influence import data_independent_bound as data_independent_bound
 from privopt.measures.redaction.influence import influence as influence
 from privopt.measures.redaction.influence import regions as regions
@@ -43,9 +41,9 @@ from privopt.measures.report.axioms import Axioms as Axioms
 from privopt.measures.report.axioms import axioms as axioms
 from privopt.measures.report.implications import ImpliedBound as ImpliedBound
 from privopt.measures.report.implications import implied_bounds as implied_bounds
+from privopt.measures.report.report import LeakageReport as LeakageReport
+from privopt.measures.report.report import LeakageRow as LeakageRow
 from privopt.measures.report.report import leakage_report as leakage_report
-from privopt.measures.report.table import LeakageReport as LeakageReport
-from privopt.measures.report.table import LeakageRow as LeakageRow
 from privopt.measures.sequence.adversary import Attack as Attack
 from privopt.measures.sequence.adversary import adversary as adversary
 from privopt.measures.sequence.adversary import hmm_reidentify as hmm_reidentify
@@ -58,6 +56,8 @@ from privopt.measures.sequence.leakage import sequence_ratios as sequence_ratios
 from privopt.measures.shannon import conditional_entropy as conditional_entropy
 from privopt.measures.shannon import entropy as entropy
 from privopt.measures.shannon import mutual_information as mutual_information
+from privopt.measures.sibson import maximal_alpha_leakage as maximal_alpha_leakage
+from privopt.measures.sibson import maximal_leakage as maximal_leakage
 from privopt.measures.sibson import sibson_mutual_information as sibson_mutual_information
 
 __all__ = [

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label, Labels
-from privopt.measures.inputs import ChannelInput, position, read_channel
+from privopt.measures.inputs import ChannelInput, position, read_channel, settled
 from privopt.measures.renyi import log_ratio
-from privopt.measures.values import settled
 
 Neighbours: TypeAlias = Iterable[Sequence[Label]] | NDArray[Any]
 

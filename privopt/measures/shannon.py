@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.measures.inputs import JointLike, read_joint
+from privopt.measures.inputs import JointLike, Numbers, Unit, in_unit, read_joint, read_law, settled
 from privopt.measures.renyi import divergences, renyi_entropies
-from privopt.measures.values import Numbers, Unit, in_unit, read_law, settled
 
 
 def entropy(p: Numbers, *, unit: Unit = "nats", normalise: bool = False) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
-from privopt.measures.information_bound import mutual_information_bound
+from privopt.measures.lifts import mutual_information_bound
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
 from privopt.problems.costs import Costs, costs

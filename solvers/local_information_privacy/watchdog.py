@@ -13,7 +13,7 @@ from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
-from privopt.measures.values import read_order
+from privopt.measures.inputs import read_order
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.merging.blocks import (

@@ -12,7 +12,7 @@ import pytest
 from privopt import errors
 from privopt import measures as m
 from privopt.arrays import Floats
-from privopt.measures.report._rules import Key
+from privopt.measures.report.implications import Key
 
 Measure = Callable[[Floats], float]
 EDGES = [(0, 1), (1, 2)]

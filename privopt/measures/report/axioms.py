@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from privopt.errors import InvalidProblem
-from privopt.measures.values import read_order
+from privopt.measures.inputs import read_order
 
 
 @dataclass(frozen=True)
