@@ -7,7 +7,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
@@ -223,6 +223,24 @@ class Problem(ABC, Generic[M]):
             problem=self.fingerprint,
             mechanism=fingerprint,
             method=method,
+            assumption=terms.assumption,
+            kind=terms.kind,
+            statement=terms.statement,
+            adversary=terms.adversary,
+            unit=terms.unit,
+            uncovered=(ONE_RELEASE, *terms.uncovered),
+        )
+
+    def restated(self, proved: Certificate, mechanism: M, *, claim: str, where: str) -> Certificate:
+        """What another problem proved of a mechanism, stated for this one and in its words."""
+        terms = self.terms(mechanism)
+        return replace(
+            proved,
+            claim=claim,
+            budget=self.budget,
+            where=where,
+            problem=self.fingerprint,
+            mechanism=mechanism.fingerprint,
             assumption=terms.assumption,
             kind=terms.kind,
             statement=terms.statement,

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.core.certificate import Certificate, Terms
 from privopt.core.isolate import SolverFailure, describe, run_guarded
 from privopt.core.problem import Enclosure, Evaluation, M, Numbers, Problem
 from privopt.core.solver import Budget, Proposal, Solver
@@ -82,21 +82,8 @@ class Reformulation(Problem[M]):
     def certify(self, mechanism: M) -> Certificate:
         """What the target proves, stated for this problem."""
         checked = self.check(mechanism)
-        proved, terms = self.target.certify(self.posed(checked)), self.terms(checked)
-        return replace(
-            proved,
-            claim=self.claim,
-            budget=self.budget,
-            where=self.where(proved.worst, proved.where),
-            problem=self.fingerprint,
-            mechanism=checked.fingerprint,
-            assumption=terms.assumption,
-            kind=terms.kind,
-            statement=terms.statement,
-            adversary=terms.adversary,
-            unit=terms.unit,
-            uncovered=(ONE_RELEASE, *terms.uncovered),
-        )
+        proved = self.target.certify(self.posed(checked))
+        return self.restated(proved, checked, claim=self.claim, where=self.where(proved.worst, proved.where))
 
     def terms(self, mechanism: M) -> Terms:
         """What a certificate is about; the default is what the target says."""

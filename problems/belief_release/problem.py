@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.core.certificate import Certificate, Terms
 from privopt.core.exact import Number
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
@@ -120,18 +120,9 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         Rows of letters of belief 0 must keep the bounds around the distribution of the releases too: somebody may
         have such a letter.
         """
-        terms = self.terms(mechanism)
-        return replace(
-            self.ratios.certify(self.check(mechanism)),
-            claim="leakage <= budget",
-            problem=self.fingerprint,
-            kind=terms.kind,
-            statement=terms.statement,
-            assumption=terms.assumption,
-            adversary=terms.adversary,
-            unit=terms.unit,
-            uncovered=(ONE_RELEASE, *terms.uncovered),
-        )
+        channel = self.check(mechanism)
+        proved = self.ratios.certify(channel)
+        return self.restated(proved, channel, claim="leakage <= budget", where=proved.where)
 
     def terms(self, mechanism: Channel) -> Terms:
         """What a certificate of this channel is about, in plain sentences."""
