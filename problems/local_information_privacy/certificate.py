@@ -12,6 +12,7 @@ from privopt.core.exact import MAX_BITS, IntegerRow, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.files.labels import Label
 from privopt.models.channel_data import Observation, Release, release_rows
+from privopt.problems.costs import costs
 from privopt.problems.exact_joint import (
     ExactJoint,
     enclose,
@@ -312,17 +313,7 @@ def utility_enclosure(data: LocalInformationPrivacyData, release: Release) -> En
     """Of the utility of a release; unbounded where it rests on the user's own cost."""
     if data.cost is not None:
         return -math.inf, math.inf
-    joint = useful_joint(data.observation, release)
-    if not isinstance(data.utility, tuple):
-        return information_enclosure(joint)
-    expected = sum(
-        (
-            weight * Fraction(distance)
-            for row, distances in zip(joint.cells, data.utility, strict=True)
-            for weight, distance in zip(row, distances, strict=True)
-            if weight and distance
-        ),
-        Fraction(0),
-    )
-    lo, hi = enclose(expected / joint.total)
-    return -hi + 0.0, -lo + 0.0
+    if isinstance(data.utility, tuple):
+        lo, hi = enclose(costs(data.observation, data.utility).expected(release))
+        return -hi + 0.0, -lo + 0.0
+    return information_enclosure(useful_joint(data.observation, release))

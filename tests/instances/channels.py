@@ -1,4 +1,4 @@
-"""Small random questions on local information privacy, of every form."""
+"""Small random problems of local information privacy, of every form."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def bounds(seed: int) -> dict[str, float]:
     return forms[seed % 4]
 
 
-def question(seed: int, utility: object = "mutual_information") -> po.LocalInformationPrivacy:
+def random_problem(seed: int, utility: object = "mutual_information") -> po.LocalInformationPrivacy:
     """Every third one asks for local differential privacy."""
-    law = joint(seed)
+    model = joint(seed)
     if seed % 3 == 2:
         level = float(np.random.default_rng(100 + seed).choice([0.05, 0.2, 0.5, 1.0]))
-        return po.LocalInformationPrivacy(law, epsilon=level, notion="ldp", utility=utility)  # type: ignore[arg-type]
-    return po.LocalInformationPrivacy(law, **bounds(seed), utility=utility)  # type: ignore[arg-type]
+        return po.LocalInformationPrivacy(model, epsilon=level, notion="ldp", utility=utility)  # type: ignore[arg-type]
+    return po.LocalInformationPrivacy(model, **bounds(seed), utility=utility)  # type: ignore[arg-type]

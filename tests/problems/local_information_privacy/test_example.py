@@ -20,8 +20,8 @@ COLUMNS = ["sex", "income", "education", "occupation"]
 
 def test_the_survey_is_what_its_licence_page_says() -> None:
     folder = files("privopt.benchmarks.data")
-    found = hashlib.sha256(folder.joinpath("anes-1996.csv").read_bytes()).hexdigest()
-    assert f"`{found}`" in folder.joinpath("LICENCES.md").read_text(encoding="utf-8")
+    digest = hashlib.sha256(folder.joinpath("anes-1996.csv").read_bytes()).hexdigest()
+    assert f"`{digest}`" in folder.joinpath("LICENCES.md").read_text(encoding="utf-8")
 
 
 def test_every_code_has_its_word() -> None:

@@ -1,4 +1,4 @@
-"""How the question on local information privacy judges: readings, certificates, repair, bounds, its door."""
+"""How the problem of local information privacy judges: readings, certificates, repair, bounds, argument validation."""
 
 from __future__ import annotations
 
@@ -89,17 +89,17 @@ def test_one_sided_and_uneven_bounds_judge_their_own_side(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_delta_counts_every_release(seed: int) -> None:
     joint, channel = random_case(np.random.default_rng(seed))
-    law = joint.table @ channel.matrix
-    used = np.abs(np.log(law / np.outer(law.sum(axis=1), law.sum(axis=0))))
+    released = joint.table @ channel.matrix
+    used = np.abs(np.log(released / np.outer(released.sum(axis=1), released.sum(axis=0))))
     for budget in (np.sort(used, axis=None)[:-1] + np.diff(np.sort(used, axis=None)) / 2)[1::3].tolist():
-        mass = float(law[used > budget].sum())
+        mass = float(released[used > budget].sum())
         for delta in (mass * 1.001, mass * 0.999):
             problem = po.LocalInformationPrivacy(joint, budget, delta=min(1.0, delta))
             assert problem.evaluate(channel).feasible is (delta > mass)
             assert problem.certify(channel).ok is (delta > mass)
             level = problem.evaluate(channel).leakage
-            assert law[used > level + 1e-12].sum() <= delta
-            assert level == 0 or law[used > level - 1e-12].sum() > delta
+            assert released[used > level + 1e-12].sum() <= delta
+            assert level == 0 or released[used > level - 1e-12].sum() > delta
 
 
 @pytest.mark.parametrize("notion", ["lip", "ldp"])
@@ -159,8 +159,10 @@ def test_symbols_of_probability_zero_do_not_count() -> None:
     channel = po.Channel([[0.6, 0.4], [0.4, 0.6], [1.0, 0.0]])
     small = po.JointDistribution.normalised([[3, 1], [1, 3]])
     expected = po.LocalInformationPrivacy(small, 1.0).evaluate(po.Channel([[0.6, 0.4], [0.4, 0.6]]))
-    found = po.LocalInformationPrivacy(joint, 1.0).evaluate(channel)
-    assert (found.utility, found.leakage) == pytest.approx((expected.utility, expected.leakage), abs=1e-15)
+    reading = po.LocalInformationPrivacy(joint, 1.0).evaluate(channel)
+    assert (reading.utility, reading.leakage) == pytest.approx(
+        (expected.utility, expected.leakage), abs=1e-15
+    )
     certificate = po.LocalInformationPrivacy(joint, 1.0).certify(channel)
     assert not certificate.ok
     assert "symbol 2 of probability 0" in certificate.reason
@@ -178,10 +180,10 @@ def test_worst_pair_is_named() -> None:
 def test_utilities_of_distortion_and_cost() -> None:
     hamming = 1.0 - np.eye(3)
     channel = po.Channel([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0, 0, 1]], JOINT.useful)
-    asked = po.LocalInformationPrivacy(JOINT, 2.0, utility=hamming)
+    problem = po.LocalInformationPrivacy(JOINT, 2.0, utility=hamming)
     expected = -sum(JOINT.p_x[x] * channel.matrix[x, y] * hamming[x, y] for x in range(3) for y in range(3))
-    assert asked.evaluate(channel).utility == pytest.approx(expected, abs=1e-15)
-    lo, hi = asked.certify(channel).utility
+    assert problem.evaluate(channel).utility == pytest.approx(expected, abs=1e-15)
+    lo, hi = problem.certify(channel).utility
     assert lo <= expected <= hi or abs(lo - expected) < 1e-15
     guess = po.LocalInformationPrivacy(JOINT, 2.0, utility=lambda v: 1.0 - float(v.max()))
     right = sum(max(JOINT.p_x[x] * channel.matrix[x, y] for x in range(3)) for y in range(3))
@@ -218,9 +220,7 @@ def test_bad_questions_are_refused(kwargs: dict[str, Any], fragment: str) -> Non
 
 def test_a_mechanism_of_other_symbols_is_refused() -> None:
     problem = po.LocalInformationPrivacy(JOINT, 1.0)
-    with pytest.raises(
-        po.errors.InvalidMechanism, match="the question's symbols are 3 symbols 'a', 'b', 'c'"
-    ):
+    with pytest.raises(po.errors.InvalidMechanism, match="symbols are 3 symbols 'a', 'b', 'c'"):
         problem.evaluate(po.Channel(np.eye(3)))
     with pytest.raises(po.errors.InvalidProblem, match="joint must be a JointDistribution"):
         po.LocalInformationPrivacy(JOINT.table, 1.0)  # type: ignore[arg-type]
@@ -236,8 +236,8 @@ def optimum(problem: po.LocalInformationPrivacy, step: int = 60) -> float:
     rows = posterior_rows(problem)
     kept = posteriors[(posteriors @ rows.T <= 1e-15).all(axis=1)]
     costs = phi(kept).sum(axis=1)
-    found = linprog(costs, A_eq=kept.T, b_eq=problem.observation.p_w)
-    return float(phi(problem.observation.p_w).sum() - found.fun)
+    optimum = linprog(costs, A_eq=kept.T, b_eq=problem.observation.p_w)
+    return float(phi(problem.observation.p_w).sum() - optimum.fun)
 
 
 @pytest.mark.parametrize("notion", ["lip", "ldp"])

@@ -44,15 +44,15 @@ def test_cancelling_multipliers_prove_no_false_bound(seed: int, size: float) -> 
     """At a budget of 0 and full rank only constants are allowed; floats of these rows add up to noise, not to 0."""
     joint, rng = random_joint(seed), np.random.default_rng(seed)
     best = Fraction(max(sum(joint.exact.weights[x::3]) for x in range(3)), joint.exact.total) - 1
-    asked = po.LocalInformationPrivacy(joint, 0.0, utility=HAMMING)
+    perfect = po.LocalInformationPrivacy(joint, 0.0, utility=HAMMING)
     other = po.DistortionPrivacy(joint, HAMMING, max_leakage=0.0, leakage="lip")
     average = po.DistortionPrivacy(joint, HAMMING, max_leakage=0.0)
     level = po.DistortionPrivacy(
         joint, HAMMING, max_distortion=math.nextafter(float(-best), 1.0), leakage="lip"
     )
-    for multipliers in cancelling(rng, 3, len(posterior_rows(asked)), size):
+    for multipliers in cancelling(rng, 3, len(posterior_rows(perfect)), size):
         dual = {"kind": "linear", "multipliers": multipliers.tolist()}
-        for problem in (asked, other, average):
+        for problem in (perfect, other, average):
             proved = problem.check_bound(-math.inf, dual)
             assert proved is None or Fraction(proved) >= best
         assert level.check_bound(-math.inf, {**dual, "kind": "level", "level": 0.0}) is None
@@ -162,10 +162,10 @@ def test_vertices_in_balls_find_the_least_cost_of_the_rational_ones(notion: str,
         prices = rng.normal(1.0, 1.0, size=len(p))
         entropies = -(points * np.log(np.where(points > 0, points, 1.0))).sum(axis=1)
         expected = whole - float(p @ prices) - float((entropies - points @ prices).min())
-        found = problem.prove_bound({"kind": "vertices", "pi": prices.tolist()})
-        assert found is not None
-        assert found[0] - 1e-11 <= expected <= found[1] + 1e-11
-        assert found[1] - found[0] <= 1e-12
+        ends = problem.prove_bound({"kind": "vertices", "pi": prices.tolist()})
+        assert ends is not None
+        assert ends[0] - 1e-11 <= expected <= ends[1] + 1e-11
+        assert ends[1] - ends[0] <= 1e-12
 
 
 @pytest.mark.parametrize("budget", [0.0, 0.4])
@@ -181,9 +181,9 @@ def test_degenerate_vertices_are_decided_in_rationals(budget: float) -> None:
         expected = (
             -float((p * np.log(p)).sum()) - float(p @ prices) - float((entropies - points @ prices).min())
         )
-        found = problem.prove_bound({"kind": "vertices", "pi": prices.tolist()})
-        assert found is not None
-        assert found[0] - 1e-11 <= expected <= found[1] + 1e-11
+        ends = problem.prove_bound({"kind": "vertices", "pi": prices.tolist()})
+        assert ends is not None
+        assert ends[0] - 1e-11 <= expected <= ends[1] + 1e-11
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -246,10 +246,12 @@ def test_a_tiny_leakage_far_from_its_bound_is_not_called_optimal() -> None:
     assert judged.objective < 0
     assert judged.status is po.Status.GAP
     near = problem.with_budget(float(problem.costs.of_constant) - 1e-4)
-    found = po.solve(near)
-    assert found.objective is not None
-    assert -1e-6 < found.objective < 0
-    assert found.status is po.Status.GAP or (found.gap or 0.0) <= max(1e-15, 1e-6 * abs(found.objective))
+    solution = po.solve(near)
+    assert solution.objective is not None
+    assert -1e-6 < solution.objective < 0
+    assert solution.status is po.Status.GAP or (solution.gap or 0.0) <= max(
+        1e-15, 1e-6 * abs(solution.objective)
+    )
 
 
 @pytest.mark.parametrize("leakage", ["mutual_information", "maximal_leakage", "lip"])
@@ -421,11 +423,11 @@ def test_an_average_is_called_one_and_states_the_worst_log_lift(
     assert certificate is not None
     assert certificate.kind == "average"
     (_, high), _ = worst_log_lift(leaking_joint(problem.observation, po.solve(problem).mechanism))
-    told = " ".join(certificate.sentences())
-    assert "a single release may" in told
+    text = " ".join(certificate.sentences())
+    assert "a single release may" in text
     if high < math.inf:
-        assert f"{high:.6g}" in told
-    assert "PROVED (average)" in told
+        assert f"{high:.6g}" in text
+    assert "PROVED (average)" in text
     shut = po.DistortionPrivacy(
         po.JointDistribution.normalised([[4, 0], [1, 5]]),
         [[0, 1], [1, 0]],
@@ -438,16 +440,16 @@ def test_an_average_is_called_one_and_states_the_worst_log_lift(
 
 def test_certificates_name_the_private_thing_and_the_factor() -> None:
     both = po.LocalInformationPrivacy(SMALL, 0.3)
-    told = both.certify(both.safe())
-    assert told.kind == "privacy"
+    certificate = both.certify(both.safe())
+    assert certificate.kind == "privacy"
     assert (
-        told.statement
+        certificate.statement
         == "no release makes a value of the secret ('ill', 'well') more than 1.35 times as likely or unlikely as before"
     )
-    assert "one release of the same records" in told.uncovered[0]
-    assert told.adversary
-    assert told.unit
-    assert "exactly as written" in told.assumption
+    assert "one release of the same records" in certificate.uncovered[0]
+    assert certificate.adversary
+    assert certificate.unit
+    assert "exactly as written" in certificate.assumption
     ldp = po.LocalInformationPrivacy(SMALL, 1.0, notion="ldp")
     assert "2.719 times as likely under one value" in ldp.certify(ldp.safe()).statement
     slack = po.LocalInformationPrivacy(SMALL, 0.3, delta=0.05)
@@ -486,12 +488,12 @@ EDGE = {
 
 @pytest.mark.parametrize("name", EDGE)
 @pytest.mark.parametrize(
-    "asked",
+    "options",
     [{"epsilon": 0.5}, {"epsilon": 0.0}, {"upper": 0.3}, {"epsilon": 0.5, "notion": "ldp"}, {"epsilon": math.inf}, {"epsilon": 0.5, "utility": HAMMING}],
     ids=str,
 )  # fmt: skip
-def test_extreme_probabilities_are_solved_and_certified(name: str, asked: dict[str, Any]) -> None:
-    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(EDGE[name]), **asked)
+def test_extreme_probabilities_are_solved_and_certified(name: str, options: dict[str, Any]) -> None:
+    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(EDGE[name]), **options)
     solution = po.solve(problem, time_limit=4)
     assert solution.certified, solution.reason
     assert solution.objective is not None

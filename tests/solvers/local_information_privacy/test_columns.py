@@ -34,17 +34,17 @@ def halfspaces(problem: LocalInformationPrivacy) -> Floats:
     """Rows b - a . v >= 0 written from the definitions, for the observations of positive probability."""
     seen = problem.observation
     used = seen.support
-    given, prior = seen.s_given_w[:, used], seen.p_s
-    given, prior = given[prior > 0], prior[prior > 0]
+    posteriors, prior = seen.s_given_w[:, used], seen.p_s
+    posteriors, prior = posteriors[prior > 0], prior[prior > 0]
     rows: list[Floats] = []
     if problem.notion == "ldp":
-        lifts, e = given / prior[:, None], math.exp(problem.budget)
+        lifts, e = posteriors / prior[:, None], math.exp(problem.budget)
         n = len(lifts)
         rows = [
             np.concatenate([[0.0], e * lifts[t] - lifts[s]]) for s in range(n) for t in range(n) if s != t
         ]
     else:
-        for row, p in zip(given, prior, strict=True):
+        for row, p in zip(posteriors, prior, strict=True):
             if problem.upper < math.inf:
                 rows.append(np.concatenate([[math.exp(problem.upper) * p], -row]))
             if problem.lower < math.inf:
@@ -63,8 +63,8 @@ def every_vertex(problem: LocalInformationPrivacy) -> Floats:
     total = np.concatenate([[-1.0], np.ones(n)])
     table = np.vstack([total, plain, halfspaces(problem)])
     matrix = cdd.matrix_from_array(table.tolist(), lin_set=[0], rep_type=cdd.RepType.INEQUALITY)
-    found = cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array
-    vertices = np.maximum(np.array([row[1:] for row in found if row[0] == 1]), 0.0)
+    generators = cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array
+    vertices = np.maximum(np.array([row[1:] for row in generators if row[0] == 1]), 0.0)
     return np.asarray(vertices / vertices.sum(axis=1, keepdims=True))
 
 
@@ -73,9 +73,9 @@ def exact_optimum(problem: LocalInformationPrivacy) -> tuple[float, Floats]:
     seen = problem.observation
     vertices = every_vertex(problem)
     costs = entropies(vertices @ seen.x_given_w[:, seen.support].T)
-    found = linprog(costs, A_eq=vertices.T, b_eq=seen.p_w[seen.support], method="highs")
-    assert found.status == 0, found.message
-    return float(entropies(seen.p_x)) - float(found.fun or 0.0), np.array(found.eqlin.marginals)
+    optimum = linprog(costs, A_eq=vertices.T, b_eq=seen.p_w[seen.support], method="highs")
+    assert optimum.status == 0, optimum.message
+    return float(entropies(seen.p_x)) - float(optimum.fun or 0.0), np.array(optimum.eqlin.marginals)
 
 
 def random_problem(rng: np.random.Generator) -> LocalInformationPrivacy:
@@ -113,11 +113,11 @@ def test_it_is_optimal_on_small_random_questions(block: int) -> None:
     for _ in range(10):
         problem = random_problem(rng)
         optimum, _ = exact_optimum(problem)
-        found = solved(problem)
-        assert isinstance(found.mechanism, Channel)
-        assert found.bound is not None
-        assert problem.evaluate(found.mechanism).utility == pytest.approx(optimum, abs=5e-7)
-        proved = problem.check_bound(found.bound, found.dual)
+        proposal = solved(problem)
+        assert isinstance(proposal.mechanism, Channel)
+        assert proposal.bound is not None
+        assert problem.evaluate(proposal.mechanism).utility == pytest.approx(optimum, abs=5e-7)
+        proved = problem.check_bound(proposal.bound, proposal.dual)
         assert proved is not None
         assert optimum - 1e-11 <= proved <= optimum + 5e-7
 
@@ -138,7 +138,7 @@ def test_a_proved_bound_is_above_the_optimum_whatever_the_prices(block: int) -> 
                 assert proved <= optimum + 5e-7
 
 
-def question(s: int, x: int, epsilon: float, seed: int = 0, notion: str = "lip") -> LocalInformationPrivacy:
+def instance(s: int, x: int, epsilon: float, seed: int = 0, notion: str = "lip") -> LocalInformationPrivacy:
     table = np.random.default_rng(seed).random((s, x))
     return LocalInformationPrivacy(JointDistribution.normalised(table), epsilon=epsilon, notion=notion)
 
@@ -148,7 +148,7 @@ def question(s: int, x: int, epsilon: float, seed: int = 0, notion: str = "lip")
     [(2, 25, 0.3, "lip"), (3, 12, 0.3, "lip"), (4, 12, 1.0, "lip"), (6, 9, 0.3, "lip"), (4, 9, 0.5, "ldp")],
 )
 def test_it_is_optimal_on_middling_questions(s: int, x: int, epsilon: float, notion: str) -> None:
-    problem = question(s, x, epsilon, 7, notion)
+    problem = instance(s, x, epsilon, 7, notion)
     optimum, _ = exact_optimum(problem)
     solution = po.solve(problem, "column-generation", time_limit=30)
     assert solution.status is po.Status.OPTIMAL
@@ -161,11 +161,11 @@ def test_it_is_optimal_on_middling_questions(s: int, x: int, epsilon: float, not
 @pytest.mark.parametrize(("s", "x", "epsilon", "seed"), [(3, 40, 0.3, 0), (6, 30, 1.0, 1)])
 def test_no_posterior_has_a_negative_entry(s: int, x: int, epsilon: float, seed: int) -> None:
     # HiGHS returned entries of -1e-14 in first columns that stayed in the answer
-    problem = question(s, x, epsilon, seed)
-    found = solved(problem)
-    assert isinstance(found.mechanism, Channel)
-    proved = problem.check_bound(found.bound or -math.inf, found.dual)
-    assert proved == pytest.approx(problem.evaluate(found.mechanism).utility, abs=5e-7)
+    problem = instance(s, x, epsilon, seed)
+    proposal = solved(problem)
+    assert isinstance(proposal.mechanism, Channel)
+    proved = problem.check_bound(proposal.bound or -math.inf, proposal.dual)
+    assert proved == pytest.approx(problem.evaluate(proposal.mechanism).utility, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_lecture_table(epsilon: float, bits: float) -> None:
 
 @pytest.fixture(scope="module")
 def proof() -> tuple[LocalInformationPrivacy, float, dict[str, Any]]:
-    problem = question(4, 9, 0.5)
+    problem = instance(4, 9, 0.5)
     optimum, prices = exact_optimum(problem)
     made = prove(problem, prices, Budget())
     assert made is not None
@@ -198,7 +198,7 @@ def test_a_proof_survives_a_file(proof: tuple[LocalInformationPrivacy, float, di
 
 
 def test_any_beginning_of_the_search_is_a_proof() -> None:
-    problem = question(4, 9, 0.3)
+    problem = instance(4, 9, 0.3)
     optimum, prices = exact_optimum(problem)
     made = prove(problem, prices, Budget(time.monotonic()))
     assert made is not None
@@ -264,13 +264,13 @@ def test_a_changed_proof_is_refused_or_weaker_but_never_wrong(
 
 
 def test_no_prices_overflow_into_a_proof() -> None:
-    problem = question(3, 4, 0.5)
+    problem = instance(3, 4, 0.5)
     dual = {"kind": "pricing", "pi": [1e308, -1e308, 1e308, 0.0], "tree": [{"rows": [], "values": []}]}
     assert problem.check_bound(-math.inf, dual) is None
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
-    problem = question(5, 12, 0.5)
+    problem = instance(5, 12, 0.5)
     one, two = solved(problem, seed=3), solved(problem, seed=3)
     assert one.mechanism == two.mechanism
     assert one.dual == two.dual
@@ -278,17 +278,17 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0])
 def test_a_deadline_leaves_a_feasible_answer_and_an_honest_gap(seconds: float) -> None:
-    problem = question(12, 60, 0.5)
+    problem = instance(12, 60, 0.5)
     begun = time.monotonic()
-    found = solved(problem, seconds)
+    proposal = solved(problem, seconds)
     assert time.monotonic() - begun < seconds + 4.0
-    assert isinstance(found.mechanism, Channel)
-    reading = problem.evaluate(problem.repair(found.mechanism, 2.0**-44))
-    proved = problem.check_bound(found.bound or -math.inf, found.dual)
+    assert isinstance(proposal.mechanism, Channel)
+    reading = problem.evaluate(problem.repair(proposal.mechanism, 2.0**-44))
+    proved = problem.check_bound(proposal.bound or -math.inf, proposal.dual)
     assert proved is not None
     assert reading.feasible
     assert proved > reading.utility
-    assert len(json.dumps(found.dual)) < 5_000_000
+    assert len(json.dumps(proposal.dual)) < 5_000_000
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 1e-5, 1e-6])
@@ -310,9 +310,9 @@ def test_a_delta_keeps_the_answer_and_only_the_analytic_bound() -> None:
     joint = JointDistribution.normalised(table)
     plain = solved(LocalInformationPrivacy(joint, epsilon=0.4))
     relaxed = LocalInformationPrivacy(joint, epsilon=0.4, delta=0.02)
-    found = solved(relaxed)
-    assert found.mechanism == plain.mechanism
-    assert found.dual == {"kind": "analytic"}
+    proposal = solved(relaxed)
+    assert proposal.mechanism == plain.mechanism
+    assert proposal.dual == {"kind": "analytic"}
     assert prove(relaxed, np.zeros(6), Budget()) is None
 
 
@@ -330,17 +330,17 @@ def test_it_refuses_other_utilities_and_perfect_privacy() -> None:
 
 def test_the_master_programme_keeps_its_optimum_as_columns_come() -> None:
     rng = np.random.default_rng(1)
-    law = rng.dirichlet(np.ones(6))
-    columns = np.vstack([law, rng.dirichlet(np.full(6, 0.2), size=60)])
+    p = rng.dirichlet(np.ones(6))
+    columns = np.vstack([p, rng.dirichlet(np.full(6, 0.2), size=60)])
     costs = rng.random(61)
-    master = Restricted(law)
+    master = Restricted(p)
     for first in range(0, 61, 10):
         master.add(columns[first : first + 10], costs[first : first + 10])
         weights, prices, value = master.solve()
         count = min(first + 10, 61)
-        expected = linprog(costs[:count], A_eq=columns[:count].T, b_eq=law, method="highs")
+        expected = linprog(costs[:count], A_eq=columns[:count].T, b_eq=p, method="highs")
         assert value == pytest.approx(expected.fun, abs=1e-9)
-        assert weights @ columns[:count] == pytest.approx(law, abs=1e-9)
+        assert weights @ columns[:count] == pytest.approx(p, abs=1e-9)
         assert (costs[:count] - columns[:count] @ prices).min() >= -1e-9
 
 
@@ -360,10 +360,10 @@ def test_walks_stay_on_vertices_and_know_their_cost(observed: bool) -> None:
     assert basis is not None
     walks = Walks.of(edges, np.array([basis] * 20))
     walks.wander(rng, 8)
-    found = walks.descend(prices, Budget(), stop=-np.inf)
-    points, good = edges.points(np.array([b for _, b in found]))
+    visited = walks.descend(prices, Budget(), stop=-np.inf)
+    points, good = edges.points(np.array([b for _, b in visited]))
     assert good.all()
-    for v, (cost, _) in zip(points, found, strict=True):
+    for v, (cost, _) in zip(points, visited, strict=True):
         assert np.abs(vertices - v).max(axis=1).min() < 1e-9
         expected = float(entropies(problem.observation.x_given_w @ v) - prices @ v)
         assert cost == pytest.approx(expected, abs=1e-9)

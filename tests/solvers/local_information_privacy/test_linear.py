@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from instances.channels import question
+from instances.channels import random_problem
 
 import privopt as po
 
@@ -15,10 +15,10 @@ CONIC = ("conic-ecos", "conic-scs", "conic-clarabel")
 
 
 def distorted(seed: int) -> po.LocalInformationPrivacy:
-    """A random question with a random distortion, of as many columns as it likes."""
+    """A random problem with a random distortion, of as many columns as it likes."""
     rng = np.random.default_rng(seed)
-    n = len(question(seed).observation.p_x)
-    return question(seed, rng.uniform(size=(n, int(rng.integers(1, 6)))))
+    n = len(random_problem(seed).observation.p_x)
+    return random_problem(seed, rng.uniform(size=(n, int(rng.integers(1, 6)))))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -43,21 +43,21 @@ def test_any_multipliers_bound_and_bad_ones_are_refused(seed: int) -> None:
     if dual["kind"] == "analytic":
         assert solution.gap == pytest.approx(0.0, abs=1e-11)
         return
-    given, rng = np.array(dual["multipliers"]), np.random.default_rng(seed)
+    multipliers, rng = np.array(dual["multipliers"]), np.random.default_rng(seed)
     for scale in (0.0, 0.5, 2.0):
-        moved = given * scale + 0.01 * rng.random(given.shape)
+        moved = multipliers * scale + 0.01 * rng.random(multipliers.shape)
         proved = problem.check_bound(-math.inf, {"kind": "linear", "multipliers": moved.tolist()})
         assert proved is not None
         assert proved >= solution.utility - 1e-11
-    for bad in (given - 1.0, given[:, :-1], given * math.nan, "many", None):
+    for bad in (multipliers - 1.0, multipliers[:, :-1], multipliers * math.nan, "many", None):
         value = bad.tolist() if isinstance(bad, np.ndarray) else bad
         assert problem.check_bound(-math.inf, {"kind": "linear", "multipliers": value}) is None
 
 
-def uniform(n: int, **asked: object) -> po.LocalInformationPrivacy:
+def uniform(n: int, **options: object) -> po.LocalInformationPrivacy:
     """S = X uniform on n symbols, in an order that is not the same for the two."""
     table = np.roll(np.eye(n, dtype=int), 1, axis=1)
-    return po.LocalInformationPrivacy(po.JointDistribution.normalised(table.tolist()), **asked)  # type: ignore[arg-type]
+    return po.LocalInformationPrivacy(po.JointDistribution.normalised(table.tolist()), **options)  # type: ignore[arg-type]
 
 
 SIDES = (
@@ -72,16 +72,16 @@ SIDES = (
 )
 
 
-@pytest.mark.parametrize("asked", SIDES, ids=str)
+@pytest.mark.parametrize("options", SIDES, ids=str)
 @pytest.mark.parametrize("n", [2, 3, 5])
-def test_closed_forms_against_searches(n: int, asked: dict[str, object]) -> None:
+def test_closed_forms_against_searches(n: int, options: dict[str, object]) -> None:
     hamming = 3.0 * (1.0 - np.eye(n))
-    formula = po.solve(uniform(n, utility=hamming, **asked), "closed-form")
-    search = po.solve(uniform(n, utility=hamming, **asked), "direct-lp")
+    formula = po.solve(uniform(n, utility=hamming, **options), "closed-form")
+    search = po.solve(uniform(n, utility=hamming, **options), "direct-lp")
     assert formula.status is po.Status.OPTIMAL
     assert formula.utility == pytest.approx(search.utility, abs=1e-10)
-    formula = po.solve(uniform(n, **asked), "closed-form")
-    search = po.solve(uniform(n, **asked), "vertices-systems")
+    formula = po.solve(uniform(n, **options), "closed-form")
+    search = po.solve(uniform(n, **options), "vertices-systems")
     assert formula.status is po.Status.OPTIMAL
     assert formula.utility == pytest.approx(search.utility, abs=1e-10)
 
@@ -96,10 +96,10 @@ def test_published_formulas(n: int, epsilon: float) -> None:
     assert lip.utility == pytest.approx(min(r, n - (n - 1) / r, n) / n - 1, abs=1e-12)
     parts = [(k, r / (k * r + n - k), 1 / (k * r + n - k)) for k in range(1, n)]
     least = min(-k * a * math.log(a) - (n - k) * b * math.log(b) for k, a, b in parts)
-    told = po.solve(uniform(n, epsilon=epsilon, notion="ldp"), "closed-form")
-    assert told.utility == pytest.approx(math.log(n) - least, abs=1e-12)
-    assert told.bound is not None
-    assert told.bound >= math.log(n) - least - 1e-12
+    solution = po.solve(uniform(n, epsilon=epsilon, notion="ldp"), "closed-form")
+    assert solution.utility == pytest.approx(math.log(n) - least, abs=1e-12)
+    assert solution.bound is not None
+    assert solution.bound >= math.log(n) - least - 1e-12
 
 
 def test_closed_form_refuses_the_rest() -> None:
@@ -130,8 +130,8 @@ def test_conic_answers_break_the_budget_until_repaired() -> None:
     broken = dict.fromkeys(CONIC, 0)
     for seed in range(6):
         table = np.random.default_rng(seed).uniform(size=(3, 8))
-        law = po.JointDistribution.normalised(table.tolist())
-        problem = po.LocalInformationPrivacy(law, epsilon=0.2, utility=1.0 - np.eye(8))
+        joint = po.JointDistribution.normalised(table.tolist())
+        problem = po.LocalInformationPrivacy(joint, epsilon=0.2, utility=1.0 - np.eye(8))
         for name in CONIC:
             solution = po.solve(problem, name, time_limit=20)
             assert solution.certified
@@ -146,8 +146,8 @@ def test_a_large_programme_closes_its_gap(squared: bool) -> None:
     table = np.random.default_rng(0).uniform(size=(10, 150))
     places = np.arange(150) / 150
     matrix = (places[:, None] - places) ** 2 if squared else 1.0 - np.eye(150)
-    law = po.JointDistribution.normalised(table.tolist())
-    solution = po.solve(po.LocalInformationPrivacy(law, epsilon=0.5, utility=matrix), "direct-lp")
+    joint = po.JointDistribution.normalised(table.tolist())
+    solution = po.solve(po.LocalInformationPrivacy(joint, epsilon=0.5, utility=matrix), "direct-lp")
     assert solution.status is po.Status.OPTIMAL
     assert solution.gap is not None
     assert solution.gap < 1e-9
@@ -156,7 +156,7 @@ def test_a_large_programme_closes_its_gap(squared: bool) -> None:
 def test_releases_of_almost_no_probability_do_not_cost_the_rest() -> None:
     """On this table HiGHS leaves a column of mass 1e-17 whose posterior is noise."""
     table = np.random.default_rng(0).uniform(size=(10, 50))
-    law = po.JointDistribution.normalised(table.tolist())
-    problem = po.LocalInformationPrivacy(law, epsilon=0.5, utility=1.0 - np.eye(50))
+    joint = po.JointDistribution.normalised(table.tolist())
+    problem = po.LocalInformationPrivacy(joint, epsilon=0.5, utility=1.0 - np.eye(50))
     solution = po.solve(problem, "direct-lp")
     assert solution.status is po.Status.OPTIMAL

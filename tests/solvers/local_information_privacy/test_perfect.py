@@ -16,29 +16,32 @@ from privopt.problems.local_information_privacy.examples import lecture_joint
 PUBLIC_BITS = 1.289061481511739
 
 
-def exact_law(problem: po.LocalInformationPrivacy, channel: object) -> list[list[Fraction]]:
-    """Law of secret and release, entry by entry from the integer weights."""
+def exact_joint(problem: po.LocalInformationPrivacy, channel: object) -> list[list[Fraction]]:
+    """Distribution of secret and release, entry by entry from the integer weights."""
     assert isinstance(channel, po.Channel)
-    law = problem.observation.leaking
-    n = len(law.useful)
+    leaking = problem.observation.leaking
+    n = len(leaking.useful)
     rows = [[Fraction(w, row.total) for w in row.weights] for row in channel.exact()]
     return [
         [
             sum(
-                (Fraction(law.exact.weights[s * n + w], law.exact.total) * rows[w][y] for w in range(n)),
+                (
+                    Fraction(leaking.exact.weights[s * n + w], leaking.exact.total) * rows[w][y]
+                    for w in range(n)
+                ),
                 Fraction(0),
             )
             for y in range(len(rows[0]))
         ]
-        for s in range(len(law.sensitive))
+        for s in range(len(leaking.sensitive))
     ]
 
 
 def assert_independent(problem: po.LocalInformationPrivacy, channel: object) -> None:
-    law = exact_law(problem, channel)
-    p_s = [sum(row) for row in law]
-    p_y = [sum(column) for column in zip(*law, strict=True)]
-    assert all(a == s * y for s, row in zip(p_s, law, strict=True) for y, a in zip(p_y, row, strict=True))
+    table = exact_joint(problem, channel)
+    p_s = [sum(row) for row in table]
+    p_y = [sum(column) for column in zip(*table, strict=True)]
+    assert all(a == s * y for s, row in zip(p_s, table, strict=True) for y, a in zip(p_y, row, strict=True))
 
 
 def perfect(seed: int, utility: object = "mutual_information") -> po.LocalInformationPrivacy:
@@ -49,8 +52,8 @@ def perfect(seed: int, utility: object = "mutual_information") -> po.LocalInform
         {"lower": 0.0},
         {"lower": 0.3, "upper": 0.0},
     )
-    law = joint(seed, 2 + seed % 3, 4 + seed % 4)
-    return po.LocalInformationPrivacy(law, **forms[seed % 4], utility=utility)  # type: ignore[arg-type]
+    model = joint(seed, 2 + seed % 3, 4 + seed % 4)
+    return po.LocalInformationPrivacy(model, **forms[seed % 4], utility=utility)  # type: ignore[arg-type]
 
 
 def test_lecture_value() -> None:
@@ -92,7 +95,7 @@ def test_distortion_against_a_programme_over_the_channel(seed: int) -> None:
 
 
 def least_distortion(problem: po.LocalInformationPrivacy, matrix: np.ndarray) -> float:
-    """Over joint laws q(w, y) with q(s, y) = P(s) q(y)."""
+    """Over joint distributions q(w, y) with q(s, y) = P(s) q(y)."""
     seen = problem.observation
     k, m = len(seen.p_w), matrix.shape[1]
     cost = (seen.x_given_w.T @ matrix).ravel()
@@ -112,8 +115,8 @@ def test_full_column_rank_allows_nothing() -> None:
 
 
 def test_an_independent_secret_costs_nothing() -> None:
-    law = po.JointDistribution.normalised(np.outer([1, 2, 3], [4, 1, 5, 2]).tolist())
-    solution = po.solve(po.LocalInformationPrivacy(law, epsilon=0.0), "perfect-privacy")
+    table = po.JointDistribution.normalised(np.outer([1, 2, 3], [4, 1, 5, 2]).tolist())
+    solution = po.solve(po.LocalInformationPrivacy(table, epsilon=0.0), "perfect-privacy")
     p = np.array([4, 1, 5, 2]) / 12
     assert solution.status is po.Status.OPTIMAL
     assert solution.utility == pytest.approx(-float((p * np.log(p)).sum()), abs=1e-12)
@@ -152,8 +155,8 @@ def test_other_budgets_are_refused_and_tiny_ones_taken() -> None:
 @pytest.mark.parametrize("name", ["vertices-systems", "vertices-cdd", "direct-lp", "oracle"])
 def test_floats_refuse_to_be_exactly_independent(name: str) -> None:
     matrix = 1.0 - np.eye(3)
-    law = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
-    solution = po.solve(po.LocalInformationPrivacy(law, epsilon=0.0, utility=matrix), name)
+    table = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
+    solution = po.solve(po.LocalInformationPrivacy(table, epsilon=0.0, utility=matrix), name)
     assert solution.status is po.Status.REFUSED
     assert "exactly independent" in solution.reason
 

@@ -1,4 +1,4 @@
-"""The simulation of the watchdog against the published means, and the laws' own check of privacy."""
+"""The simulation of the watchdog against the published means, and the check of privacy by the invariants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import privopt as po
 from privopt.benchmarks.timings.invariants import lifts as instances
-from privopt.benchmarks.timings.invariants import lifts as laws
+from privopt.benchmarks.timings.invariants import lifts as invariants
 from privopt.benchmarks.timings.invariants.lifts import keeps
 from privopt.benchmarks.timings.measurement import find_measurement
 from privopt.benchmarks.timings.measurements import lip as simulation
@@ -62,7 +62,7 @@ def test_the_merge_misses_the_budget_as_often_as_published() -> None:
 
 def test_laws_hold_on_a_few_instances() -> None:
     rows = find_measurement("lip-laws").run(True)
-    assert {row.case for row in rows} == set(laws.INVARIANTS)
+    assert {row.case for row in rows} == set(invariants.INVARIANTS)
     assert [row for row in rows if not row.holds] == []
 
 
@@ -74,7 +74,7 @@ def test_the_laws_own_check_agrees_with_the_certificate(seed: int) -> None:
     leakage = problem.evaluate(channel).leakage
     level = leakage if math.isfinite(leakage) else 1.0
     for factor in (0.5, 0.99, 1.01, 2.0):
-        asked = po.LocalInformationPrivacy(
+        rebuilt = po.LocalInformationPrivacy(
             problem.joint, epsilon=level * factor, delta=problem.delta, notion=problem.notion
         )
-        assert keeps(asked, channel) == asked.certify(channel).ok
+        assert keeps(rebuilt, channel) == rebuilt.certify(channel).ok

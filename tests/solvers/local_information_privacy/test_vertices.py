@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from instances.channels import question
+from instances.channels import random_problem
 
 import privopt as po
 from privopt.problems.local_information_privacy.bound import priced_bound
@@ -51,39 +51,40 @@ def test_nothing_binds_above_the_largest_lift(solver: str) -> None:
 
 @pytest.mark.parametrize("seed", range(45))
 def test_the_backends_and_the_oracle_agree(seed: int) -> None:
-    problem = question(seed)
-    found = [po.solve(problem, name, time_limit=20) for name in SOLVERS]
+    problem = random_problem(seed)
+    solutions = [po.solve(problem, name, time_limit=20) for name in SOLVERS]
     oracle = po.solve(problem, "oracle", time_limit=30)
-    for solution in found:
+    for solution in solutions:
         assert solution.certified
         assert solution.status is po.Status.OPTIMAL, solution.reason
-        assert solution.utility == pytest.approx(found[0].utility, abs=1e-9)
+        assert solution.utility == pytest.approx(solutions[0].utility, abs=1e-9)
         if oracle.status.ok:
             assert solution.utility == pytest.approx(oracle.utility, abs=1e-9)
 
 
 def test_the_oracle_takes_most_of_these() -> None:
-    assert sum(Oracle().refuse(question(seed)) is None for seed in range(45)) >= 30
+    assert sum(Oracle().refuse(random_problem(seed)) is None for seed in range(45)) >= 30
 
 
 @pytest.mark.parametrize("seed", range(45))
 def test_systems_find_exactly_the_rational_vertices(seed: int) -> None:
-    problem = question(seed)
+    problem = random_problem(seed)
     exact = np.array([[float(a) for a in v] for v in rational_vertices(problem)])
-    found = np.concatenate(list(vertices(system(problem))))
-    away = np.abs(found[:, None] - exact[None]).max(axis=2)
+    points = np.concatenate(list(vertices(system(problem))))
+    away = np.abs(points[:, None] - exact[None]).max(axis=2)
     assert away.min(axis=0).max() < 1e-9, "a vertex was lost"
     assert away.min(axis=1).max() < 1e-9, "a point is no vertex"
 
 
 @pytest.mark.parametrize("seed", range(0, 45, 3))
 def test_work_counts_the_systems(seed: int) -> None:
-    given = system(question(seed))
-    n = given.rows.shape[1]
+    polytope = system(random_problem(seed))
+    n = polytope.rows.shape[1]
     counted = sum(
-        math.comb(n, k) * len(set(given.sets.choices(k - 1))) for k in range(1, min(n, given.largest) + 1)
+        math.comb(n, k) * len(set(polytope.sets.choices(k - 1)))
+        for k in range(1, min(n, polytope.largest) + 1)
     )
-    assert work(given) == counted
+    assert work(polytope) == counted
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -93,11 +94,11 @@ def test_a_cost_of_the_posterior(seed: int) -> None:
     def error(v: np.ndarray) -> float:
         return 1.0 - float(v.max())
 
-    asked = question(seed, error)
-    n = len(asked.observation.p_x)
-    by_matrix = po.solve(question(seed, 1.0 - np.eye(n)), "oracle", time_limit=30)
+    with_cost = random_problem(seed, error)
+    n = len(with_cost.observation.p_x)
+    by_matrix = po.solve(random_problem(seed, 1.0 - np.eye(n)), "oracle", time_limit=30)
     for name in SOLVERS:
-        solution = po.solve(asked, name, time_limit=20)
+        solution = po.solve(with_cost, name, time_limit=20)
         assert solution.status is po.Status.OPTIMAL
         if by_matrix.status.ok:
             assert solution.utility == pytest.approx(by_matrix.utility, abs=1e-9)
@@ -154,8 +155,8 @@ def test_thin_slabs_are_right_or_refused(seed: int, epsilon: float) -> None:
     exact = best_mixture(
         problem, np.array([[float(a) for a in v] for v in rational_vertices(problem)])
     ).solved.value
-    law = problem.observation.p_x
-    best = -float((law * np.log(law)).sum()) - exact
+    p = problem.observation.p_x
+    best = -float((p * np.log(p)).sum()) - exact
     for name in ("vertices-systems", "vertices-exact", None):
         solution = po.solve(problem, name)
         if solution.status is po.Status.REFUSED:
@@ -177,10 +178,10 @@ def test_cdd_alone_loses_vertices_on_thin_slabs() -> None:
         problem = thin(100 + draw, 1e-6)
         rows = posterior_rows(problem)
         try:
-            found = len(cdd_vertices(rows, rows[:0]))
+            count = len(cdd_vertices(rows, rows[:0]))
         except RuntimeError:  # cdd noticed by itself
-            found = -1
-        if found != len(rational_vertices(problem)):
+            count = -1
+        if count != len(rational_vertices(problem)):
             lost.append(draw)
     assert len(lost) >= 3
 
@@ -197,8 +198,8 @@ def test_exponentials_are_rounded_inwards(level: float) -> None:
     import mpmath
 
     with mpmath.workdps(60):
-        found, true = exp_inwards(level), mpmath.exp(mpmath.mpf(level))
-        shift = (mpmath.mpf(found.numerator) / found.denominator - true) * (1 if level < 0 else -1)
+        inwards, true = exp_inwards(level), mpmath.exp(mpmath.mpf(level))
+        shift = (mpmath.mpf(inwards.numerator) / inwards.denominator - true) * (1 if level < 0 else -1)
         assert 0 <= shift <= 1e-12 * min(1, abs(level)) * 1.001
 
 

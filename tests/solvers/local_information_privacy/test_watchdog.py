@@ -69,11 +69,11 @@ def best_of_all(problem: Lip, table: np.ndarray, utility: np.ndarray) -> float:
         for block in itertools.combinations(range(table.shape[1]), k)
     }
     for parts in partitions(list(range(table.shape[1]))):
-        found = [broken[tuple(sorted(block))] for block in parts]
-        if (any(found) and problem.delta == 0) or sum(map(sum, found)) > Fraction(problem.delta):
+        excess = [broken[tuple(sorted(block))] for block in parts]
+        if (any(excess) and problem.delta == 0) or sum(map(sum, excess)) > Fraction(problem.delta):
             continue
-        law = np.array([utility[:, block].sum(axis=1) for block in parts]).T
-        p = law / law.sum()
+        released = np.array([utility[:, block].sum(axis=1) for block in parts]).T
+        p = released / released.sum()
         product = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
         best = max(best, float((p[p > 0] * np.log(p[p > 0] / product[p > 0])).sum()))
     return best
@@ -83,8 +83,8 @@ def counts(seed: int, n_s: int, n_x: int, low: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).integers(low, 30, (n_s, n_x))
 
 
-def merged(law: np.ndarray, parts: Parts) -> np.ndarray:
-    return np.array([law[:, block].sum(axis=1) for block in parts]).T
+def merged(table: np.ndarray, parts: Parts) -> np.ndarray:
+    return np.array([table[:, block].sum(axis=1) for block in parts]).T
 
 
 def proposed(problem: Lip, solver: po.Solver[Lip]) -> po.Merging | po.Channel:
@@ -99,8 +99,8 @@ def useful(solution: po.Solution[Any]) -> float:
     return solution.utility
 
 
-def stat(found: po.Solution[Any] | po.Proposal, name: str) -> float:
-    value = found.stats[name]
+def stat(answer: po.Solution[Any] | po.Proposal, name: str) -> float:
+    value = answer.stats[name]
     assert not isinstance(value, str)
     return value
 
@@ -199,8 +199,8 @@ def test_randomised_boosting_is_never_worse(seed: int) -> None:
 
 def test_blocks_on_the_lecture_table() -> None:
     solution = po.solve(Lip(LECTURE, epsilon=1.0), "subset-merging")
-    found = {tuple(sorted(block)) for block in integers(solution)}
-    assert found == {(0, 7), (1, 2), (3, 5), (4,), (6, 8)}
+    blocks = {tuple(sorted(block)) for block in integers(solution)}
+    assert blocks == {(0, 7), (1, 2), (3, 5), (4,), (6, 8)}
     assert useful(solution) / BITS == pytest.approx(2.304636040, abs=1e-9)
 
 
@@ -303,18 +303,18 @@ def test_the_compiled_form_gives_the_same_numbers() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_no_randomisation_of_high_risk_symbols_leaks_less_than_their_merge(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    law = rng.dirichlet(np.ones(15)).reshape(3, 5)
-    prior, column = law.sum(axis=1), law.sum(axis=1) - law[:, 0]
+    table = rng.dirichlet(np.ones(15)).reshape(3, 5)
+    prior, column = table.sum(axis=1), table.sum(axis=1) - table[:, 0]
     level = np.abs(np.log(column / column.sum() / prior)).max()
     for outputs in (1, 2, 4):
-        released = law[:, 1:] @ rng.dirichlet(np.ones(outputs), size=4)
+        released = table[:, 1:] @ rng.dirichlet(np.ones(outputs), size=4)
         levels = np.abs(np.log(released / released.sum(axis=0) / prior[:, None])).max(axis=0)
         assert levels.max() >= level - 1e-12
 
 
 @pytest.mark.parametrize("law", ["prior", "uniform"])
 @pytest.mark.parametrize("seed", range(5))
-def test_randomised_watchdog_leaks_and_tells_what_the_merge_does(seed: int, law: str) -> None:
+def test_randomised_watchdog_leaks_and_says_what_the_merge_does(seed: int, law: str) -> None:
     problem = Lip(JointDistribution.normalised(counts(400 + seed, 3, 8)), epsilon=0.5)
     one = problem.evaluate(proposed(problem, WatchdogMerge()))
     channel = proposed(problem, WatchdogRandom(law=law))
@@ -437,8 +437,8 @@ def test_alpha_lift_watchdog(alpha: float) -> None:
 
 def test_alpha_lift_of_order_inf_is_the_upper_watchdog() -> None:
     problem = Lip(LECTURE, upper=0.6)
-    found = [proposed(problem, s) for s in (AlphaLiftWatchdog(alpha=math.inf), WatchdogMerge())]
-    one, other = ({frozenset(block) for block in m.blocks} for m in found if isinstance(m, po.Merging))
+    mergings = [proposed(problem, s) for s in (AlphaLiftWatchdog(alpha=math.inf), WatchdogMerge())]
+    one, other = ({frozenset(block) for block in m.blocks} for m in mergings if isinstance(m, po.Merging))
     assert one == other
 
 
@@ -450,9 +450,9 @@ def test_the_search_is_near_the_best_partition() -> None:
     for seed in range(12):
         problem = Lip(JointDistribution.normalised(counts(600 + seed, 4, 12)), epsilon=0.5)
         best = po.solve(problem, "subset-merging")
-        found = po.solve(problem, SubsetMerging(exact_up_to=0, rounds=300))
-        assert found.certified
-        shares.append(useful(found) / useful(best))
+        solution = po.solve(problem, SubsetMerging(exact_up_to=0, rounds=300))
+        assert solution.certified
+        shares.append(useful(solution) / useful(best))
     assert max(shares) <= 1 + 1e-12
     assert np.mean(shares) > 0.98
 
@@ -462,14 +462,14 @@ def test_many_symbols(delta: float) -> None:
     problem = Lip(JointDistribution.normalised(counts(7, 4, 120)), epsilon=0.4, delta=delta)
     names = ["subset-merging"] + (["watchdog-boosting"] if delta else [])
     begun = time.monotonic()
-    found = [po.solve(problem, name, time_limit=10) for name in names]
+    solutions = [po.solve(problem, name, time_limit=10) for name in names]
     assert time.monotonic() - begun < 12 * len(names)
     merge = po.solve(problem, WatchdogMerge(absorb=True))
-    for solution in found:
+    for solution in solutions:
         assert solution.certified
         assert stat(solution, "repaired") == 0
         assert useful(solution) > useful(merge)
-    utilities = [useful(s) for s in found]
+    utilities = [useful(s) for s in solutions]
     assert utilities == sorted(utilities)
 
 
