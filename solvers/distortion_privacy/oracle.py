@@ -61,30 +61,27 @@ class Definition:
         return np.asarray(self.space.table @ matrix / self.space.prior[:, None])
 
     @cached_property
-    def _slopes(self) -> Floats:
-        """Of P(y|s) in the variables, shape (n_s, n_y, variables)."""
-        slopes = np.zeros((len(self.space.prior), self.outputs, self.cells + self._extra))
-        weights = self.space.table / self.space.prior[:, None]
-        for w in range(self.seen):
-            for y in range(self.outputs - 1):
-                place = w * (self.outputs - 1) + y
-                slopes[:, y, place] += weights[:, w]
-                slopes[:, -1, place] -= weights[:, w]
-        return slopes
+    def _moves(self) -> Floats:
+        """Slopes of the cells in the variables, shape (n_w, n_y, variables)."""
+        moves = np.zeros((self.seen, self.outputs, self.cells + self._extra))
+        moves[:, :-1, : self.cells] = np.eye(self.cells).reshape(self.seen, self.outputs - 1, self.cells)
+        moves[:, -1] = -moves[:, :-1].sum(axis=1)
+        return moves
 
     @cached_property
-    def _distortion_slope(self) -> Floats:
-        excess = self.space.excess
-        return np.append((excess[:, :-1] - excess[:, -1:]).ravel(), np.zeros(self._extra))
+    def _slopes(self) -> Floats:
+        """Of P(y|s) in the variables, shape (n_s, n_y, variables)."""
+        weights = self.space.table / self.space.prior[:, None]
+        return np.asarray(np.einsum("sw,wyv->syv", weights, self._moves))
 
-    def _distortion(self, x: Floats) -> float:
-        return float((self.space.excess * self.channel(x)).sum())
+    def _distortion(self, matrix: Floats) -> tuple[float, Floats]:
+        """The expected distortion above the least, with its slope."""
+        excess = self.space.excess
+        return float((excess * matrix).sum()), np.einsum("wy,wyv->v", excess, self._moves)
 
     def cost(self, x: Floats) -> tuple[float, Floats]:
         """What is minimised, with its slope."""
-        if self.problem.max_leakage is not None:
-            return self._distortion(x), self._distortion_slope
-        return self._leakage(x)
+        return self._leakage(x) if self.problem.max_leakage is None else self._distortion(self.channel(x))
 
     def _leakage(self, x: Floats) -> tuple[float, Floats]:
         order = self.problem.order
@@ -109,14 +106,10 @@ class Definition:
     def slack(self, x: Floats) -> tuple[Floats, Floats]:
         """What must not be negative, with its slopes."""
         matrix = self.channel(x)
-        last = np.zeros((self.seen, len(x)))
-        for w in range(self.seen):
-            last[w, w * (self.outputs - 1) : (w + 1) * (self.outputs - 1)] = -1.0
-        parts = [(matrix[:, -1], last), self._definitions(x, matrix)]
+        parts = [(matrix[:, -1], self._moves[:, -1]), self._definitions(x, matrix)]
         if self.problem.max_leakage is None:
-            parts.append(
-                (np.array([self.space.room - self._distortion(x)]), -self._distortion_slope[None, :])
-            )
+            value, slope = self._distortion(matrix)
+            parts.append((np.array([self.space.room - value]), -slope[None, :]))
         elif self.problem.order is not None:
             value, slope = self._leakage(x)
             limit = math.exp(self.problem.budget) if math.isinf(self.problem.order) else self.problem.budget
@@ -152,7 +145,7 @@ class Definition:
     def _compared(self, conditional: Floats) -> list[tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
         """Pairs (a, b) with a <= e^t b: rows of two secrets, or one and the distribution of the output, both ways."""
         slopes, prior = self._slopes, self.space.prior
-        rows = [(row, slope) for row, slope in zip(conditional, slopes, strict=True)]
+        rows = list(zip(conditional, slopes, strict=True))
         if self.problem.leakage == "ldp":
             return list(itertools.permutations(rows, 2))
         mean = (prior @ conditional, np.einsum("s,syv->yv", prior, slopes))
