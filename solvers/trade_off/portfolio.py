@@ -182,11 +182,11 @@ Worth = Callable[[Floats, Floats, float, float], Floats]
 """(changes of I(S;Y), changes of I(X;Y), I(S;Y), I(X;Y)) to what each move is worth; -inf where it is not allowed."""
 
 
-def weighed_worth(multiplier: float, sign: float = 1.0) -> Worth:
-    """Lower I(S;Y) - multiplier I(X;Y); raise it with sign -1."""
+def weighed_worth(multiplier: float) -> Worth:
+    """Lower I(S;Y) - multiplier I(X;Y)."""
 
     def worth(d_secret: Floats, d_useful: Floats, secret: float, useful: float) -> Floats:
-        return sign * (multiplier * d_useful - d_secret)
+        return multiplier * d_useful - d_secret
 
     return worth
 
