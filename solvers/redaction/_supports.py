@@ -98,7 +98,7 @@ class Sights:
                 columns.append(table[:, v])
                 tangents.append(slopes[:, :, v])
             if (support[t] == WHOLE).all():
-                return _events(columns, tangents, len(cells))
+                return _events(columns, tangents)
             if (support[t] == HIDDEN).all():
                 continue
             nearer, table, slopes = table, table * redaction[t], slopes * redaction[t]
@@ -108,10 +108,10 @@ class Sights:
             table, slopes = table / scale, slopes / scale
         columns.append(table.sum(axis=1))
         tangents.append(slopes.sum(axis=2))
-        return _events(columns, tangents, len(cells))
+        return _events(columns, tangents)
 
 
-def _events(columns: list[Floats], tangents: list[Floats], variables: int) -> Events:
+def _events(columns: list[Floats], tangents: list[Floats]) -> Events:
     """Log-ratios of all ordered pairs; outputs that no value allows are left out."""
     table, slopes = np.array(columns), np.array(tangents)
     kept = table.max(axis=1) > 0
@@ -145,11 +145,9 @@ class Local:
     def sides(self, values: Floats) -> list[tuple[Events, Events]]:
         """First releases to the left and right of each private record."""
         table = self.table(values)
+        events = self.sights.events
         return [
-            (
-                self.sights.events(self.support, table, self.cells, p, 0),
-                self.sights.events(self.support, table, self.cells, p, 1),
-            )
+            (events(self.support, table, self.cells, p, 0), events(self.support, table, self.cells, p, 1))
             for p in self.sights.private
         ]
 
@@ -180,18 +178,10 @@ class Local:
         price = np.zeros(len(begin))
         price[: self.size] = self.price / max(float(self.price.max()), 1e-300)
         low, high = np.where(free, LEAST, 0.0), np.where(free, 1.0, self.epsilon / self.unit)
-        inside: Floats = np.clip(begin, low, high)
-
-        def loss(z: Floats) -> float:
-            return float(price @ z)
-
-        def slope(z: Floats) -> Floats:
-            return price
-
         optimum = minimize(
-            loss,
-            inside,
-            jac=slope,
+            lambda z: (float(price @ z), price),
+            np.clip(begin, low, high),
+            jac=True,
             method="SLSQP",
             bounds=Bounds(low, high),
             constraints=NonlinearConstraint(self._slacks, 0.0, np.inf, jac=self._slopes),

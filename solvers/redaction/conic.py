@@ -20,8 +20,6 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction._reach import refusal
 from privopt.solvers.redaction.relaxation import (
-    Choice,
-    Programme,
     Relaxation,
     Sides,
     best_split,
@@ -54,11 +52,16 @@ class Conic(Solver[Redaction]):
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
-        table = np.zeros((problem.length, problem.chain.k))
-        log = _Log(self.backend)
+        table, programmes = np.zeros((problem.length, problem.chain.k)), _Programmes(self.backend)
         for p in problem.private:
-            table = np.maximum(table, protect(problem, p, _chooser(problem.epsilon, log.solve)))
-        return Proposal(problem.answer(table), stats=log.stats())
+            choice = protect(problem, p, lambda near, w: programmes.choose(near, w, problem.epsilon))
+            table = np.maximum(table, choice)
+        stats: dict[str, float | int | str] = {
+            "status": ", ".join(sorted(programmes.statuses)) or "no programme",
+            "programmes": programmes.count,
+            "iterations": programmes.iterations,
+        }
+        return Proposal(problem.answer(table), stats=stats)
 
 
 @register
@@ -104,46 +107,48 @@ class ConicSCS(Conic):
 
 
 @dataclass
-class _Log:
-    """Solves programmes and counts what that took."""
+class _Programmes:
+    """Solves programmes by one back end and counts what that took."""
 
     backend: Backend
-    programmes: int = 0
+    count: int = 0
     iterations: int = 0
     statuses: set[str] = field(default_factory=set)
 
-    def solve(self, bounds: Floats, weights: Floats) -> Floats:
-        solved = _solve(bounds, weights, self.backend)
-        self.programmes += 1
-        self.iterations += solved.iterations
-        self.statuses.add(solved.status)
-        return solved.u
-
-    def stats(self) -> dict[str, float | int | str]:
-        status = ", ".join(sorted(self.statuses)) or "no programme"
-        return {"status": status, "programmes": self.programmes, "iterations": self.iterations}
-
-
-def _chooser(epsilon: float, solve: Programme) -> Choice:
-    """Both sides with the regions and the split of the isotonic search, and the programmes of a back end."""
-
-    def choose(near: Sides, weights: Sides) -> Sides:
+    def choose(self, near: Sides, weights: Sides, epsilon: float) -> Sides:
+        """Both sides with the regions and the split of the isotonic search."""
         left, right, share = best_split(near, weights, epsilon)
         return (
-            with_regions(near[0], weights[0], share, left.threshold, solve),
-            with_regions(near[1], weights[1], epsilon - share, right.threshold, solve),
+            with_regions(near[0], weights[0], share, left.threshold, self.solve),
+            with_regions(near[1], weights[1], epsilon - share, right.threshold, self.solve),
         )
 
-    return choose
+    def solve(self, bounds: Floats, weights: Floats) -> Floats:
+        """See :func:`solve_side`."""
+        import cvxpy as cp
+        from cvxpy.atoms.elementwise.exp import exp
+        from scipy import sparse
 
-
-@dataclass(frozen=True, eq=False)
-class _Solved:
-    """What a back end returned."""
-
-    u: Floats
-    status: str
-    iterations: int
+        self.count += 1
+        m, weighty = len(bounds), np.flatnonzero(weights)
+        if not len(weighty):
+            self.statuses.add("weightless")
+            return np.zeros(m)
+        prefix = cp.Variable(m)
+        u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
+        # Weights in the exponent: as factors, small ones among large ones stop a first-order method from converging.
+        logs = np.log(weights[weighty] / weights.max())
+        programme = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
+        with warnings.catch_warnings():
+            # An inaccurate answer says so in its status, which goes into the statistics.
+            warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
+            _call(programme, self.backend)
+        status, stats = str(programme.status), programme.solver_stats
+        if stats is None or u.value is None:
+            raise ArithmeticError(f"{self.backend} ended with status {status!r} and no solution")
+        self.iterations += stats.num_iters or 0
+        self.statuses.add(status)
+        return np.maximum(u.value, 0.0)
 
 
 def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
@@ -156,30 +161,7 @@ def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
     backend
         Its answer may exceed bounds by its tolerance, but no u is negative.
     """
-    return _solve(bounds, weights, backend).u
-
-
-def _solve(bounds: Floats, weights: Floats, backend: Backend) -> _Solved:
-    import cvxpy as cp
-    from cvxpy.atoms.elementwise.exp import exp
-    from scipy import sparse
-
-    m, weighty = len(bounds), np.flatnonzero(weights)
-    if not len(weighty):
-        return _Solved(np.zeros(m), "weightless", 0)
-    prefix = cp.Variable(m)
-    u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
-    # Weights in the exponent: as factors, small ones among large ones stop a first-order method from converging.
-    logs = np.log(weights[weighty] / weights.max())
-    programme = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
-    with warnings.catch_warnings():
-        # An inaccurate answer says so in its status, which goes into the statistics.
-        warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-        _call(programme, backend)
-    status, stats = str(programme.status), programme.solver_stats
-    if stats is None or u.value is None:
-        raise ArithmeticError(f"{backend} ended with status {status!r} and no solution")
-    return _Solved(np.maximum(u.value, 0.0), status, stats.num_iters or 0)
+    return _Programmes(backend).solve(bounds, weights)
 
 
 def _call(programme: Any, backend: Backend) -> None:

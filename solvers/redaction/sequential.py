@@ -25,7 +25,7 @@ from privopt.solvers.redaction._reach import refusal
 from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import relabel, sides
-from privopt.solvers.redaction.optimal.solver import best_mechanism, spread
+from privopt.solvers.redaction.optimal.solver import around, best_mechanism, spread
 
 PATIENCE = 3
 """A search over the number of partial records ends after so many that brought nothing."""
@@ -176,22 +176,12 @@ class Sequential(Solver[Redaction]):
             best = answer if best is None or answer.cost < best.cost else best
             if budget.remaining <= 0:
                 break
-        tables = [_table(problem, local[0], local[1])]
+        tables = [around(p, local[0], local[1])]
         if best is not None:
             chosen = [w.flipped() if b else w for w, b in zip(walks, best.branches, strict=True)]
-            before, after = (
-                spread(chosen[0], best.left, left.length),
-                spread(chosen[1], best.right, right.length),
-            )
-            tables.append(_table(problem, before, after))
+            plans = zip(chosen, (best.left, best.right), (left.length, right.length), strict=True)
+            tables.append(around(p, *(spread(*plan) for plan in plans)))
         return Proposal(problem.answer(min(tables, key=lambda table: _hidden(problem, table))))
-
-
-def _table(problem: Redaction, left: Floats, right: Floats) -> Floats:
-    (p,) = problem.private
-    table = np.ones((problem.length, 2))
-    table[:p], table[p + 1 :] = left[::-1], right
-    return np.clip(table, 0.0, 1.0)
 
 
 def _hidden(problem: Redaction, table: Floats) -> float:

@@ -80,9 +80,7 @@ class Optimal(Solver[Redaction]):
         before, after, how = best_mechanism(
             left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop)
         )
-        table = np.ones((problem.length, 2))
-        table[:p], table[p + 1 :] = before[::-1], after
-        mechanism = problem.answer(np.clip(table, 0.0, 1.0))
+        mechanism = problem.answer(around(p, before, after))
         stats = {k: v for k, v in asdict(how).items() if k != "cost"}
         budget.progress(0.5, "mechanism found, bounding")
         if not self.bound or math.isinf(problem.epsilon):
@@ -94,6 +92,13 @@ class Optimal(Solver[Redaction]):
             stats["no tables"] = str(cause) or "out of time"
             return Proposal(mechanism, utility_bound(problem, 0.0)[1], {}, stats=stats)
         return Proposal(mechanism, utility_bound(problem, cost, known)[1], dual, stats=stats)
+
+
+def around(private: int, left: Floats, right: Floats) -> Floats:
+    """The table of redaction probabilities with these by distance on both sides of a private record."""
+    table = np.ones((len(left) + 1 + len(right), 2))
+    table[:private], table[private + 1 :] = left[::-1], right
+    return np.clip(table, 0.0, 1.0)
 
 
 def _target(problem: Redaction, mechanism: RedactionMechanism) -> float:
