@@ -7,6 +7,7 @@ from functools import cached_property
 
 from privopt.files.labels import Labels
 from privopt.mechanisms import Query
+from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import AnyQuery, Clip, sensitivity
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy import validation as checks
@@ -39,22 +40,23 @@ class BayesianPrivacyData:
         mechanism: str = "laplace",
     ) -> None:
         records = checks.model(model)
-        statistic = checks.query(query, records)
-        noise = checks.noise(mechanism, statistic)
-        values: dict[str, object] = {
-            "model": records,
-            "query": statistic,
-            "epsilon": checks.epsilon(epsilon),
-            "length": checks.length(length, statistic, records, noise),
-            "clip": checks.clip(clip, statistic, records),
-            "scope": checks.scope(scope),
-            "mechanism": noise,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-        checks.as_problem(lambda: self.sensitivity)
-        if isinstance(records, MarkovChain):
-            object.__setattr__(self, "query", checks.possible(statistic, records, self._impossible))
+        with checks.as_problem():
+            statistic = checks.query(query, records)
+            noise = noisy.noise(mechanism, statistic)
+            values: dict[str, object] = {
+                "model": records,
+                "query": statistic,
+                "epsilon": checks.epsilon(epsilon),
+                "length": checks.length(length, statistic, records, noise),
+                "clip": checks.clip(clip, statistic, records),
+                "scope": noisy.scope(scope),
+                "mechanism": noise,
+            }
+            for name, value in values.items():
+                object.__setattr__(self, name, value)
+            sensitivity(self.query, self.clip, self.length)  # refuses what is beyond the floats
+            if isinstance(records, MarkovChain):
+                object.__setattr__(self, "query", checks.possible(statistic, records, self._impossible))
 
     @property
     def states(self) -> Labels | None:

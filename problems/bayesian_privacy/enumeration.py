@@ -123,6 +123,8 @@ def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bou
     >>> round(enumerated(chain, 1, 5, 0.5).value, 10)
     1.2544221173
     """
+    from scipy.special import logsumexp
+
     left, right = _pairs(chain, state, length)
     outputs = np.arange(length + 1.0)
     tau = min(tau, _BEYOND)
@@ -131,17 +133,10 @@ def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bou
         noise = np.exp(exponents)
         value = float(np.abs(np.log(left @ noise) - np.log(right @ noise)).max(initial=0.0))
     else:
-        value = float(np.abs(_logarithms(left, exponents) - _logarithms(right, exponents)).max(initial=0.0))
+        # where e^-tau is no float
+        one, other = (logsumexp(exponents, b=rows[:, :, None], axis=1) for rows in (left, right))
+        value = float(np.abs(one - other).max(initial=0.0))
     return Bound(value, True, EXACT_SMALL, "targets_in_interval")
-
-
-def _logarithms(rows: Floats, exponents: Floats) -> Floats:
-    """Logarithms of the densities where e^-tau is no float."""
-    with np.errstate(divide="ignore"):
-        terms = np.log(rows)[:, :, None] + exponents
-    top = terms.max(axis=1, initial=-np.inf)
-    logarithms: Floats = top + np.log(np.exp(terms - top[:, None, :]).sum(axis=1))
-    return logarithms
 
 
 @lru_cache(maxsize=256)

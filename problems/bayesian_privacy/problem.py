@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -91,10 +91,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with another epsilon."""
-        return type(self)(
-            self.model, self.query, budget,
-            length=self.length, clip=self.clip, scope=self.scope, mechanism=self.mechanism,
-        )  # fmt: skip
+        return replace(self, epsilon=budget)
 
     def answer(self, tau: float) -> NoisyQuery:
         """The noisy query of the least scale whose level is at most tau, with the leakage that is read for it."""
@@ -234,7 +231,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         InvalidProblem
             If the query is a function, which cannot be written.
         """
-        return self._fields(as_problem(lambda: encode_query(self.query)))
+        with as_problem():
+            return self._fields(encode_query(self.query))
 
     def _fields(self, query: object) -> dict[str, Any]:
         return {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from privopt.mechanisms.noise.statistics import AnyQuery, Clip
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 
 Records: TypeAlias = GaussianModel | GroupModel | MarkovChain
-T = TypeVar("T")
 
 
 def model(value: object) -> Records:
@@ -40,17 +40,18 @@ def epsilon(value: object) -> float:
     return nats
 
 
-def as_problem(read: Callable[[], T]) -> T:
-    """What reads an argument of a mechanism, refused as one of a problem."""
+@contextmanager
+def as_problem() -> Iterator[None]:
+    """What is refused as an argument of a mechanism is refused as one of a problem."""
     try:
-        return read()
+        yield
     except InvalidMechanism as cause:
         raise InvalidProblem(str(cause)) from cause
 
 
 def query(value: object, records: Records) -> AnyQuery:
     """A query that these records can answer."""
-    statistic = as_problem(lambda: statistics.read_query(value))
+    statistic = statistics.read_query(value)
     counts = statistic == "count" or isinstance(statistic, tuple)
     if isinstance(records, GaussianModel) and (counts or statistic == "histogram"):
         raise InvalidProblem(
@@ -59,14 +60,14 @@ def query(value: object, records: Records) -> AnyQuery:
     if isinstance(records, GroupModel) and statistic == "histogram":
         raise InvalidProblem('a GroupModel has no states: ask for ("count", value), a sum or a mean')
     if isinstance(records, MarkovChain) and counts:
-        as_problem(lambda: statistics.counted(statistic, records.states))
+        statistics.counted(statistic, records.states)
     return statistic
 
 
 def possible(statistic: AnyQuery, records: MarkovChain, gone: Labels) -> AnyQuery:
     """The query, which must not count a state that no record can have; the state at position 1 is named if some are left out."""
     if gone and statistic == "count":
-        statistic = ("count", as_problem(lambda: statistics.counted(statistic, records.states)))
+        statistic = ("count", statistics.counted(statistic, records.states))
     if isinstance(statistic, tuple) and statistic[1] in gone:
         raise InvalidProblem(f"no record can be in the state {statistic[1]!r}: there is nothing to count")
     return statistic
@@ -74,7 +75,7 @@ def possible(statistic: AnyQuery, records: MarkovChain, gone: Labels) -> AnyQuer
 
 def clip(value: object, statistic: AnyQuery, records: Records) -> Clip | None:
     """The interval that records are clipped to; for a chain of numbers by default the range of its states."""
-    interval = as_problem(lambda: statistics.read_clip(value))
+    interval = statistics.read_clip(value)
     if statistic not in ("sum", "mean"):
         return interval
     if isinstance(records, MarkovChain):
@@ -84,7 +85,7 @@ def clip(value: object, statistic: AnyQuery, records: Records) -> Clip | None:
                 f"the {statistic} needs states that are numbers: ask for a count, or recode them"
             )
         if interval is None:
-            return as_problem(lambda: statistics.read_clip((min(numbers), max(numbers))))
+            return statistics.read_clip((min(numbers), max(numbers)))
     if interval is None:
         raise InvalidProblem(f"the {statistic} needs clip=(lower, upper): without it one record has no limit")
     return interval
@@ -92,7 +93,7 @@ def clip(value: object, statistic: AnyQuery, records: Records) -> Clip | None:
 
 def length(value: object, statistic: AnyQuery, records: Records, noise: str) -> int | None:
     """The number of records; a chain of a list of matrices says it by itself."""
-    count = as_problem(lambda: noisy.length(value))
+    count = noisy.length(value)
     if isinstance(records, MarkovChain) and not records.homogeneous:
         most = len(records.transition) + 1
         count = most if count is None else count
@@ -101,16 +102,6 @@ def length(value: object, statistic: AnyQuery, records: Records, noise: str) -> 
     if count is None and (statistic == "mean" or noise == "randomised_response"):
         raise InvalidProblem(f"the {statistic} with {noise} noise needs length=, the number of records")
     return count
-
-
-def scope(value: object) -> str:
-    """Which values of a target are compared."""
-    return as_problem(lambda: noisy.scope(value))
-
-
-def noise(value: object, statistic: AnyQuery) -> str:
-    """The noise, which must suit the query."""
-    return as_problem(lambda: noisy.noise(value, statistic))
 
 
 def impossible(chain: MarkovChain, length: int | None) -> Labels:

@@ -174,27 +174,17 @@ def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int
     1.2544221173
     """
     tau, count = checked_level(tau), checked_length(chain, length)
-    values = checked_weights(weights, chain.k)
+    values = np.asarray(weights, dtype=np.float64)
+    if values.shape != (chain.k,) or not np.isfinite(values).all() or values.max() == values.min():
+        raise InvalidProblem(
+            f"weights must be {chain.k} finite numbers, one a state and not all equal, got {weights!r}"
+        )
+    values = (values - values.min()) / (
+        values.max() - values.min()
+    )  # one record changes the sum by at most 1
     if tau == 0:
         return 0.0
     return max(_one_tail(chain, theta * values, count) for theta in (tau, -tau))
-
-
-def checked_weights(weights: ArrayLike, k: int) -> Floats:
-    """The summand of each state, scaled so that one record changes the sum by at most 1.
-
-    Raises
-    ------
-    InvalidProblem
-        If there is not one finite number a state, or they are all equal.
-    """
-    values = np.asarray(weights, dtype=np.float64)
-    if values.shape != (k,) or not np.isfinite(values).all() or values.max() == values.min():
-        raise InvalidProblem(
-            f"weights must be {k} finite numbers, one a state and not all equal, got {weights!r}"
-        )
-    scaled: Floats = (values - values.min()) / (values.max() - values.min())
-    return scaled
 
 
 def _one_tail(chain: MarkovChain, exponents: Floats, length: int | None) -> float:

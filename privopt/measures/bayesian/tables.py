@@ -59,7 +59,10 @@ def joint_table(joint: MarkovChain | ArrayLike, length: SupportsIndex | None, mo
             raise InvalidProblem("length is missing: a table needs the number of records")
         # k**count of a billion records is no number
         _check_size(joint.k ** min(count, most.bit_length()), most)
-        return _of_chain(joint, count)
+        table = np.asarray(joint.initial)
+        for t in range(count - 1):
+            table = table[..., None] * joint.step(t)
+        return table
     table = np.asarray(joint, dtype=np.float64)
     if table.ndim == 0 or table.size == 0 or not (table >= 0).all() or abs(table.sum() - 1) > 1e-9:
         raise InvalidModel(
@@ -77,13 +80,6 @@ def _check_size(size: int, most: int) -> None:
         raise InvalidProblem(
             f"the joint distribution has {size} entries or more, {most} are allowed: take fewer records"
         )
-
-
-def _of_chain(chain: MarkovChain, count: int) -> Floats:
-    table = np.asarray(chain.initial)
-    for t in range(count - 1):
-        table = table[..., None] * chain.step(t)
-    return table
 
 
 def exact_small(joint: MarkovChain | ArrayLike, tau: float, length: int | None = None) -> Bound:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -234,10 +234,7 @@ class NoisyQuery(Mechanism):
 
     def validated(self, simulation_only: bool = False) -> NoisyQuery:
         """A fresh copy that went through the constructor's checks again."""
-        return NoisyQuery(
-            self.query, self.noise, self.scale, self.tau, self.leakage, self.scope,
-            clip=self.clip, length=self.length, states=self.states, simulation_only=simulation_only,
-        )  # fmt: skip
+        return replace(self, simulation_only=simulation_only)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Answer the query on the records with noise.

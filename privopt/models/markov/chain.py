@@ -272,22 +272,17 @@ class MarkovChain:
         record = self._record(t, 0)
         if self.stationary or record == 0:
             return self.initial
-        if not self.homogeneous:
-            return cast(Floats, self._step_marginals[record])
-        if record * self.k >= _MOST_CACHED:
+        if self.homogeneous and record * self.k >= _MOST_CACHED:
             return derived.far_marginal(self.initial, self.transition, record)
         known: Floats = self._known[0]
         if record >= len(known):
-            known = self._known[0] = derived.marginals(self.initial, self.transition, max(64, 2 * record))
+            count = self.max_length or max(64, 2 * record)
+            known = self._known[0] = derived.marginals(self.initial, self.transition, count)
         return cast(Floats, known[record])
 
     @cached_property
     def _known(self) -> list[Floats]:
         return [self.initial[None, :]]
-
-    @cached_property
-    def _step_marginals(self) -> Floats:
-        return derived.step_marginals(self.initial, self.transition)
 
     def marginals(self, n: SupportsIndex) -> Floats:
         """Distributions of records 0 to n - 1, shape (n, k).
@@ -309,7 +304,8 @@ class MarkovChain:
         if self.stationary:
             return np.broadcast_to(self.initial, (count, self.k))
         if not self.homogeneous:
-            return self._step_marginals[:count]
+            self.marginal(max(count - 1, 0))  # keeps those of all records
+            return cast(Floats, self._known[0][:count])
         return derived.marginals(self.initial, self.transition, count)
 
     def exact_marginal(self, t: SupportsIndex) -> IntegerRow:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.exact import IntegerRow, Number, law
+from privopt.core.exact import IntegerRow, Number, integer_row
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
 from privopt.models.validation import (
     Objects,
     distinct_labels,
-    exact_law,
+    exact_distribution,
     frozen_floats,
     label_tuple,
     number_array,
@@ -66,14 +66,14 @@ class ChainParts:
 
     def _rows_of(self, matrix: Objects, what: str, remedy: str | None) -> Rows:
         return tuple(
-            exact_law(row, f"row {i} (state {state!r}) {what}", remedy)
+            exact_distribution(row, f"row {i} (state {state!r}) {what}", remedy)
             for i, (state, row) in enumerate(zip(self.states, matrix.tolist(), strict=True))
         )
 
     def exact_initial(self, rows: tuple[Rows, ...]) -> IntegerRow:
         """Exact distribution of the first record: as written, or stationary."""
         if self.initial is not None:
-            return exact_law(self.initial.tolist(), "initial", None if self.normalised else REMEDY)
+            return exact_distribution(self.initial.tolist(), "initial", None if self.normalised else REMEDY)
         if not self.homogeneous:
             raise InvalidModel(
                 "a chain with one matrix per step has no stationary distribution: give initial="
@@ -190,7 +190,9 @@ def stationary_distribution(rows: Rows, states: Labels) -> IntegerRow:
     system = [[rows[i].weights[j] - (rows[i].total if i == j else 0) for i in range(k)] for j in range(k - 1)]
     solution = fmpz_mat([*system, [1] * k]).solve(fmpz_mat([[0]] * (k - 1) + [[1]]))
     parts = [solution[i, 0] for i in range(k)]
-    return law(Fraction(int(part.p), int(part.q)) * row.total for part, row in zip(parts, rows, strict=True))
+    return integer_row(
+        Fraction(int(part.p), int(part.q)) * row.total for part, row in zip(parts, rows, strict=True)
+    )
 
 
 def _one_class(rows: Rows, states: Labels) -> None:
@@ -239,15 +241,22 @@ def advance(initial: IntegerRow, rows: Rows, steps: int) -> IntegerRow:
     scale = math.lcm(*(row.total for row in rows))
     matrix = fmpz_mat([[weight * (scale // row.total) for weight in row.weights] for row in rows])
     result = fmpz_mat([list(initial.weights)]) * matrix**steps
-    return law(int(result[0, j]) for j in range(len(rows)))
+    return integer_row(int(result[0, j]) for j in range(len(rows)))
 
 
 def marginals(initial: Floats, transition: Floats, n: int) -> Floats:
-    """Distributions of the first n records, shape (n, k); each product doubles how many are known."""
+    """Distributions of the first n records, shape (n, k), for one matrix or one a step.
+
+    Each product of powers of one matrix doubles how many are known.
+    """
     rows = np.empty((n, len(initial)))
     rows[:1] = initial
+    if transition.ndim == 3:
+        for t in range(n - 1):
+            after = rows[t] @ transition[t]
+            rows[t + 1] = after / after.sum()
     known, power = 1, transition
-    while known < n:
+    while known < n and transition.ndim == 2:
         take = min(known, n - known)
         new = rows[:take] @ power
         rows[known : known + take] = new / new.sum(axis=1, keepdims=True)
@@ -267,17 +276,6 @@ def far_marginal(initial: Floats, transition: Floats, t: int) -> Floats:
         power = _square(power)
         t >>= 1
     return frozen_floats(result)
-
-
-def step_marginals(initial: Floats, transitions: Floats) -> Floats:
-    """Distributions of all records of a chain with one matrix per step, shape (m + 1, k)."""
-    rows = np.empty((len(transitions) + 1, len(initial)))
-    rows[0] = initial
-    for t, transition in enumerate(transitions):
-        rows[t + 1] = rows[t] @ transition
-        rows[t + 1] /= rows[t + 1].sum()
-    rows.setflags(write=False)
-    return rows
 
 
 def _square(power: Floats) -> Floats:
@@ -303,5 +301,5 @@ def exact_backward(before: IntegerRow, rows: Rows) -> list[list[float]]:
     result = []
     for j in range(k):
         joint = [share * row.weights[j] for share, row in zip(shares, rows, strict=True)]
-        result.append(law(joint).floats() if any(joint) else [0.0] * k)
+        result.append(integer_row(joint).floats() if any(joint) else [0.0] * k)
     return result
