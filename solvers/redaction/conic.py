@@ -18,7 +18,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import refusal
+from privopt.solvers.redaction.reach import refusal
 from privopt.solvers.redaction.relaxation import (
     Relaxation,
     Sides,

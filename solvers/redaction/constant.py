@@ -18,7 +18,7 @@ from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import NEGLIGIBLE, NOISE, first, influences, refusal
+from privopt.solvers.redaction.reach import NEGLIGIBLE, NOISE, first, influences, refusal
 from privopt.solvers.redaction.windows import Windows
 
 MAX_REGIONS = 96

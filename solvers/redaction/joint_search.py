@@ -16,8 +16,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import NOISE, first, influences, refusal
 from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Point, Programme, Support
+from privopt.solvers.redaction.reach import NOISE, first, influences, refusal
 from privopt.solvers.redaction.relaxation import Relaxation
 from privopt.solvers.redaction.windows import Windows
 

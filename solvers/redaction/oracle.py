@@ -15,7 +15,7 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
-from privopt.solvers.redaction._reach import refusal
+from privopt.solvers.redaction.reach import refusal
 
 MAX_RECORDS = 4
 MAX_CELLS = 8

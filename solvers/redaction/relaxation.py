@@ -23,7 +23,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import NEGLIGIBLE, first, influences, refusal
+from privopt.solvers.redaction.reach import NEGLIGIBLE, first, influences, refusal
 
 Sides: TypeAlias = tuple[Floats, Floats]
 """Something of the left side and the same of the right one."""

@@ -21,11 +21,11 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.leakage import release_probabilities
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
-from privopt.solvers.redaction._reach import refusal
 from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import relabel, sides
 from privopt.solvers.redaction.optimal.solver import around, best_mechanism, spread
+from privopt.solvers.redaction.reach import refusal
 
 PATIENCE = 3
 """A search over the number of partial records ends after so many that brought nothing."""

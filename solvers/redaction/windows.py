@@ -15,7 +15,7 @@ from privopt.measures.redaction.directional import first_release_ratios
 from privopt.measures.redaction.influence import BinaryChain
 from privopt.measures.redaction.informed import informed_windows
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._reach import refusal
+from privopt.solvers.redaction.reach import refusal
 
 
 @register

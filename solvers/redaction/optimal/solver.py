@@ -26,12 +26,12 @@ from privopt.problems.redaction.bound import Dual, Setting
 from privopt.problems.redaction.dual import setting, utility_bound
 from privopt.problems.redaction.problem import Redaction
 from privopt.problems.redaction.track import Clock
-from privopt.solvers.redaction._reach import refusal
 from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
 from privopt.solvers.redaction.optimal.candidates import Pair, Split, pairs, refine, solve_pair, splits
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import Side, Walk, relabel, sides
 from privopt.solvers.redaction.optimal.tables import Table, tabulate
+from privopt.solvers.redaction.reach import refusal
 
 Arms: TypeAlias = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 
