@@ -102,3 +102,8 @@ def better(*bounds: tuple[float | None, dict[str, object]]) -> tuple[float | Non
     """The smallest bound with its dual."""
     proved = [(bound, i) for i, (bound, _) in enumerate(bounds) if bound is not None]
     return bounds[min(proved)[1]] if proved else (None, {})
+
+
+def better_bound(space: Space, posteriors: Floats, matrix: Floats) -> tuple[float | None, dict[str, object]]:
+    """The better of what a back end's multipliers and its channel, shape (n_w, n_y), prove."""
+    return better(best_bound(space, posteriors), best_bound(space, tilted_posteriors(space, matrix)))

@@ -25,8 +25,8 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.distortion_privacy.repair import largest_share
 from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_posteriors
-from privopt.solvers.distortion_privacy._linear import silent_release
 from privopt.solvers.distortion_privacy._space import Space, at_once
+from privopt.solvers.distortion_privacy.direct_lp import silent_release
 
 Target: TypeAlias = Callable[[float, float], float]
 

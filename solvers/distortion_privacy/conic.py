@@ -17,9 +17,9 @@ from privopt.problems.distortion_privacy.bound import transformed
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.distortion_privacy._bound import best_bound, better, tilted_posteriors
-from privopt.solvers.distortion_privacy._linear import Optimum, least_level, silent_release
+from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._space import Space, at_once
+from privopt.solvers.distortion_privacy.direct_lp import Optimum, least_level, silent_release
 
 
 class Conic(Solver[DistortionPrivacy]):
@@ -68,9 +68,7 @@ class Conic(Solver[DistortionPrivacy]):
             if (silent := silent_release(space, budget)) is not None:
                 return silent
             matrix, posteriors = programmes.information()
-            bound, dual = better(
-                best_bound(space, posteriors), best_bound(space, tilted_posteriors(space, matrix))
-            )
+            bound, dual = better_bound(space, posteriors, matrix)
             return Proposal(space.release(matrix), bound, dual, stats=programmes.stats)
         if problem.max_leakage is None:
             level = least_level(space, programmes.distortion, budget)
