@@ -305,7 +305,7 @@ class MarkovChain:
             return np.broadcast_to(self.initial, (count, self.k))
         if not self.homogeneous:
             self.marginal(max(count - 1, 0))  # keeps those of all records
-            return cast(Floats, self._known[0][:count])
+            return self._known[0][:count]
         return derived.marginals(self.initial, self.transition, count)
 
     def exact_marginal(self, t: SupportsIndex) -> IntegerRow:
