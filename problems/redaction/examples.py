@@ -73,7 +73,7 @@ def examples(make: Callable[..., Problem[RedactionMechanism]]) -> tuple[Example[
         Example("two-private", make(few, 7, (1, 5), 1.5)),
         Example("sequential", make(few, 6, 1, 0.8, form="sequential")),
         Example("weighted", make(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
-        Example("side-information", make(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
+        Example("informed-adversary", make(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
         Example("impossible-values", make(MarkovChain(few.transition, initial=[1, 0]), 5, 2, 1.0)),
     )
 
