@@ -141,7 +141,7 @@ def about(suite: str) -> Sequence[str]:
         "Local information privacy: what to release of X so that no release shifts the odds of a value of the secret S by "
         "more than a factor e^ε."
     )
-    tables = "Its laws are the 4 x 9 table of the lectures and a survey before the election of 1996, with the vote as the secret."
+    tables = "Its distributions are the 4 x 9 table of the lectures and a survey before the election of 1996, with the vote as the secret."
     more = "" if suite == "quick" else " The others are random tables, each from a fixed seed."
     return question, tables + more
 
@@ -161,7 +161,7 @@ register_instances(
 def pointwise_quick() -> tuple[Instance, ...]:
     """The lectures' table, and a secret that is published itself."""
     return (
-        Instance("lecture-pointwise", 9, PointwiseMaximalLeakage(joints.lecture(), 1.0), budgets=(1.0,)),
+        Instance("lecture-pointwise", 9, PointwiseMaximalLeakage(joints.lecture(), 1.0), budgets=(0.3,)),
         Instance("itself-5", 5, _itself(5), budgets=(0.3,)),
     )
 
