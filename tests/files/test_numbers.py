@@ -23,6 +23,10 @@ MECHANISMS: dict[str, tuple[po.Mechanism, tuple[str, ...]]] = {
         ("clip", "scale", "tau", "leakage"),
     ),
     "policy": (po.SequencePolicy(CHAIN, 1.0), ("chain", "epsilon", "batch", "limit")),
+    "policy-costs": (
+        po.SequencePolicy(CHAIN, 1.0, distortion=[[0.0, 1.0], [1.0, 0.0]], rule="exact-lp"),
+        ("distortion",),
+    ),
     "redaction": (po.RedactionMechanism([[1.0, 0.0], [0.0, 1.0]]), ("probabilities", "weights")),
 }
 MODELS: dict[str, tuple[Any, tuple[str, ...]]] = {

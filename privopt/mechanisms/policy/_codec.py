@@ -96,14 +96,15 @@ def decode(fields: Mapping[str, Any]) -> Fields:
         raise InvalidMechanism(f"a sequence policy has no field {odd[0]!r}: remove it")
     if not isinstance(fields.get("chain"), Mapping):
         raise InvalidMechanism('a sequence policy needs "chain": a Markov chain document')
-    try:
-        chain = MarkovChain.from_dict(fields["chain"])
-        epsilon = decode_float(fields.get("epsilon"))
-    except (InvalidModel, ValueError) as cause:
-        raise InvalidMechanism(str(cause)) from cause
     rule, named = fields.get("rule", "closed-form"), fields.get("distortion", "hamming")
     if not isinstance(rule, str) or not isinstance(named, (str, list)):
         raise InvalidMechanism('"rule" must be a name, "distortion" a name or a list of rows')
+    try:
+        chain = MarkovChain.from_dict(fields["chain"])
+        epsilon = decode_float(fields.get("epsilon"))
+        costs = named if isinstance(named, str) else decode_table(named, "distortion")
+    except (InvalidModel, ValueError) as cause:
+        raise InvalidMechanism(str(cause)) from cause
     for name in ("enforced", "simulation_only"):
         if not isinstance(fields.get(name, True), bool):
             raise InvalidMechanism(f'"{name}" must be true or false, got {short(fields[name])}')
@@ -111,7 +112,7 @@ def decode(fields: Mapping[str, Any]) -> Fields:
         chain,
         epsilon,
         fields.get("batch", 1),
-        named,  # type: ignore[arg-type]  # the constructor checks the matrix
+        costs,  # type: ignore[arg-type]  # the constructor checks the matrix
         rule,
         fields.get("enforced", True),
         fields.get("limit", 2**20),
