@@ -206,7 +206,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             raise InvalidProblem(
                 "a cost that is a function cannot be written to a file; solve and certify it in this process"
             )
-        return {**self._fields(), "utility": _encode(self.utility)}
+        utility = self.utility if isinstance(self.utility, str) else [list(row) for row in self.utility]
+        return {**self._fields(), "utility": utility}
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -263,9 +264,3 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         )
         extra = "" if self.delta == 0 else f", delta={self.delta:g}"
         return f"LocalInformationPrivacy({self.joint!r}, {sides}{extra}, notion={self.notion!r}, utility={shown})"
-
-
-def _encode(utility: checks.Utility) -> str | list[list[float]]:
-    if isinstance(utility, tuple):
-        return [list(row) for row in utility]
-    return str(utility)

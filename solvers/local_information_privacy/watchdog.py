@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -91,9 +90,12 @@ class Watchdog(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
 
-    @abstractmethod
+    absorb: bool
+
     def high(self, blocks: Blocks) -> Bools:
-        """The observations of the block, shape (n,)."""
+        """The observations of the block, shape (n,): those that break a bound alone, and what ``absorb`` adds."""
+        high = high_risk(blocks)
+        return absorbed(blocks, high) if self.absorb else high
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Feasible where the merge keeps the bounds, which is tried; else published for comparison."""
@@ -128,11 +130,6 @@ class WatchdogMerge(Watchdog):
     name: ClassVar[str] = "watchdog-merge"
 
     absorb: bool = False
-
-    def high(self, blocks: Blocks) -> Bools:
-        """Those that break a bound alone, and what ``absorb`` adds."""
-        high = high_risk(blocks)
-        return absorbed(blocks, high) if self.absorb else high
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the merging."""
@@ -170,11 +167,6 @@ class WatchdogRandom(Watchdog):
     def __post_init__(self) -> None:
         if self.law not in DRAWS:
             raise InvalidProblem(f'law must be "prior" or "uniform", got {self.law!r}')
-
-    def high(self, blocks: Blocks) -> Bools:
-        """Those that break a bound alone, and what ``absorb`` adds."""
-        high = high_risk(blocks)
-        return absorbed(blocks, high) if self.absorb else high
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the channel; outputs are the symbols read.
@@ -238,14 +230,10 @@ class AlphaLiftWatchdog(Watchdog):
             high[low[int(np.argmin(alpha_risks(blocks, high | blocks.singles[low], self.alpha)))]] = True
         return high
 
-    def parts(self, blocks: Blocks) -> Bools:
-        """The partition: one block of high risk, the others as they are."""
-        return one_block(self.high(blocks))
-
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the merging."""
         blocks = Blocks(problem)
-        parts = self.parts(blocks)
+        parts = one_block(self.high(blocks))
         risk = float(alpha_risks(blocks, parts, self.alpha).max())
         stats: Stats = {"iterations": 1, "blocks": len(parts), "alpha_lift": risk, "stop": "merged"}
         return proposed(blocks, merging(blocks, parts), stats)
