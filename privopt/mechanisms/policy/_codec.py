@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from privopt.errors import InvalidMechanism, InvalidModel
 from privopt.files.labels import short
-from privopt.files.numbers import decode_float
+from privopt.files.numbers import decode_float, decode_table
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.setting import Distortion, Setting
 from privopt.mechanisms.policy.stepwise import Prepared
@@ -112,7 +112,7 @@ def decode(fields: Mapping[str, Any]) -> Fields:
         chain,
         epsilon,
         fields.get("batch", 1),
-        costs,  # type: ignore[arg-type]  # the constructor checks the matrix
+        costs,  # type: ignore[arg-type]  # the constructor makes tuples of its rows
         rule,
         fields.get("enforced", True),
         fields.get("limit", 2**20),
