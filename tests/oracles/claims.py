@@ -211,7 +211,8 @@ def _scale(problem: Json, utility: float, leakage: float, stated: float) -> floa
         )
         return sum(parts)
     errors = ("distortion_privacy", "belief_release", "sequence_information_privacy", "bayesian_privacy")
-    cost = kind == "local_information_privacy" and problem["utility"] != "mutual_information"
+    ratios = ("local_information_privacy", "pointwise_maximal_leakage")
+    cost = kind in ratios and problem["utility"] != "mutual_information"
     return abs(stated) if kind in errors or cost or "min_utility" in problem else min(1.0, abs(stated))
 
 

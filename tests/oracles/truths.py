@@ -115,6 +115,19 @@ def _lip(problem: Json, mechanism: Json) -> Truth:
     )
 
 
+HUGE = 1e4
+"""Nats above every ratio of the tables here: a bound that only says which side counts."""
+
+
+def _pointwise(problem: Json, mechanism: Json) -> Truth:
+    table, secrets, symbols = joint(problem["joint"])
+    kernel, outputs = channel(mechanism, symbols)
+    level, none = min(HUGE, number(problem["epsilon"])), Fraction(0)
+    if level < 0:
+        raise ValueError("no budget")
+    return _ratios(table, secrets, outputs, kernel, "lip", math.inf, level, none, problem["utility"])
+
+
 def _belief(problem: Json, mechanism: Json) -> Truth:
     given = [ratio(v) for v in problem["belief"]]
     if min(given) < 0 or abs(sum(given) - 1) > MET:
@@ -506,6 +519,7 @@ def _counted(problem: Json, tau: arb) -> arb:
 
 TRUTHS: dict[str, Callable[[Json, Json], Truth]] = {
     "local_information_privacy": _lip,
+    "pointwise_maximal_leakage": _pointwise,
     "belief_release": _belief,
     "distortion_privacy": _distortion,
     "privacy_funnel": _two_informations,
@@ -534,6 +548,9 @@ def optimum(problem: Json) -> arb | None:
     ):
         lower, upper = number(problem["lower"]), number(problem["upper"])
         return _two_symbols(joint(problem["joint"])[0], lower, upper, problem["notion"], problem["utility"])
+    if kind == "pointwise_maximal_leakage" and len(problem["joint"]["useful"]) == 2:
+        level = min(HUGE, number(problem["epsilon"]))
+        return _two_symbols(joint(problem["joint"])[0], math.inf, level, "lip", problem["utility"])
     return _symmetric_pair(problem) if "joint" in problem else None
 
 
