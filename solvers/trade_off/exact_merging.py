@@ -71,6 +71,9 @@ class ExactMerging(Partitions[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class ExactBottleneckMerging(Partitions[InformationBottleneck]):
-    """As for the funnel: optimal among the mergings of up to 18 symbols with a weighed objective, else up to 16."""
+    """Dynamic programming over subsets for a weighed objective, branch and bound over partitions else.
+
+    Optimal among mergings, for as many symbols as with the funnel.
+    """
 
     solves: ClassVar = InformationBottleneck

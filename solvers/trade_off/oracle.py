@@ -75,7 +75,7 @@ class Oracle(GridSearch[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class BottleneckOracle(GridSearch[InformationBottleneck]):
-    """A linear program over all posteriors of a fine grid, as for the funnel."""
+    """A linear program over all posteriors of a fine grid, and over finer ones around those it uses."""
 
     solves: ClassVar = InformationBottleneck
 
