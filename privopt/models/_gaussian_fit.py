@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,19 +14,13 @@ from privopt.models.validation import sorted_labels
 if TYPE_CHECKING:
     import narwhals as nw
 
+Fitted: TypeAlias = tuple[Floats, Floats, Labels]
+"""An estimated covariance, mean and the names of the records."""
+
 _ESTIMATORS = ("sample", "ledoit-wolf")
 
 
-@dataclass(frozen=True)
-class FittedGaussian:
-    """An estimated covariance, mean and the names of the records."""
-
-    covariance: Floats
-    mean: Floats
-    names: Labels
-
-
-def fit_gaussian(frame: object, groups: str | None, roles: str | None, estimator: str) -> FittedGaussian:
+def fit_gaussian(frame: object, groups: str | None, roles: str | None, estimator: str) -> Fitted:
     """Dispatch on the form of the frame: wide, long with roles, long with exchangeable records."""
     if estimator not in _ESTIMATORS:
         raise InvalidModel(f"estimator is {estimator!r}: give one of {', '.join(map(repr, _ESTIMATORS))}")
@@ -109,7 +102,7 @@ def _keys(data: nw.DataFrame[Any], name: str) -> list[Any]:
     return labels
 
 
-def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: str) -> FittedGaussian:
+def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: str) -> Fitted:
     """One row a group, one column a role."""
     names = sorted_labels(dict.fromkeys(roles))
     group_of = {key: i for i, key in enumerate(dict.fromkeys(keys))}
@@ -129,12 +122,12 @@ def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: st
     return _estimated(table, tuple(names), estimator)
 
 
-def _estimated(table: Floats, names: Labels, estimator: str) -> FittedGaussian:
+def _estimated(table: Floats, names: Labels, estimator: str) -> Fitted:
     """Covariance of the columns of a table of independent rows."""
     if len(table) < 2:
         raise InvalidModel("a covariance needs at least two groups: give more rows")
     if estimator == "sample":
-        return FittedGaussian(np.atleast_2d(np.cov(table, rowvar=False)), table.mean(axis=0), names)
+        return np.atleast_2d(np.cov(table, rowvar=False)), table.mean(axis=0), names
     try:
         from sklearn.covariance import LedoitWolf
     except ImportError as error:
@@ -142,10 +135,10 @@ def _estimated(table: Floats, names: Labels, estimator: str) -> FittedGaussian:
             "the estimator 'ledoit-wolf' needs scikit-learn: pip install 'privopt[fit]'"
         ) from error
     shrunk = LedoitWolf().fit(table)
-    return FittedGaussian(np.asarray(shrunk.covariance_), table.mean(axis=0), names)
+    return np.asarray(shrunk.covariance_), table.mean(axis=0), names
 
 
-def _exchangeable(values: Floats, keys: list[Any]) -> FittedGaussian:
+def _exchangeable(values: Floats, keys: list[Any]) -> Fitted:
     """Fisher's intraclass covariance: the mean product over ordered pairs of distinct records of one group."""
     position = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     codes = np.array([position[key] for key in keys])
@@ -165,4 +158,4 @@ def _exchangeable(values: Floats, keys: list[Any]) -> FittedGaussian:
         )
     matrix = np.full((size, size), min(covariance, variance))
     np.fill_diagonal(matrix, variance)
-    return FittedGaussian(matrix, np.full(size, mean), tuple(range(size)))
+    return matrix, np.full(size, mean), tuple(range(size))

@@ -122,8 +122,7 @@ class GaussianModel:
         >>> GaussianModel.fit(long, groups="family").correlation[0, 1].round(3)
         np.float64(0.6)
         """
-        fitted = fit_gaussian(frame, groups, roles, estimator)
-        return cls(fitted.covariance, fitted.mean, fitted.names)
+        return cls(*fit_gaussian(frame, groups, roles, estimator))
 
     @property
     def size(self) -> int:
@@ -333,7 +332,7 @@ def _covariance_array(values: object) -> Floats:
         raise InvalidModel(
             f"covariance has shape {matrix.shape}: give a square matrix of at least one record"
         )
-    low = np.flatnonzero(np.diag(matrix) <= 0)
+    low = np.flatnonzero(np.diag(matrix) / 2 <= 0)  # half of the least float is 0
     if low.size:
         i = int(low[0])
         raise InvalidModel(

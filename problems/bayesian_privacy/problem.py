@@ -185,15 +185,11 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         scale = self.check(mechanism).scale
         if scale == math.inf:
             return mechanism
-        larger = scale * (1.0 + max(4.0 * max(margin, 2.0**-40), self._excess(mechanism)))
+        excess = self._proved(mechanism.tau) / self.epsilon - 1.0
+        larger = scale * (1.0 + 4.0 * max(margin, ROOM, excess if excess < SMALL else 0.0))
         if self.mechanism == "randomised_response" and larger >= 0.5:
             return self.safe()
         return self._noisy(larger)
-
-    def _excess(self, mechanism: NoisyQuery) -> float:
-        """Four times the relative excess of the proved leakage over epsilon; 0 where it is not small."""
-        excess = self._proved(mechanism.tau) / self.epsilon - 1.0
-        return 4.0 * excess if 0 < excess < SMALL else 0.0
 
     def _proved(self, tau: float) -> float:
         """A proved upper bound on the leakage of a level."""

@@ -22,8 +22,8 @@ BayesianModel: TypeAlias = GaussianModel | GroupModel | MarkovChain
 SCOPES = ("targets_in_interval", "all_reals")
 """Which values of a target are compared: inside the clipping interval, or any real numbers."""
 
-_PUBLISHED, _RECURSION = FAMILY + "published", FAMILY + "recursion"
-_CHAIN = ("general", _PUBLISHED, _RECURSION, EXACT_SMALL)
+_PUBLISHED = FAMILY + "published"
+_CHAIN = ("general", _PUBLISHED, FAMILY + "recursion", EXACT_SMALL)
 _MOST_ROUNDS = 200
 
 
@@ -122,17 +122,13 @@ def _chain(chain: MarkovChain, tau: float, length: int | None, method: str, scop
     general = Bound(most, tau == 0 or records == 1, "general", scope)
     if method == "general":
         return general
-    bound = _chain_bound(chain, tau, records, method)
-    return general if general.value < bound.value else replace(bound, scope=scope)
-
-
-def _chain_bound(chain: MarkovChain, tau: float, length: int | None, method: str) -> Bound:
-    """What one method gives for a chain; the recursion is the best that serves every chain."""
     if method == _PUBLISHED:
-        return markov_published(chain, tau)
-    if method == EXACT_SMALL:
-        return exact_small(chain, tau, length)
-    return markov_recursion(chain, tau, length)
+        bound = markov_published(chain, tau)
+    elif method == EXACT_SMALL:
+        bound = exact_small(chain, tau, records)
+    else:  # the best that serves every chain
+        bound = markov_recursion(chain, tau, records)
+    return general if general.value < bound.value else replace(bound, scope=scope)
 
 
 def calibrate(

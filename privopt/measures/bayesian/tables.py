@@ -118,7 +118,7 @@ def exact_small(joint: MarkovChain | ArrayLike, tau: float, length: int | None =
     tau, table = checked_level(tau), joint_table(joint, length, MOST_SOLVED)
     worst = 0.0
     for above, below in _adversaries(table) if tau > 0 else ():
-        worst = max(worst, _programme(above, below, tau))
+        worst = max(worst, _linear_program(above, below, tau))
     return Bound(worst, True, EXACT_SMALL, "targets_in_interval")
 
 
@@ -140,7 +140,7 @@ def _adversaries(table: Floats) -> Iterator[Pair]:
                     yield from permutations(conditional, 2)
 
 
-def _programme(above: Floats, below: Floats, tau: float) -> float:
+def _linear_program(above: Floats, below: Floats, tau: float) -> float:
     if np.array_equal(above, below):
         return tau  # the target's own change, which no averaging over the others can exceed
     from scipy.optimize import linprog

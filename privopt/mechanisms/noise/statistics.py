@@ -286,14 +286,13 @@ def _list(data: Any) -> list[Any]:
 def _numbers(records: Sequence[Any]) -> list[float]:
     numbers: list[float] = []
     for i, record in enumerate(records):
-        if isinstance(record, (str, bytes)) or record is None:
-            raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it")
+        cause = None
         try:
-            number = float(record)
-        except (TypeError, ValueError) as cause:
-            raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it") from cause
+            number = math.nan if record is None or isinstance(record, (str, bytes)) else float(record)
+        except (TypeError, ValueError) as error:
+            number, cause = math.nan, error
         if math.isnan(number):
-            raise InvalidMechanism(f"record {i} is not a number (NaN); drop or replace it")
+            raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it") from cause
         numbers.append(number)
     if not numbers:
         raise InvalidMechanism("there are no records")
