@@ -72,14 +72,14 @@ def check_dual(problem: BeliefData, dual: object) -> Enclosure | None:
     return None if lam is None else structure_enclosure(problem, lam)
 
 
-def price_row(given: object, most: int) -> Floats | None:
+def price_row(prices: object, most: int) -> Floats | None:
     """A row of at most so many finite prices; None if it is anything else."""
-    if not isinstance(given, list) or not 0 < len(given) <= most:
+    if not isinstance(prices, list) or not 0 < len(prices) <= most:
         return None
-    if not all(type(price) in (int, float) for price in given):
+    if not all(type(price) in (int, float) for price in prices):
         return None
     try:
-        row = np.array([float(price) for price in given])
+        row = np.array([float(price) for price in prices])
     except OverflowError:
         return None
     return row if np.isfinite(row).all() else None
@@ -95,8 +95,8 @@ def structure_bound(problem: BeliefData, lam: Floats) -> float:
     >>> round(structure_bound(problem, np.zeros(2)), 12), round(structure_bound(problem, np.array([0, 0.5])), 12)
     (-0.055181916176, -0.102590958088)
     """
-    found = structure_enclosure(problem, lam)
-    return math.inf if found is None else found[1]
+    enclosure = structure_enclosure(problem, lam)
+    return math.inf if enclosure is None else enclosure[1]
 
 
 def structure_enclosure(problem: BeliefData, lam: Floats) -> Enclosure | None:
@@ -116,8 +116,8 @@ def priced_bound(p: Floats, cost: Floats, budget: float, lam: Floats) -> float:
     >>> round(priced_bound(np.array([0.85, 0.15]), 1 - np.eye(2), 1.0, np.array([0, 0.5])), 12)
     -0.102590958088
     """
-    found = priced(Balls.exact(p), cost, float(budget), lam)
-    return math.inf if found is None else found[1]
+    enclosure = priced(Balls.exact(p), cost, float(budget), lam)
+    return math.inf if enclosure is None else enclosure[1]
 
 
 def priced(
@@ -140,10 +140,10 @@ def priced(
     free = (-(p @ least)).ends if least.any() else (0.0, 0.0)
     nominal = float(level.mid) if isinstance(level, Balls) else level
     if PRECISE < nominal < math.inf and cost.size <= PRECISE_CELLS:
-        found = _precise(p, cost, level, lam, exact)
+        enclosure = _precise(p, cost, level, lam, exact)
     else:
-        found = _priced(p, cost, BallLevels.of(level), lam)
-    return _lesser(free, found)
+        enclosure = _priced(p, cost, BallLevels.of(level), lam)
+    return _lesser(free, enclosure)
 
 
 def _lesser(one: Enclosure, other: Enclosure) -> Enclosure | None:
@@ -167,8 +167,8 @@ def _priced(p: Balls, cost: Floats, levels: BallLevels, lam: Floats) -> Enclosur
         group = cheapest(p, levels.room * part - nu[:, None], levels.theta)
         each = levels.low * (p @ part) + group
         least = min(least[0], float(each.lower.min())), min(least[1], float(each.upper.min()))
-    found: Balls = (p @ nu) + Balls.between(*least)
-    return (-found).ends
+    least_cost: Balls = (p @ nu) + Balls.between(*least)
+    return (-least_cost).ends
 
 
 def cheapest(p: Balls, costs: Balls, theta: Balls, order: NDArray[np.intp] | None = None) -> Balls:
@@ -184,8 +184,8 @@ def cheapest(p: Balls, costs: Balls, theta: Balls, order: NDArray[np.intp] | Non
     Examples
     --------
     >>> third = Balls.exact(np.full(3, 1 / 3))
-    >>> found = cheapest(third, Balls.exact([[1.0], [0.0], [3.0]]), Balls.exact(0.5))
-    >>> bool(found.lower[0] <= 1 / 3 <= found.upper[0] + 1e-15)
+    >>> answer = cheapest(third, Balls.exact([[1.0], [0.0], [3.0]]), Balls.exact(0.5))
+    >>> bool(answer.lower[0] <= 1 / 3 <= answer.upper[0] + 1e-15)
     True
     """
     if order is None:
@@ -230,8 +230,8 @@ def _precise(
             threshold = min(prices[x].lower() for x in order[head:])  # ends are exact, and so is their order
             group = sum((chances[x] * (threshold - prices[x]).max(arb(0)) for x in order[:head]), arb(0))
             mean = sum((q * d for q, d in zip(chances, column, strict=True)), arb(0))
-            found = low * mean + threshold - (group / theta if head else arb(0))
-            ends.append((found.lower(), found.upper()))
+            cost_ball = low * mean + threshold - (group / theta if head else arb(0))
+            ends.append((cost_ball.lower(), cost_ball.upper()))
         spent = sum((q * v for q, v in zip(chances, nu, strict=True)), arb(0))
         low_end, least = (min(each) for each in zip(*ends, strict=True))
         return _floats(-(spent + least), -(spent + low_end))

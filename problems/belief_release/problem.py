@@ -146,7 +146,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         )
 
     def is_worst(self, mechanism: Channel, worst: tuple[Hashable, ...], where: str) -> bool | None:
-        """Whether the named letter and release leak as much as any; not asked of no pair where everything may leak."""
+        """Whether the named letter and release leak as much as any; None for no pair where everything may leak."""
         if not worst and self.epsilon == math.inf:  # version 0.1.0 named none there
             return None
         return self.ratios.is_worst(self.check(mechanism), worst, where)
@@ -162,8 +162,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def repair(self, mechanism: Channel, margin: float) -> Channel:
         """The channel mixed with its own output distribution by the least weight that keeps epsilon (1 - margin)."""
-        found = self.ratios.repair(self.check(mechanism), margin)
-        return self.check(found)
+        mixed = self.ratios.repair(self.check(mechanism), margin)
+        return self.check(mixed)
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected distortion: gaps are relative to it."""

@@ -63,13 +63,13 @@ def check_dual(problem: SequenceData, dual: object, seconds: float = math.inf) -
     return sequence_enclosure(problem, prices, np.array(revealed), seconds)
 
 
-def _prices(given: object) -> list[Floats] | None:
+def _prices(table: object) -> list[Floats] | None:
     """Rows of finite prices."""
-    if not isinstance(given, list) or not given or not all(isinstance(row, list) for row in given):
+    if not isinstance(table, list) or not table or not all(isinstance(row, list) for row in table):
         return None
-    if sum(map(len, given)) > MAX_PRICES:
+    if sum(map(len, table)) > MAX_PRICES:
         return None
-    rows = [price_row(row, MAX_WORDS) for row in given]
+    rows = [price_row(row, MAX_WORDS) for row in table]
     return None if any(row is None for row in rows) else [row for row in rows if row is not None]
 
 
@@ -83,8 +83,8 @@ def sequence_bound(
 
     None where words are too many, time runs out, or nothing finite is proved.
     """
-    found = sequence_enclosure(problem, prices, revealed, seconds)
-    return None if found is None else found[1]
+    enclosure = sequence_enclosure(problem, prices, revealed, seconds)
+    return None if enclosure is None else enclosure[1]
 
 
 def sequence_enclosure(
@@ -143,8 +143,10 @@ class _Revealed:
         if (k, n) != (len(last), len(cost)) or k * cost.size > MAX_CELLS:
             return None
         if self._costs is None or self._length != release.length or not self.problem.chain.homogeneous:
-            given = Balls(release.given, release.given * (3 * release.length * U) + ETA * (release.given > 0))
-            rows = Balls(moves, moves * U + ETA * (moves > 0)) @ given
+            chances = Balls(
+                release.given, release.given * (3 * release.length * U) + ETA * (release.given > 0)
+            )
+            rows = Balls(moves, moves * U + ETA * (moves > 0)) @ chances
             epsilon = self.problem.epsilon
             budget = None if epsilon == math.inf else Balls.exact(epsilon) * release.length
             self._costs = costs_of(rows, cost, budget, self.prices)
@@ -184,8 +186,8 @@ def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) ->
     levels = None if budget is None else BallLevels.of(budget)
     if levels is None or not float(levels.theta.mid) >= MIN_THETA:
         return free
-    found = [_cost(rows[i], cost, levels, nu) for i, nu in enumerate(prices)]
-    ends = np.array([ball.ends for ball in found])
+    balls = [_cost(rows[i], cost, levels, nu) for i, nu in enumerate(prices)]
+    ends = np.array([ball.ends for ball in balls])
     known = Balls.between(np.where(np.isfinite(ends[:, 0]), ends[:, 0], -1e300), ends[:, 1])
     return free.maximum(known)
 
@@ -200,5 +202,5 @@ def _cost(row: Balls, cost: Floats, levels: BallLevels, nu: Floats) -> Balls:
         over = Balls.exact(gap.upper.clip(0.0)).sum(axis=0) / levels.theta
         each = levels.low * (row @ part) - over
         low, high = min(low, float(each.lower.min())), min(high, float(each.upper.min()))
-    found: Balls = Balls.exact(nu).sum() + Balls.between(low, high)
-    return found
+    cost_ball: Balls = Balls.exact(nu).sum() + Balls.between(low, high)
+    return cost_ball

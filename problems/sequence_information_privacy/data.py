@@ -101,9 +101,9 @@ class Release:
     @cached_property
     def given(self) -> Floats:
         """Pr(word | state at its first letter), shape (states, words)."""
-        found = np.zeros((self.setting.chain.k, len(self.paths.words)))
-        np.add.at(found, (self.paths.states[:, 0], self.paths.word), self.chances)
-        return found
+        table = np.zeros((self.setting.chain.k, len(self.paths.words)))
+        np.add.at(table, (self.paths.states[:, 0], self.paths.word), self.chances)
+        return table
 
     def joint(self, before: Floats, columns: Floats) -> Floats:
         """Probabilities (M, k) of the state at the last letter, jointly with an output whose column is (M, words)."""
@@ -115,9 +115,9 @@ class Release:
 
     def last(self, belief: Floats) -> Floats:
         """Distribution of the state at the last letter from that at the first, shapes (states,)."""
-        found = np.zeros(len(belief))
-        np.add.at(found, self.paths.states[:, -1], belief[self.paths.states[:, 0]] * self.chances)
-        return found
+        after = np.zeros(len(belief))
+        np.add.at(after, self.paths.states[:, -1], belief[self.paths.states[:, 0]] * self.chances)
+        return after
 
 
 def _count(value: object, name: str) -> int:

@@ -31,7 +31,7 @@ STEPS = 48
 
 @dataclass
 class Walked:
-    """What the walk found.
+    """What the walk read.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _within(ratio: Ratio, budget: Fraction) -> bool:
 
 def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     """Check the kernels of all outputs within the horizon, or of a few where those are too many."""
-    found = Walked()
+    walked = Walked()
     start = problem.chain.exact_initial
     nodes: dict[Key, None] = {(policy.start().belief, start.weights): None}
     for at, release in enumerate(problem.releases()):
@@ -86,14 +86,14 @@ def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
         going = release.begin + release.length < problem.horizon
         all_outputs = cells + going * len(release.setting.outputs) * single
         most = min(MAX_NODES, affordable(policy, cells), max(MAX_WORK // all_outputs, not going))
-        if found.complete and found.count + len(nodes) > most:
-            found.complete = False
-        if not found.complete:
+        if walked.complete and walked.count + len(nodes) > most:
+            walked.complete = False
+        if not walked.complete:
             if at >= min(STEPS, 1 + MAX_WORK // (2 * PATHS * (cells + single))):
-                return found
+                return walked
             nodes = dict.fromkeys(list(nodes)[:: -(-len(nodes) // PATHS)])
-        nodes = _checked(problem, policy, release, nodes, found)
-    return found
+        nodes = _checked(problem, policy, release, nodes, walked)
+    return walked
 
 
 def _checked(
@@ -101,7 +101,7 @@ def _checked(
     policy: SequencePolicy,
     release: Release,
     nodes: dict[Key, None],
-    found: Walked,
+    walked: Walked,
 ) -> dict[Key, None]:
     """Ratios at all nodes of a release; the nodes that follow."""
     part = policy.part(release.length)
@@ -115,16 +115,16 @@ def _checked(
     for at, (_, joint) in enumerate(nodes):
         table = weights[at].tolist()
         inputs = exact.inputs(joint)
-        found.count += 1
-        _note_ratios(found, table, inputs, release, budget)
+        walked.count += 1
+        _note_ratios(walked, table, inputs, release, budget)
         if going:
-            one = None if found.complete else _likely(inputs, table, found.count)
+            one = None if walked.complete else _likely(inputs, table, walked.count)
             _follow(following, exact, part, (computed[at], joint), table, one)
     return following
 
 
 def _note_ratios(
-    found: Walked, table: list[list[int]], inputs: list[int], release: Release, budget: Fraction | None
+    walked: Walked, table: list[list[int]], inputs: list[int], release: Release, budget: Fraction | None
 ) -> None:
     """The largest and the least ratio of every column, over inputs that can be."""
     total, setting = sum(inputs), release.setting
@@ -138,7 +138,7 @@ def _note_ratios(
             (high, (table[high][y] * total, marginal)),
             (low, (marginal, table[low][y] * total)),
         ):
-            found.note(ratio, release, (setting.inputs[x], setting.outputs[y]), budget)
+            walked.note(ratio, release, (setting.inputs[x], setting.outputs[y]), budget)
 
 
 def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:
@@ -186,10 +186,10 @@ class _Exact:
 
     def inputs(self, joint: tuple[int, ...]) -> list[int]:
         """Distribution of what is read."""
-        found = [0] * len(self.release.setting.inputs)
+        masses = [0] * len(self.release.setting.inputs)
         for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
-            found[word] += joint[path[0]] * chance
-        return found
+            masses[word] += joint[path[0]] * chance
+        return masses
 
     def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
         """Distribution of the state that follows an output."""

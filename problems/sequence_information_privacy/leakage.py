@@ -106,10 +106,10 @@ class Nodes:
     inputs: Floats
 
     def largest_ratio(self, only: tuple[int, int] | None = None) -> tuple[float, tuple[int, int] | None]:
-        """The largest ratio, or inverse ratio, and the input and output where it is; of one pair if asked."""
+        """The largest ratio, or inverse ratio, and the input and output where it is, or of one pair."""
         pieces = self._pieces()
         if len(pieces) > 1:
-            return max((piece.largest_ratio(only) for piece in pieces), key=lambda found: found[0])
+            return max((piece.largest_ratio(only) for piece in pieces), key=lambda largest: largest[0])
         real, can = self.weights.astype(np.float64), self.inputs > 0
         marginal = means(self.inputs, real) / total(self.inputs)[:, None]
         high = np.where(can[:, :, None], real, -1.0)
@@ -125,11 +125,11 @@ class Nodes:
             ratio = real / over[:, None, :]
             size = np.where(seen, np.maximum(ratio, 1.0 / np.where(seen, ratio, 1.0)), 1.0)
         at = int(size.argmax())
-        found = float(size.reshape(-1)[at])
-        if found <= 1.0:
+        largest = float(size.reshape(-1)[at])
+        if largest <= 1.0:
             return 1.0, None
         _, row, column = np.unravel_index(at, size.shape)
-        return found, (int(row), int(column))
+        return largest, (int(row), int(column))
 
     def cost(self) -> tuple[float, float]:
         """Expected sum of distortions of this release, and the same of their sizes, before rounding is counted."""
@@ -215,15 +215,15 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
     """All beliefs, release by release; None, and no more, where there are too many, or one is not carried."""
     beliefs, joint, terms = np.array([policy.start().belief]), np.array([problem.chain.initial]), 1
     most = affordable(policy, _cells(next(problem.releases())))
-    asked: set[bytes] = set()
+    known: set[bytes] = set()
     seen = work = 0
     for release in problem.releases():
         part = policy.part(release.length)
         work += len(beliefs) + RELEASE
         seen += len(beliefs)
         if not policy.cost.quick:  # it is not asked twice
-            asked |= {row.tobytes() for row in beliefs}
-            seen = len(asked)
+            known |= {row.tobytes() for row in beliefs}
+            seen = len(known)
         if seen > most or work > MAX_BELIEFS + RELEASE:
             yield None
             return
@@ -232,10 +232,10 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
             return
         inputs = part.filter.inputs(beliefs, release.begin)
         weights = part.weights(beliefs, release.begin)
-        found = Nodes(release, part, beliefs, joint, terms, weights, inputs)
-        yield found
+        here = Nodes(release, part, beliefs, joint, terms, weights, inputs)
+        yield here
         if release.begin + release.length < problem.horizon:
-            following = found.following()
+            following = here.following()
             if following is None:
                 yield None
                 return
@@ -250,8 +250,8 @@ def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     >>> from privopt.models import MarkovChain
     >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
     >>> problem = SequenceInformationPrivacy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=6)
-    >>> found = walk(problem, problem.answer("closed-form"))
-    >>> found.complete, found.count, abs(found.utility[1] + 0.5 * math.exp(-0.5)) < 1e-7
+    >>> answer = walk(problem, problem.answer("closed-form"))
+    >>> answer.complete, answer.count, abs(answer.utility[1] + 0.5 * math.exp(-0.5)) < 1e-7
     (True, 6, True)
     """
     return _walk(problem, policy, (MAX_BELIEFS, MAX_CELLS))
@@ -264,27 +264,27 @@ def _walk(problem: SequenceData, policy: SequencePolicy, limits: tuple[int, int]
     errors: list[float] = []
     largest, letters = 1.0, 1
     low, high = 0.0, 0.0
-    for at, found in enumerate(nodes(problem, policy, carried=True)):
-        if found is None:
+    for at, here in enumerate(nodes(problem, policy, carried=True)):
+        if here is None:
             return Walked(False, count)
-        count += len(found.beliefs)
-        (n, m), length = found.weights.shape[1:], found.release.length
-        mean, size = found.cost()
-        terms = found.terms + found.roundings() + n + m + length + 12
+        count += len(here.beliefs)
+        (n, m), length = here.weights.shape[1:], here.release.length
+        mean, size = here.cost()
+        terms = here.terms + here.roundings() + n + m + length + 12
         costs.append(mean)
         errors.append(1.01 * terms * _UNIT * size)
-        charged = charged or found.charged()
-        faint = faint or bool(((found.beliefs > 0) & (found.beliefs < FAINT)).any())
-        drift = found.part.filter.distance(at + 1)
+        charged = charged or here.charged()
+        faint = faint or bool(((here.beliefs > 0) & (here.beliefs < FAINT)).any())
+        drift = here.part.filter.distance(at + 1)
         if at:
             drift = max(drift, policy.part(policy.batch).filter.distance(at + 1))
         spread = max(spread, (drift + 8 * (n + m + 16) * _UNIT) / length)
-        ratio, pair = found.largest_ratio()
+        ratio, pair = here.largest_ratio()
         if pair is not None and _size(ratio) / length > _size(largest) / letters:
             largest, letters = ratio, length
-            setting = found.release.setting
+            setting = here.release.setting
             best.worst = (setting.inputs[pair[0]], setting.outputs[pair[1]])
-            best.where = f"released at letter {found.release.begin}"
+            best.where = f"released at letter {here.release.begin}"
     if largest > 1.0:
         low, high = _logarithm(largest, letters)
         best.leakage = 0.5 * (low + high) if high < math.inf else high
@@ -326,14 +326,14 @@ def is_worst(
         return worst == known.reading.worst
     low = 0.0
     spread = known.leakage[1] - known.reading.leakage
-    for found in nodes(problem, policy, carried=True):
-        if found is None or f"released at letter {found.release.begin}" != where:
+    for here in nodes(problem, policy, carried=True):
+        if here is None or f"released at letter {here.release.begin}" != where:
             continue
-        setting = found.release.setting
+        setting = here.release.setting
         if worst[0] not in setting.inputs or worst[1] not in setting.outputs:
             return False
-        ratio, _ = found.largest_ratio((setting.inputs.index(worst[0]), setting.outputs.index(worst[1])))
-        low = _size(ratio) / found.release.length
+        ratio, _ = here.largest_ratio((setting.inputs.index(worst[0]), setting.outputs.index(worst[1])))
+        low = _size(ratio) / here.release.length
     if low == known.reading.leakage or worst == known.reading.worst:
         return True
     return None if low + 2 * spread >= known.reading.leakage else False
@@ -348,12 +348,12 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
         return policy
     carried: dict[tuple[int, bytes], tuple[Floats, Channel]] = {}
     cells = 0
-    for found in nodes(problem, policy, carried=False):
-        if found is None:
+    for here in nodes(problem, policy, carried=False):
+        if here is None:
             return policy
-        setting = found.release.setting
-        for belief, weights in zip(found.inputs, found.weights, strict=True):
-            key = (found.release.length, belief.tobytes())
+        setting = here.release.setting
+        for belief, weights in zip(here.inputs, here.weights, strict=True):
+            key = (here.release.length, belief.tobytes())
             if key in carried:
                 continue
             cells += weights.size
@@ -365,8 +365,8 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
 
 def read(problem: SequenceData, policy: SequencePolicy) -> Reading:
     """Utility and leakage: those of the walk, or simulated with a fixed seed where it is not complete."""
-    found = walk(problem, policy)
-    return found.reading if found.complete else _simulated(problem, policy)
+    walked = walk(problem, policy)
+    return walked.reading if walked.complete else _simulated(problem, policy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,11 +391,11 @@ class Table:
         with np.errstate(divide="ignore"):
             sizes = np.where(real, np.abs(np.log(np.where(real, self.kernels, 1.0) / over)), 0.0)
         at = int(sizes.argmax())
-        found = float(sizes.reshape(-1)[at]) / self.release.length
-        if found > reading.leakage:
+        leakage = float(sizes.reshape(-1)[at]) / self.release.length
+        if leakage > reading.leakage:
             _, x, y = np.unravel_index(at, sizes.shape)
             setting = self.release.setting
-            reading.leakage = found
+            reading.leakage = leakage
             reading.worst = (setting.inputs[int(x)], setting.outputs[int(y)])
             reading.where = f"released at letter {self.release.begin}"
 

@@ -25,7 +25,7 @@ from privopt.problems.sequence_information_privacy.leakage import is_worst, read
 
 @dataclass(frozen=True, init=False)
 class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
-    """The least distortion of a released sequence if each release tells at most its budget of all the data so far.
+    """The least distortion of a released sequence if each release leaks at most its budget of all the data so far.
 
     A policy keeps a belief: the distribution of the next letter given all that was released. It reads the letters one
     by one (or words of ``batch`` letters), and draws each release from a kernel that depends on the belief. A release
@@ -141,19 +141,19 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     def evaluate(self, mechanism: SequencePolicy) -> Evaluation:
         """Utility and leakage in float64: over all beliefs within reach, else simulated with a fixed seed."""
-        found = read(self, self.check(mechanism))
-        excess = found.leakage - self.epsilon if found.leakage > self.epsilon else 0.0
+        reading = read(self, self.check(mechanism))
+        excess = reading.leakage - self.epsilon if reading.leakage > self.epsilon else 0.0
         feasible = excess <= FEASIBILITY * max(1.0, self.epsilon)
         return Evaluation(
-            found.utility,
-            found.leakage,
-            found.utility,
+            reading.utility,
+            reading.leakage,
+            reading.utility,
             feasible,
             excess,
-            found.worst,
-            found.where,
-            found.exact,
-            found.standard_error,
+            reading.worst,
+            reading.where,
+            reading.exact,
+            reading.standard_error,
         )
 
     def certify(self, mechanism: SequencePolicy) -> Certificate:
@@ -178,8 +178,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     def repair(self, mechanism: SequencePolicy, margin: float) -> SequencePolicy:
         """The same rule, enforced at epsilon (1 - margin): each kernel is mixed with its own marginal as needed."""
-        given = self.check(mechanism)
-        return self.answer(given.rule, min(given.epsilon, self.epsilon) * (1 - margin), given.prepared)
+        policy = self.check(mechanism)
+        return self.answer(policy.rule, min(policy.epsilon, self.epsilon) * (1 - margin), policy.prepared)
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected distortion: gaps are relative to it. Negative if it is only simulated."""

@@ -61,24 +61,24 @@ class Step:
         """Distribution of what is read given the state before, shape (states, words)."""
         if self.before is None:
             return self.distribution[None]
-        found: Floats = self.before[1] @ self.release.given
-        return found
+        rows: Floats = self.before[1] @ self.release.given
+        return rows
 
     def bound(self, lam: Floats) -> float:
         """Upper bound on minus the expected distortion of this release, a letter, that prices (words,) prove."""
-        found = self.proved(lam)
-        return math.inf if found is None else found[1]
+        enclosure = self.proved(lam)
+        return math.inf if enclosure is None else enclosure[1]
 
     def proved(self, lam: Floats) -> Enclosure | None:
         """Floats around the same; None where it is not finite."""
         seen = self.distribution > 0
         p, cost = relative(self.distribution[seen], self.spread), self.release.setting.cost[seen]
         level = math.inf if self.level == math.inf else self.reached
-        found = priced(p, cost, level, lam[seen])
-        if found is None or seen.all():
-            return found
+        enclosure = priced(p, cost, level, lam[seen])
+        if enclosure is None or seen.all():
+            return enclosure
         lost = 2 * len(seen) * FAINT * (1.0 + float(np.abs(self.release.setting.cost).max()))
-        return found[0] - lost, math.nextafter(found[1] + lost, math.inf)
+        return enclosure[0] - lost, math.nextafter(enclosure[1] + lost, math.inf)
 
 
 def relative(values: Floats, spread: float) -> Balls:
@@ -133,8 +133,8 @@ def _upward(told: Balls, level: Balls) -> Balls:
     most = float(told.upper)
     if not 0 < most < math.inf:
         return told
-    found = math.ceil(most * GRID) / GRID
-    return Balls.exact(found) if found < float(level.lower) else level
+    rounded = math.ceil(most * GRID) / GRID
+    return Balls.exact(rounded) if rounded < float(level.lower) else level
 
 
 def _counted(count: int) -> float:
@@ -200,11 +200,17 @@ def _influence(
     less = (low + levels.room * cheapest(distribution, moves, levels.theta, up)).maximum(low)
     most = (high[seen] / after[seen]).max()
     least = (less[seen] / after[seen]).min()
-    found = most.log().maximum(0.0)
+    influence = most.log().maximum(0.0)
     if float(least.lower) > 0:
-        found = found.maximum(-least.log())
+        influence = influence.maximum(-least.log())
     elif float(least.upper) > 0:
-        found = Balls.between(0.0, math.inf)
+        influence = Balls.between(0.0, math.inf)
     else:
-        found = Balls.exact(math.inf)
-    return level if found.rad == math.inf else found.minimum(level) if level.rad < math.inf else found
+        influence = Balls.exact(math.inf)
+    return (
+        level
+        if influence.rad == math.inf
+        else influence.minimum(level)
+        if level.rad < math.inf
+        else influence
+    )

@@ -64,8 +64,8 @@ def solve_aggregated(p: Floats, cost: Floats, epsilon: float, seconds: float) ->
 
     Examples
     --------
-    >>> found = solve_aggregated(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4, 5.0)
-    >>> round(found.value, 12), found.gap < 1e-3
+    >>> answer = solve_aggregated(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4, 5.0)
+    >>> round(answer.value, 12), answer.gap < 1e-3
     (0.461512786727, True)
     """
     known = release_everything(p, cost, epsilon)
@@ -74,10 +74,10 @@ def solve_aggregated(p: Floats, cost: Floats, epsilon: float, seconds: float) ->
     until = time.perf_counter() + seconds
     seen = np.flatnonzero(p >= FAINT)
     unit = float(np.abs(cost).max()) or 1.0
-    found = _search(p[seen], cost[seen] / unit, Levels.of(min(epsilon, MOST)), until)
-    if found is None:
+    answer = _search(p[seen], cost[seen] / unit, Levels.of(min(epsilon, MOST)), until)
+    if answer is None:
         return None
-    rows, lam, steps, stop = found
+    rows, lam, steps, stop = answer
     return extended(p, cost, epsilon, rows, unit * lam, steps, stop)
 
 
@@ -92,14 +92,14 @@ def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floa
     value, nu = _worth(groups, kernel, levels), levels.room * solved.prices[groups.leader]
     known = Widened(None, nu, float(p @ nu + table.costs(nu).min()), solved.iterations)
     until -= LAST * (until - begun)
-    found = widen(table, _begin(p, cost, levels, kernel), known, value, ENOUGH, until)
+    widened = widen(table, _begin(p, cost, levels, kernel), known, value, ENOUGH, until)
     rows = kernel[groups.leader]
-    if found.served is not None:
-        value, rows = found.served.value, np.zeros(cost.shape)
-        rows[:, found.served.releases] = found.served.kernel
-    risen = ascend(table, found.nu, value, ENOUGH * value, until - time.perf_counter())
+    if widened.served is not None:
+        value, rows = widened.served.value, np.zeros(cost.shape)
+        rows[:, widened.served.releases] = widened.served.kernel
+    risen = ascend(table, widened.nu, value, ENOUGH * value, until - time.perf_counter())
     stop = "gap" if value - risen.bound <= ENOUGH * value else "time, or prices that rise no more"
-    return rows, risen.nu / levels.room, found.iterations + risen.iterations, stop
+    return rows, risen.nu / levels.room, widened.iterations + risen.iterations, stop
 
 
 def _begin(p: Floats, cost: Floats, levels: Levels, kernel: Floats) -> Ints:
@@ -131,8 +131,8 @@ def ascend(table: Table, nu: Floats, target: float, gap: float, seconds: float) 
     --------
     >>> from privopt.mechanisms.policy.fixed import Levels
     >>> table = Table.of(np.array([0.6, 0.4]), 1 - np.eye(2), Levels.of(0.5))
-    >>> found = ascend(table, np.zeros(2), 0.2911347166620641, 1e-6, 5.0)
-    >>> 0.2911 < found.bound < 0.29113471667
+    >>> answer = ascend(table, np.zeros(2), 0.2911347166620641, 1e-6, 5.0)
+    >>> 0.2911 < answer.bound < 0.29113471667
     True
     """
     until = time.perf_counter() + seconds
@@ -146,10 +146,10 @@ def ascend(table: Table, nu: Floats, target: float, gap: float, seconds: float) 
             nu, momentum = _step(table, nu, momentum, listed, step, target)
         done += every
         costs = table.costs(nu)
-        found = float(table.p @ nu + costs.min())
+        bound = float(table.p @ nu + costs.min())
         listed = np.union1d(_list(costs), listed[np.argsort(costs[listed])[:LISTED]])
-        if found > best.bound + 1e-3 * (target - best.bound):
-            best, weak = Ascent(nu, found, costs, done), 0
+        if bound > best.bound + 1e-3 * (target - best.bound):
+            best, weak = Ascent(nu, bound, costs, done), 0
             continue
         weak += 1
         if weak == 2:

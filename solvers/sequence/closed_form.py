@@ -108,7 +108,7 @@ def prices(kernel: HammingKernel) -> Floats:
     >>> prices(HammingKernel([0.6, 0.4], 0.5)).round(6).tolist()
     [-1.0, -0.69170...]
     """
-    f = kernel.rows.found
+    f = kernel.rows.cases
     low, room = f.levels.low, f.levels.room
     c = _column_price(f)
     case, rank = int(f.case[0]), f.rank[0]

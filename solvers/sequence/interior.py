@@ -126,10 +126,10 @@ class Newton:
         columns = theta * at.z - p @ (at.kernel + free)
         tops = self.matter.fixed + at.mu - p @ (at.top + second / at.slack + at.top / at.slack * free)
         right = np.concatenate([columns, tops]) - self.both.T @ (p / self.rows * rest)
-        found = self.scale * np.linalg.solve(self.system, self.scale * right)
+        columns_and_tops = self.scale * np.linalg.solve(self.system, self.scale * right)
         m = len(at.z)
-        mu, z = found[:m], found[m:]
-        nu = (rest - self.both @ found) / self.rows
+        mu, z = columns_and_tops[:m], columns_and_tops[m:]
+        nu = (rest - self.both @ columns_and_tops) / self.rows
         kernel = free + self.h * (nu[:, None] + mu) + self.hv * z
         slack = z - kernel
         top = (second - at.top * slack) / at.slack
@@ -145,8 +145,8 @@ def interior(matter: Matter, gap: float, until: float) -> tuple[Point, int] | No
     >>> levels = Levels.of(0.5)
     >>> p, cost = np.array([0.6, 0.4]), 1 - np.eye(2)
     >>> matter = Matter.of(p, cost, p @ cost, levels)
-    >>> found, _ = interior(matter, 1e-9, np.inf)
-    >>> round(float(p @ found.nu), 7)
+    >>> answer, _ = interior(matter, 1e-9, np.inf)
+    >>> round(float(p @ answer.nu), 7)
     0.2911347
     """
     at, p, steps = Point.first(matter), matter.p, 0

@@ -149,8 +149,8 @@ def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floa
     >>> revealed_prices(SequenceInformationPrivacy(coin, 1.0), Budget()).round(4).tolist()
     [[0.0, 0.0], [0.0594, 0.0]]
     """
-    found = (step for step in steps(problem) if step.before is not None)
-    step = next(found, None)
+    later = (step for step in steps(problem) if step.before is not None)
+    step = next(later, None)
     if step is None:
         return None
     k, (n, m) = problem.chain.k, step.release.setting.cost.shape
@@ -188,13 +188,13 @@ def hamming_prices(rows: Floats, levels: Levels) -> Floats:
     count = int(1.0 / theta)
     top = sure.min(axis=1)
     mu = np.minimum(top, order[:, count]) if count < rows.shape[1] else top
-    found: Floats = np.minimum(theta * (sure - mu[:, None]), room * rows)
-    return found
+    prices: Floats = np.minimum(theta * (sure - mu[:, None]), room * rows)
+    return prices
 
 
 def _by_programmes(step: Step, levels: Levels, budget: Budget) -> Floats | None:
     rows, cost = step.revealed, step.release.setting.cost
-    found, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
+    table, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
     for i, row in enumerate(rows):
         seen = row > 0
         if budget.remaining < until:
@@ -202,8 +202,8 @@ def _by_programmes(step: Step, levels: Levels, budget: Budget) -> Floats | None:
         prices = _programme(row[seen], cost[seen], levels)
         if prices is None:
             return None
-        found[i, seen] = prices
-    return found
+        table[i, seen] = prices
+    return table
 
 
 def _programme(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
@@ -222,5 +222,5 @@ def _programme(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
         shape=(n + 1, m + n * m),
     )
     price = np.r_[levels.low * (row @ cost), (levels.room * row[:, None] * cost).ravel()]
-    found = linprog(price, A_ub=tops, b_ub=0.0 * ones, A_eq=sums, b_eq=np.ones(n + 1), method="highs")
-    return np.asarray(found.eqlin.marginals[:n]) if found.status == 0 else None
+    solved = linprog(price, A_ub=tops, b_ub=0.0 * ones, A_eq=sums, b_eq=np.ones(n + 1), method="highs")
+    return np.asarray(solved.eqlin.marginals[:n]) if solved.status == 0 else None

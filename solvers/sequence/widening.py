@@ -58,10 +58,10 @@ def serve(table: Table, releases: Ints, rare: float, gap: float, until: float) -
     p, levels = table.p, table.levels
     cost, means = np.ascontiguousarray(table.rows[releases].T), table.means[releases]
     heavy = frequent(p, rare)
-    found = interior(Matter.of(p[heavy], cost[heavy], means, levels), gap, until)
-    if found is None:
+    inner = interior(Matter.of(p[heavy], cost[heavy], means, levels), gap, until)
+    if inner is None:
         return None
-    at, steps = found
+    at, steps = inner
     kernel, nu = np.zeros(cost.shape), np.zeros(len(p))
     kernel[heavy], nu[heavy] = at.kernel, at.nu
     others = np.setdiff1d(np.arange(len(p)), heavy)

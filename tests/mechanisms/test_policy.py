@@ -273,19 +273,19 @@ def test_unknown_rules_and_fields_are_refused() -> None:
 
 
 def test_a_rule_is_asked_once_about_a_belief(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+    calls: list[int] = []
     propose = type(GREEDY).propose
 
     def counted(rule: Greedy, setting: Setting, beliefs: NDArray[np.float64]) -> NDArray[np.float64]:
-        asked.append(len(beliefs))
+        calls.append(len(beliefs))
         return propose(rule, setting, beliefs)
 
     monkeypatch.setattr(type(GREEDY), "propose", counted)
     policy = po.SequencePolicy(PLAIN, 1.0, rule=GREEDY.name)
     beliefs = np.array([[0.5, 0.5], [0.3, 0.7], [0.5, 0.5], [0.1, 0.9]])
     first = policy.kernels(beliefs)[0]
-    assert asked == [3]
+    assert calls == [3]
     assert (policy.kernels(beliefs[::-1])[0] == first[::-1]).all()
-    assert asked == [3]
+    assert calls == [3]
     for i, belief in enumerate(beliefs):
         assert (po.SequencePolicy(PLAIN, 1.0, rule=GREEDY.name).kernels(belief[None])[0][0] == first[i]).all()

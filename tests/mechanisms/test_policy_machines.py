@@ -107,7 +107,7 @@ def test_exponentials_are_the_nearest_floats() -> None:
 
 
 def test_policies_of_programmes_carry_their_kernels() -> None:
-    """The rule is not asked for any belief within the horizon, so no other vertex can come out of it."""
+    """The rule is not needed for any belief within the horizon, so no other vertex can come out of it."""
     problem = Ask(WEATHER, 0.5, batch=2, horizon=5)
     policy = problem.answer("structure-lp")
     assert len({len(kernel.inputs) for _, kernel in policy.prepared}) == 2  # the short word at the end too
@@ -268,7 +268,7 @@ for line in open(sys.argv[1]):
 @pytest.fixture(scope="module")
 def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("machines") / "records"
-    asked: list[po.Problem[Any]] = [
+    problems: list[po.Problem[Any]] = [
         Ask(chain(2, 11), 0.6, batch=3, horizon=4),
         Ask(chain(3, 12), 0.6, batch=2, horizon=5),
         Ask(chain(4, 13), 1.0, distortion="squared", horizon=3),
@@ -279,7 +279,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     names = (None, "structure-lp", "oracle", "interval", "restricted-outputs", "exact-lp", "closed-form")
     with place.open("w") as file:
-        for problem in asked:
+        for problem in problems:
             for name in names:
                 try:
                     solution = po.solve(problem, name, time_limit=3)

@@ -185,8 +185,8 @@ def hmm_reidentify(
     --------
     >>> users = {"stays": MarkovChain([[0.9, 0.1], [0.1, 0.9]]), "moves": MarkovChain([[0.1, 0.9], [0.9, 0.1]])}
     >>> response = Channel([[0.8, 0.2], [0.2, 0.8]])
-    >>> found = hmm_reidentify(users, response, [0, 0, 0, 0, 1, 1])
-    >>> {user: round(p, 4) for user, p in found.items()}
+    >>> answer = hmm_reidentify(users, response, [0, 0, 0, 0, 1, 1])
+    >>> {user: round(p, 4) for user, p in answer.items()}
     {'stays': 0.7769, 'moves': 0.2231}
     """
     logs = np.full(len(chains), -np.inf)
@@ -199,8 +199,8 @@ def hmm_reidentify(
             logs[i] = np.log(weight) + _log_likelihood(chain, seen)
     if not len(logs) or logs.max() == -np.inf:
         raise InvalidMechanism("no user of the chains given can have released this sequence")
-    found = np.exp(logs - logs.max())
-    return dict(zip(chains, (found / found.sum()).tolist(), strict=True))
+    weights = np.exp(logs - logs.max())
+    return dict(zip(chains, (weights / weights.sum()).tolist(), strict=True))
 
 
 def _of(known: Mapping[User, T], user: User, what: str) -> T:

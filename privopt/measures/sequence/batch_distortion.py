@@ -76,7 +76,7 @@ def iid_batch_distortion(
     Returns
     -------
     BatchDistortion
-        Value and lower bound. They agree to about 1e-9 for budgets up to 15 nats; beyond, the gap tells.
+        Value and lower bound. They agree to about 1e-9 for budgets up to 15 nats; beyond, see the gap.
 
     Raises
     ------
@@ -89,8 +89,8 @@ def iid_batch_distortion(
     --------
     >>> round(iid_batch_distortion(2, 100, 50.0).value, 12)
     0.056579303506
-    >>> found = iid_batch_distortion([0.7, 0.3], 8, 4.0)
-    >>> round(found.value, 9), found.gap < 1e-9, found.method
+    >>> answer = iid_batch_distortion([0.7, 0.3], 8, 4.0)
+    >>> round(answer.value, 9), answer.gap < 1e-9, answer.method
     (0.063926416, True, 'orbits')
     """
     distribution = _distribution(letters)
@@ -118,10 +118,10 @@ def _orbits(distribution: Floats, cost: Floats, length: int, budget: float) -> B
         )
     types = joint_types(n, m, length)
     unit = float(np.abs(cost).max()) or 1.0
-    found = solve_orbits(types, types.distribution(p), types.cost(cost / unit), budget)
-    if found is None:
+    answer = solve_orbits(types, types.distribution(p), types.cost(cost / unit), budget)
+    if answer is None:
         raise NotSolved("the linear programme over joint types did not end: try a smaller budget or length")
-    return BatchDistortion(unit * found.value, unit * found.bound, "orbits")
+    return BatchDistortion(unit * answer.value, unit * answer.bound, "orbits")
 
 
 def _distribution(letters: int | Sequence[float]) -> Floats:

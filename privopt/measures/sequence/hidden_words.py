@@ -69,8 +69,8 @@ def paths(chain: MarkovChain, record: int, width: int, alphabet: Labels) -> Path
     Examples
     --------
     >>> chain = MarkovChain([[0.5, 0.5], [1.0, 0.0]])
-    >>> found = paths(chain, 0, 2, (0, 1))
-    >>> found.letters.tolist(), found.probability.tolist()
+    >>> answer = paths(chain, 0, 2, (0, 1))
+    >>> answer.letters.tolist(), answer.probability.tolist()
     ([[0, 0], [0, 1], [1, 0]], [0.5, 0.5, 1.0])
     """
     present = letters_of(chain, alphabet)
@@ -163,17 +163,17 @@ def _ways(
 
 def backward(chain: MarkovChain, blocks: Sequence[Block]) -> list[Floats]:
     """The distribution of the ways of each batch given all releases."""
-    found: list[Floats] = []
+    posteriors: list[Floats] = []
     ahead = np.ones(chain.k)
     for block in reversed(blocks):
         ways = block.ways
         tail = ahead[ways.last]
         posterior = block.posterior * tail
-        found.append(posterior / posterior.sum())
+        posteriors.append(posterior / posterior.sum())
         earlier = np.bincount(ways.first, ways.probability * block.seen * tail, chain.k)
         if block.record:
             ahead = chain.step(block.record - 1) @ (earlier / earlier.max())
-    return found[::-1]
+    return posteriors[::-1]
 
 
 def letter_posteriors(blocks: Sequence[Block], posteriors: Sequence[Floats], n: int) -> Floats:
@@ -203,12 +203,12 @@ def likeliest(chain: MarkovChain, blocks: Sequence[Block]) -> Ints:
             score = np.full(chain.k, -np.inf)
             np.maximum.at(score, ways.last, value)
             back.append((winner, came))
-    state, found = int(score.argmax()), []
+    state, words = int(score.argmax()), []
     for block, (winner, came) in zip(reversed(blocks), reversed(back), strict=True):
         way = int(winner[state])
-        found.append(block.ways.letters[way])
+        words.append(block.ways.letters[way])
         state = int(came[block.ways.first[way]])
-    return np.concatenate(found[::-1]) if found else np.zeros(0, dtype=np.int64)
+    return np.concatenate(words[::-1]) if words else np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,13 +269,13 @@ def _of_policy(policy: SequencePolicy, flat: Sequence[Label]) -> Iterator[Seen]:
 def _flat(policy: SequencePolicy, released: Sequence[Label]) -> list[Label]:
     """Words laid end to end."""
     single = policy.part(1).codes
-    found: list[Label] = []
+    flat: list[Label] = []
     for item in released:
         if policy.batch > 1 and isinstance(item, tuple) and item not in single:
-            found.extend(item)
+            flat.extend(item)
         else:
-            found.append(item)
-    return found
+            flat.append(item)
+    return flat
 
 
 def _code(codes: Mapping[Label, int], label: Label, number: int) -> int:

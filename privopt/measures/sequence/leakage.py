@@ -9,8 +9,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.measures.inputs import read_channel
-from privopt.measures.inputs import Numbers
+from privopt.measures.inputs import Numbers, read_channel
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.beliefs import Kernels, Walk
 from privopt.mechanisms.policy.policy import SequencePolicy
@@ -110,19 +109,19 @@ def sequence_ratios(
     return _ratios(Walk(chain, 1).extremes(_fixed_kernels(steps), len(steps)))
 
 
-def _ratios(found: tuple[float, float]) -> SequenceRatios:
-    return SequenceRatios(max(0.0, found[0]), min(0.0, found[1]))
+def _ratios(extremes: tuple[float, float]) -> SequenceRatios:
+    return SequenceRatios(max(0.0, extremes[0]), min(0.0, extremes[1]))
 
 
-def _length(chain: MarkovChain, given: int | None) -> int:
-    found = chain.max_length if given is None else given
-    if found is None:
+def _length(chain: MarkovChain, length: int | None) -> int:
+    count = chain.max_length if length is None else length
+    if count is None:
         raise InvalidProblem("give the number of letters, length: the chain has no end")
-    if isinstance(found, bool) or not 1 <= found <= MAX_RELEASES:
-        raise InvalidProblem(f"length must be 1 to {MAX_RELEASES} letters, got {found!r}")
-    if chain.max_length is not None and found > chain.max_length:
-        raise InvalidProblem(f"length {found} exceeds the {chain.max_length} letters of the chain")
-    return found
+    if isinstance(count, bool) or not 1 <= count <= MAX_RELEASES:
+        raise InvalidProblem(f"length must be 1 to {MAX_RELEASES} letters, got {count!r}")
+    if chain.max_length is not None and count > chain.max_length:
+        raise InvalidProblem(f"length {count} exceeds the {chain.max_length} letters of the chain")
+    return count
 
 
 def _steps(chain: MarkovChain, kernels: Kernel | Sequence[Kernel], length: int | None) -> list[Floats]:
@@ -146,8 +145,8 @@ def _is_table(item: object) -> bool:
     return isinstance(item, Channel) or np.ndim(item) == 2  # type: ignore[arg-type]  # anything array-like
 
 
-def _kernel(chain: MarkovChain, given: Kernel) -> Floats:
-    matrix = read_channel(given, False)[0]
+def _kernel(chain: MarkovChain, kernel: Kernel) -> Floats:
+    matrix = read_channel(kernel, False)[0]
     if len(matrix) != len(chain.letters):
         raise InvalidMechanism(
             f"a kernel has {len(matrix)} rows for the {len(chain.letters)} letters of the chain"

@@ -56,7 +56,7 @@ def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
 
 def prepared(pairs: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
     """Beliefs over inputs with their kernels, checked against the setting; words at the end of data may be shorter."""
-    found = []
+    checked = []
     whole = setting
     for i, (belief, kernel) in enumerate(pairs):
         p = np.array(belief, dtype=np.float64)
@@ -72,8 +72,8 @@ def prepared(pairs: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Pr
             raise InvalidMechanism(
                 f"prepared[{i}]: the kernel must be a Channel from the inputs to the outputs of the policy's setting"
             )
-        found.append((tuple(p.tolist()), kernel))
-    return tuple(found)
+        checked.append((tuple(p.tolist()), kernel))
+    return tuple(checked)
 
 
 def _setting_of(kernel: object, whole: Setting) -> Setting:
@@ -124,7 +124,7 @@ def decode(fields: Mapping[str, Any]) -> Fields:
 def _prepared(value: object) -> Prepared:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InvalidMechanism('"prepared" must be a list of {"belief": [...], "kernel": {...}}')
-    found = []
+    pairs = []
     for item in value:
         belief, kernel = item.get("belief"), item.get("kernel")
         if not isinstance(belief, list) or not all(type(p) in (int, float) for p in belief):
@@ -133,5 +133,5 @@ def _prepared(value: object) -> Prepared:
             raise InvalidMechanism('"prepared" holds a kernel that is not a channel document')
         if not all(math.isfinite(p) for p in belief):
             raise InvalidMechanism('"prepared" holds a belief that is not finite')
-        found.append((tuple(map(float, belief)), Channel.from_dict(kernel)))
-    return tuple(found)
+        pairs.append((tuple(map(float, belief)), Channel.from_dict(kernel)))
+    return tuple(pairs)

@@ -97,8 +97,8 @@ class Filter:
             return faint if ways.identity else self._impossible(beliefs, record)
         risky = (faint & (beliefs > 0))[:, ways.states[:, 0]]
         risky &= setting.possible(self.chain, ways.states, record)
-        found: Bools = gathered(risky.astype(np.float64), ways.word, len(ways.words)) > 0
-        return found | self._impossible(beliefs, record)
+        caused: Bools = gathered(risky.astype(np.float64), ways.word, len(ways.words)) > 0
+        return caused | self._impossible(beliefs, record)
 
     def _impossible(self, beliefs: Floats, record: int) -> Bools:
         return np.asarray(self.inputs(beliefs, record) < FAINT)

@@ -51,11 +51,11 @@ def lacking(epsilon: float) -> float:
     x = Decimal(epsilon)
     if epsilon > 1e-6:
         return float(_PLAIN.subtract(1, _PLAIN.exp(-x)))
-    term, found = x, Decimal(0)  # x - x^2/2 + x^3/6 - ...: the fifth is below 1e-26 of the first
+    term, sum_of_terms = x, Decimal(0)  # x - x^2/2 + x^3/6 - ...: the fifth is below 1e-26 of the first
     for i in range(2, 7):
-        found = _PLAIN.add(found, term)
+        sum_of_terms = _PLAIN.add(sum_of_terms, term)
         term = _PLAIN.multiply(term, _PLAIN.divide(-x, i))
-    return float(found)
+    return float(sum_of_terms)
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,10 @@ def total(values: Floats) -> Floats:
     count = values.shape[-1]
     if values.size < 64 * count:
         return np.asarray(np.add.accumulate(values, axis=-1)[..., -1])
-    found = values[..., 0].copy()
+    sums = values[..., 0].copy()
     for x in range(1, count):
-        found += values[..., x]
-    return found
+        sums += values[..., x]
+    return sums
 
 
 def means(weights: Floats, values: Floats) -> Floats:
@@ -110,10 +110,10 @@ def means(weights: Floats, values: Floats) -> Floats:
     cells = many * n * m
     if m > 1 and (cells <= _FEW or (m >= 32 and cells <= _MANY)):
         return np.asarray(np.add.reduce(weights[:, :, None] * table, axis=1))
-    found = weights[:, 0, None] * table[:, 0]
+    sums = weights[:, 0, None] * table[:, 0]
     for x in range(1, n):
-        found += weights[:, x, None] * table[:, x]
-    return found
+        sums += weights[:, x, None] * table[:, x]
+    return sums
 
 
 def gathered(values: Floats, place: NDArray[np.int64], count: int) -> Floats:
@@ -126,5 +126,5 @@ def gathered(values: Floats, place: NDArray[np.int64], count: int) -> Floats:
     """
     many = len(values)
     at = (np.arange(many)[:, None] * count + place).ravel()
-    found = np.bincount(at, weights=values.ravel(), minlength=many * count)
-    return np.asarray(found, dtype=np.float64).reshape(many, count)
+    sums = np.bincount(at, weights=values.ravel(), minlength=many * count)
+    return np.asarray(sums, dtype=np.float64).reshape(many, count)

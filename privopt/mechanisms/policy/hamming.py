@@ -68,8 +68,8 @@ class Cases:
 def pick(table: Floats, index: Ints) -> Floats:
     """table[user, index[user]], and 0 where the index is outside the table."""
     inside = (index >= 0) & (index < table.shape[1])
-    found = np.take_along_axis(table, np.where(inside, index, 0)[:, None], axis=1)[:, 0]
-    return np.where(inside, found, 0.0)
+    picked = np.take_along_axis(table, np.where(inside, index, 0)[:, None], axis=1)[:, 0]
+    return np.where(inside, picked, 0.0)
 
 
 def cases(belief: Floats, epsilon: float) -> Cases:
@@ -77,8 +77,8 @@ def cases(belief: Floats, epsilon: float) -> Cases:
 
     Examples
     --------
-    >>> found = cases(np.array([[0.85, 0.15], [0.6, 0.4]]), 0.5)
-    >>> [CASES[c] for c in found.case], found.value.round(4).tolist()
+    >>> answer = cases(np.array([[0.85, 0.15], [0.6, 0.4]]), 0.5)
+    >>> [CASES[c] for c in answer.case], answer.value.round(4).tolist()
     (['dump', 'dump'], [0.85, 0.7089])
     """
     levels = Levels.of(epsilon)
@@ -142,7 +142,7 @@ class Rows:
     """
 
     levels: Levels
-    found: Cases
+    cases: Cases
     order: Ints
     belief: Floats
     keep: Floats
@@ -161,11 +161,11 @@ class Rows:
         ends = np.take_along_axis(self.end, at, axis=1)
         begins = np.take_along_axis(self.begin, at, axis=1)
         share = overlap(self.start, self.width, begins, ends)
-        found = (1.0 - self.keep - self.side).clip(0.0) * share
-        found += np.where((position == self.extra)[:, None], self.side, 0.0)
-        found[users, position] += self.keep[users, position]
+        shares = (1.0 - self.keep - self.side).clip(0.0) * share
+        shares += np.where((position == self.extra)[:, None], self.side, 0.0)
+        shares[users, position] += self.keep[users, position]
         possible = self.belief > 0
-        return np.where(possible, found, np.take_along_axis(self.marginal, at, axis=1))
+        return np.where(possible, shares, np.take_along_axis(self.marginal, at, axis=1))
 
 
 def overlap(start: Floats, width: Floats, begin: Floats, end: Floats) -> Floats:
@@ -183,16 +183,16 @@ def rows(beliefs: Floats, epsilon: float) -> Rows:
 
     Examples
     --------
-    >>> found = rows(np.array([[0.4, 0.6]]), 0.5)
-    >>> found.marginal.round(4).tolist(), found.column(np.array([0])).round(4).tolist()
+    >>> answer = rows(np.array([[0.4, 0.6]]), 0.5)
+    >>> answer.marginal.round(4).tolist(), answer.column(np.array([0])).round(4).tolist()
     ([[0.6, 0.4]], [[1.0, 0.0]])
     """
     order = np.argsort(-beliefs, axis=1, kind="stable")
     belief = np.take_along_axis(beliefs, order, axis=1)
-    found = cases(belief, epsilon)
-    keep, side, rest = _parts(found)
+    best = cases(belief, epsilon)
+    keep, side, rest = _parts(best)
     width = rest * belief
-    need = _needs(found)
+    need = _needs(best)
     ends = np.cumsum(need, axis=1)
     place = np.arange(belief.shape[1])
     last = np.where(need > 0, place, 0).max(axis=1)[:, None]
@@ -200,10 +200,10 @@ def rows(beliefs: Floats, epsilon: float) -> Rows:
     begin = np.where(place > last, np.inf, ends - need)
     start = np.cumsum(width, axis=1) - width
     marginal = keep * belief + need
-    extra = np.where((found.case == TAIL) | (found.case == SHARE), found.bigs + found.groups, -1)
+    extra = np.where((best.case == TAIL) | (best.case == SHARE), best.bigs + best.groups, -1)
     users = np.flatnonzero(extra >= 0)
     marginal[users, extra[users]] += total(side[users] * belief[users])
-    return Rows(found.levels, found, order, belief, keep, side, start, width, begin, end, marginal, extra)
+    return Rows(best.levels, best, order, belief, keep, side, start, width, begin, end, marginal, extra)
 
 
 def _parts(f: Cases) -> tuple[Floats, Floats, Floats]:
@@ -275,12 +275,12 @@ class HammingKernel:
     @property
     def case(self) -> str:
         """The case of the closed form: "dump", "tail", "steal" or "share"."""
-        return CASES[int(self.rows.found.case[0])]
+        return CASES[int(self.rows.cases.case[0])]
 
     @property
     def error(self) -> float:
         """Pr(Y != X)."""
-        return 1.0 - float(self.rows.found.value[0])
+        return 1.0 - float(self.rows.cases.value[0])
 
     @cached_property
     def place(self) -> Ints:
@@ -323,8 +323,8 @@ class HammingKernel:
 
     def posterior(self, letter: int) -> Floats:
         """Belief after the release of a letter, shape (n,), divided by its sum."""
-        found = self.rows.belief[0][self.place] * self.ratio(letter)
-        return np.asarray(found / found.sum())
+        weights = self.rows.belief[0][self.place] * self.ratio(letter)
+        return np.asarray(weights / weights.sum())
 
     def matrix(self) -> Floats:
         """The channel itself, shape (n, n); impossible letters get the row Q.
@@ -333,8 +333,8 @@ class HammingKernel:
         """
         mine = self.rows
         kernel, marginal = self._kernel()
-        found = mine.levels.room * kernel + mine.levels.low * marginal
-        return np.asarray(found[np.ix_(self.place, self.place)])
+        channel = mine.levels.room * kernel + mine.levels.low * marginal
+        return np.asarray(channel[np.ix_(self.place, self.place)])
 
     def sent(self) -> Floats:
         """The kernel K alone, without the part that ignores the letter, shape (n, n)."""

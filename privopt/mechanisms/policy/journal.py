@@ -116,10 +116,10 @@ class PolicyJournal:
     def _check_step(self, path: Path) -> None:
         if not path.exists():
             return
-        found, _ = _read(path, self.policy, len(self.current.belief))
-        if found.step != self.current.step:
+        recorded, _ = _read(path, self.policy, len(self.current.belief))
+        if recorded.step != self.current.step:
             raise FileRefused(
-                f"{path}: step {found.step} is recorded, this run stands at {self.current.step}: "
+                f"{path}: step {recorded.step} is recorded, this run stands at {self.current.step}: "
                 "another run uses the same journal; stop one of them"
             )
 

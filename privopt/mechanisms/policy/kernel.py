@@ -152,12 +152,12 @@ def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level:
 def _without_faint(kernel: Floats, loud: Floats, marginal: Floats, faint: float) -> tuple[Floats, Floats]:
     """The kernels without outputs of less probability than ``faint``; the likeliest one always stays."""
     used = marginal >= np.minimum(faint, marginal.max(axis=1, keepdims=True))
-    found = np.where(used[:, None, :], kernel, 0.0)
-    sums = total(found)[:, :, None]
+    kept = np.where(used[:, None, :], kernel, 0.0)
+    sums = total(kept)[:, :, None]
     shared = np.where(used, marginal, 0.0)
     shared /= total(shared)[:, None]
-    found = np.where(sums > 0.5, found / np.where(sums > 0.5, sums, 1.0), shared[:, None, :])
-    return found, means(loud, found)
+    kept = np.where(sums > 0.5, kept / np.where(sums > 0.5, sums, 1.0), shared[:, None, :])
+    return kept, means(loud, kept)
 
 
 def integers(kernel: Floats) -> Ints:

@@ -96,10 +96,10 @@ class Part:
     def _chunked(self, beliefs: Floats, record: int) -> Ints:
         if len(beliefs) <= self.users:
             return self._some(beliefs, record)
-        found = np.empty((len(beliefs), *self.shape), dtype=np.int64)
+        weights = np.empty((len(beliefs), *self.shape), dtype=np.int64)
         for i in range(0, len(beliefs), self.users):
-            found[i : i + self.users] = self._some(beliefs[i : i + self.users], record)
-        return found
+            weights[i : i + self.users] = self._some(beliefs[i : i + self.users], record)
+        return weights
 
     def _remembered(self, beliefs: Floats, record: int) -> Ints:
         """The same for a rule that may be slow, which is not asked twice about a belief while there is room."""
@@ -108,17 +108,17 @@ class Part:
         when = 0 if self.setting.chain.homogeneous else record
         keys = [(when, row.tobytes()) for row in beliefs]
         new = [i for i, key in enumerate(keys) if key not in self._memory]
-        found = np.empty((len(beliefs), *self.shape), dtype=np.int64)
+        weights = np.empty((len(beliefs), *self.shape), dtype=np.int64)
         if new:
-            found[new] = self._chunked(beliefs[new], record)
+            weights[new] = self._chunked(beliefs[new], record)
         for i, key in enumerate(keys):
             if key in self._memory:
-                found[i] = self._memory[key]
+                weights[i] = self._memory[key]
         for i in new:
-            if len(self._memory) * found[0].size > MEMORY:
+            if len(self._memory) * weights[0].size > MEMORY:
                 self._memory.clear()
-            self._memory[keys[i]] = found[i].copy()
-        return found
+            self._memory[keys[i]] = weights[i].copy()
+        return weights
 
     @cached_property
     def _memory(self) -> dict[tuple[int, bytes], Ints]:
@@ -129,21 +129,21 @@ class Part:
         if not self.prepared:
             return self._made(self._proposed(inputs), inputs, muted)
         which = self._known(inputs)
-        found = np.empty((len(inputs), *self.shape), dtype=np.int64)
+        weights = np.empty((len(inputs), *self.shape), dtype=np.int64)
         made = which < 0
         if not made.all():
             at = np.flatnonzero(~made)
             ready, whole = self._tables
-            found[at] = (ready[which[at]] * float(TOTAL)).astype(np.int64)
+            weights[at] = (ready[which[at]] * float(TOTAL)).astype(np.int64)
             kept = whole[which[at]]
             if self.enforced:
-                kept &= keeps(found[at], inputs[at], muted[at], self.margin.check)
+                kept &= keeps(weights[at], inputs[at], muted[at], self.margin.check)
             again = at[~kept]
             if again.size:
-                found[again] = self._made(ready[which[again]], inputs[again], muted[again])
+                weights[again] = self._made(ready[which[again]], inputs[again], muted[again])
         if made.any():
-            found[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made])
-        return found
+            weights[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made])
+        return weights
 
     def _made(self, proposal: Floats, inputs: Floats, muted: Bools) -> Ints:
         if not self.enforced:
@@ -174,23 +174,23 @@ class Part:
 
     def _known(self, inputs: Floats) -> Ints:
         """Which prepared kernel is for a belief, -1 where there is none."""
-        found = np.full(len(inputs), -1, dtype=np.int64)
+        which = np.full(len(inputs), -1, dtype=np.int64)
         if not self.prepared:
-            return found
+            return which
         beliefs, places = self._places
         for at, row in enumerate(inputs):
             known = places.get(row.tobytes(), -1)
             if known < 0:
                 near = np.flatnonzero((np.abs(beliefs - row) <= _SAME).all(axis=1))
                 known = int(near[0]) if near.size else -1
-            found[at] = known
-        return found
+            which[at] = known
+        return which
 
     def _proposed(self, inputs: Floats) -> Floats:
         beliefs = inputs / total(inputs)[:, None]
-        found = np.asarray(find_rule(self.rule).propose(self.setting, beliefs), dtype=np.float64)
-        if found.shape != (len(inputs), *self.shape):
+        kernels = np.asarray(find_rule(self.rule).propose(self.setting, beliefs), dtype=np.float64)
+        if kernels.shape != (len(inputs), *self.shape):
             raise InvalidMechanism(
-                f"the rule {self.rule!r} proposed kernels of shape {found.shape} instead of {(len(inputs), *self.shape)}"
+                f"the rule {self.rule!r} proposed kernels of shape {kernels.shape} instead of {(len(inputs), *self.shape)}"
             )
-        return found
+        return kernels

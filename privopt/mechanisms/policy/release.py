@@ -93,9 +93,9 @@ def stream(
     while word := tuple(islice(data, policy.batch)):
         for letter in word:
             follow.check(letter, places)
-        found, state = policy.step(journal.current, word if policy.batch > 1 else word[0], rng)
-        journal.write(state, found)
-        yield found
+        released, state = policy.step(journal.current, word if policy.batch > 1 else word[0], rng)
+        journal.write(state, released)
+        yield released
 
 
 def release_codes(
@@ -107,18 +107,18 @@ def release_codes(
     """
     fast = rng is not None and _is_plain(policy)
     chunk = max(1, CELLS // (8 * policy.chain.k)) if fast else policy.part(policy.batch).users
-    found = np.empty_like(codes)
+    released = np.empty_like(codes)
     for i in range(0, len(codes), chunk):
         some = codes[i : i + chunk]
         if fast and rng is not None:
-            found[i : i + chunk] = _simulate(policy, some, rng)
+            released[i : i + chunk] = _simulate(policy, some, rng)
         else:
             lengths = np.full(len(some), codes.shape[1])
-            found[i : i + chunk], _ = _walk(policy, some, lengths, _begun(policy, len(some)), 0, rng)
+            released[i : i + chunk], _ = _walk(policy, some, lengths, _begun(policy, len(some)), 0, rng)
         if progress is not None:
             done = min(i + chunk, len(codes))
             progress(done / len(codes), f"{done} of {len(codes)} users")
-    return found
+    return released
 
 
 def release_from(
@@ -158,8 +158,8 @@ def release_from(
         for row, i in zip(table, some, strict=True):
             row[: len(codes[i])] = codes[i]
         beliefs = np.array([states[i].belief for i in some])
-        found, moved = _walk(policy, table, lengths, beliefs, step, rng)
-        for row, belief, i in zip(found, moved.tolist(), some, strict=True):
+        drawn, moved = _walk(policy, table, lengths, beliefs, step, rng)
+        for row, belief, i in zip(drawn, moved.tolist(), some, strict=True):
             released[i] = row[: len(codes[i])]
             steps, rest = divmod(len(codes[i]), policy.batch)
             after[i] = PolicyState(step + steps + (rest > 0), tuple(belief), rest > 0)
@@ -180,15 +180,15 @@ def _simulate(policy: StepwisePolicy, codes: Ints, rng: np.random.Generator) -> 
     """The closed form without a kernel written out: the same distribution within the margin of the integers."""
     beliefs = _begun(policy, len(codes))
     epsilon = capped(policy.epsilon)
-    found = np.empty_like(codes)
+    released = np.empty_like(codes)
     last = codes.shape[1] - 1
     for t in range(codes.shape[1]):
         policy.record(t)
-        found[:, t], after = release_many(beliefs, epsilon, codes[:, t], rng)
+        released[:, t], after = release_many(beliefs, epsilon, codes[:, t], rng)
         if t < last:
             beliefs = after @ policy.chain.step(t)
             beliefs /= beliefs.sum(axis=1, keepdims=True)
-    return found
+    return released
 
 
 def _walk(
@@ -200,7 +200,7 @@ def _walk(
     rng: np.random.Generator | None,
 ) -> tuple[Ints, Floats]:
     """Releases (users, records), and the beliefs in the end; rows beyond their lengths are left alone."""
-    found, beliefs = codes.copy(), beliefs.copy()
+    released, beliefs = codes.copy(), beliefs.copy()
     for first in range(0, codes.shape[1], policy.batch):
         record = policy.record(step)
         left = np.minimum(lengths - first, policy.batch)
@@ -210,11 +210,11 @@ def _walk(
             kernels = part.weights(beliefs[users], record)
             at = np.arange(len(users))
             drawn = draw(kernels[at, _inputs(part, codes[users, first : first + length])], rng)
-            found[users, first : first + length] = _letters(part, drawn)
+            released[users, first : first + length] = _letters(part, drawn)
             columns = kernels[at, :, drawn].astype(np.float64)
             beliefs[users] = part.filter.after(beliefs[users], columns, record)
         step += 1
-    return found, beliefs
+    return released, beliefs
 
 
 def _inputs(part: Part, codes: Ints) -> Ints:

@@ -22,7 +22,7 @@ MAX_CELLS = 2**25
 MAX_PATHS = 2**20
 
 
-def distortion(given: object, letters: Labels) -> Distortion:
+def distortion(value: object, letters: Labels) -> Distortion:
     """The name of a distortion, or its matrix as tuples, a row a letter.
 
     Raises
@@ -35,16 +35,16 @@ def distortion(given: object, letters: Labels) -> Distortion:
     >>> distortion([[0, 1, 0.5], [1, 0, 0.5]], ("a", "b"))
     ((0.0, 1.0, 0.5), (1.0, 0.0, 0.5))
     """
-    if isinstance(given, str):
-        if given not in NAMED:
-            raise InvalidMechanism(f"distortion must be one of {', '.join(NAMED)} or a matrix, got {given!r}")
-        if given != "hamming" and not all(map(_is_real, letters)):
+    if isinstance(value, str):
+        if value not in NAMED:
+            raise InvalidMechanism(f"distortion must be one of {', '.join(NAMED)} or a matrix, got {value!r}")
+        if value != "hamming" and not all(map(_is_real, letters)):
             raise InvalidMechanism(
-                f"{given!r} needs letters that are finite numbers; give a matrix for others"
+                f"{value!r} needs letters that are finite numbers; give a matrix for others"
             )
-        return given
+        return value
     try:
-        table = np.array(given, dtype=np.float64)
+        table = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as cause:
         raise InvalidMechanism(
             f"distortion must be a name or a matrix of numbers, a row a letter: {cause}"
@@ -67,18 +67,18 @@ def costs(named: Distortion, letters: Labels) -> Floats:
     [[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]]
     """
     if not isinstance(named, str):
-        found = np.array(named)
+        table = np.array(named)
     elif named == "hamming":
-        found = 1.0 - np.eye(len(letters))
+        table = 1.0 - np.eye(len(letters))
     else:
         places = np.array([float(letter) for letter in letters])  # type: ignore[arg-type]  # numbers, as checked
         with np.errstate(over="ignore"):
             apart = np.abs(places[:, None] - places[None, :])
-            found = apart if named == "l1" else apart**2
-    if not np.isfinite(found).all():
+            table = apart if named == "l1" else apart**2
+    if not np.isfinite(table).all():
         raise InvalidMechanism(f"the letters are too far apart: their {named!r} distortion is not finite")
-    found.setflags(write=False)
-    return found
+    table.setflags(write=False)
+    return table
 
 
 def _is_real(letter: object) -> bool:
@@ -125,8 +125,8 @@ def _ever(chain: MarkovChain) -> Bools:
     """Transitions that some step allows."""
     if chain.max_length is None:
         return reachable(chain, 0)
-    found: Bools = np.any([reachable(chain, t) for t in range(chain.max_length - 1)], axis=0)
-    return found
+    ever: Bools = np.any([reachable(chain, t) for t in range(chain.max_length - 1)], axis=0)
+    return ever
 
 
 @lru_cache(maxsize=64)
@@ -140,8 +140,8 @@ def paths(chain: MarkovChain, batch: int) -> Paths:
 
     Examples
     --------
-    >>> found = paths(MarkovChain([[0.5, 0.5], [1.0, 0.0]]), 2)
-    >>> found.words.tolist()
+    >>> answer = paths(MarkovChain([[0.5, 0.5], [1.0, 0.0]]), 2)
+    >>> answer.words.tolist()
     [[0, 0], [0, 1], [1, 0]]
     """
     last = letter_of(chain)
@@ -164,18 +164,18 @@ def paths(chain: MarkovChain, batch: int) -> Paths:
 
 def probabilities(chain: MarkovChain, states: Ints, start: int) -> Floats:
     """Probability of each path given its first state, which is that of record ``start``."""
-    found = np.ones(len(states))
+    chances = np.ones(len(states))
     for i in range(states.shape[1] - 1):
-        found = found * chain.step(start + i)[states[:, i], states[:, i + 1]]
-    return found
+        chances = chances * chain.step(start + i)[states[:, i], states[:, i + 1]]
+    return chances
 
 
 def possible(chain: MarkovChain, states: Ints, start: int) -> Bools:
     """Which paths have a positive probability, exactly."""
-    found = np.ones(len(states), dtype=bool)
+    can = np.ones(len(states), dtype=bool)
     for i in range(states.shape[1] - 1):
-        found &= reachable(chain, start + i)[states[:, i], states[:, i + 1]]
-    return found
+        can &= reachable(chain, start + i)[states[:, i], states[:, i + 1]]
+    return can
 
 
 @dataclass(frozen=True)

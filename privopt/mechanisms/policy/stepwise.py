@@ -261,11 +261,15 @@ def place(item: Label, places: dict[Label, int], batch: int) -> int:
         ) from None
 
 
-def read_belief(given: ArrayLike, chain: MarkovChain) -> Floats:
+def read_belief(belief: ArrayLike, chain: MarkovChain) -> Floats:
     """Probabilities of the states of a chain, divided by their sum."""
-    found = np.array(given, dtype=np.float64)
-    if found.shape != (chain.k,) or not (found >= 0).all() or abs(found.sum() - 1) > 1e-9:
+    probabilities = np.array(belief, dtype=np.float64)
+    if (
+        probabilities.shape != (chain.k,)
+        or not (probabilities >= 0).all()
+        or abs(probabilities.sum() - 1) > 1e-9
+    ):
         raise InvalidMechanism(
-            f"belief must be {chain.k} probabilities that sum to 1, one a state of the chain, got {short(given)}"
+            f"belief must be {chain.k} probabilities that sum to 1, one a state of the chain, got {short(belief)}"
         )
-    return np.asarray(found / found.sum())
+    return np.asarray(probabilities / probabilities.sum())

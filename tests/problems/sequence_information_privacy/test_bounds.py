@@ -192,11 +192,11 @@ def test_large_budgets_are_private_optimal_and_verify(epsilon: float, distortion
 
 
 def test_zero_is_proved_exactly() -> None:
-    asked: list[po.Problem[Any]] = [
+    problems: list[po.Problem[Any]] = [
         po.BeliefRelease([0.5, 0.3, 0.2], math.inf),
         Ask(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), math.inf, horizon=4),
     ]
-    for problem in asked:
+    for problem in problems:
         solution = po.solve(problem)
         assert solution.bound == 0.0
         assert solution.objective == 0.0

@@ -143,15 +143,15 @@ def test_attacks_on_noisier_releases_guess_less() -> None:
 
 
 def test_a_run_tells_what_an_attack_guesses_and_another_question_does_not() -> None:
-    asked = {"solver": "randomised-response", "time_limit": 5.0, "seed": 3}
-    question = SequenceInformationPrivacy(WEATHER, 1.0, horizon=4)
+    run = {"solver": "randomised-response", "time_limit": 5.0, "seed": 3}
+    problem = SequenceInformationPrivacy(WEATHER, 1.0, horizon=4)
     told: list[Mapping[str, Any]] = []
-    work({**asked, "problem": question.to_dict(), "budget": 1.0}, told.append)
+    work({**run, "problem": problem.to_dict(), "budget": 1.0}, told.append)
     solution = po.Solution.from_dict(told[1]["solution"])
-    assert told[-1] == {"attack_accuracy": attack_accuracy(question, solution, 3)}
+    assert told[-1] == {"attack_accuracy": attack_accuracy(problem, solution, 3)}
     one = po.BeliefRelease([0.6, 0.4], 0.5)
     told.clear()
-    work({**asked, "problem": one.to_dict(), "budget": 0.5}, told.append)
+    work({**run, "problem": one.to_dict(), "budget": 0.5}, told.append)
     assert len(told) == 3
     assert told[-1]["verified"] is True
 

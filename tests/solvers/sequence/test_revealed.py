@@ -81,7 +81,7 @@ def stage(belief: Floats, cost: Floats, epsilon: float) -> float:
 
 @pytest.mark.parametrize(("stay", "epsilon"), [(0.6, 0.5), (0.9, 1.0), (0.3, 1.5)])
 def test_no_first_release_makes_up_for_it_later(stay: float, epsilon: float) -> None:
-    """Two letters: all first kernels of a grid, each with the best second release for what it tells."""
+    """Two letters: all first kernels of a grid, each with the best second release for what it reveals."""
     chain = po.MarkovChain([[stay, 1 - stay], [0.5, 0.5]], initial=[0.4, 0.6])
     cost, distribution, step = 1.0 - np.eye(2), np.array(chain.initial), np.array(chain.step(0))
     best = math.inf

@@ -136,8 +136,8 @@ def descend(beliefs: Floats, cost: Floats, epsilon: float) -> Floats:
 
     Examples
     --------
-    >>> found = descend(np.array([[0.5, 0.5]]), 1.0 - np.eye(2), 0.5)[0]
-    >>> found.sum(axis=1).round(12).tolist(), bool((found / found.mean(axis=0)).max() <= np.exp(0.5) + 1e-9)
+    >>> answer = descend(np.array([[0.5, 0.5]]), 1.0 - np.eye(2), 0.5)[0]
+    >>> answer.sum(axis=1).round(12).tolist(), bool((answer / answer.mean(axis=0)).max() <= np.exp(0.5) + 1e-9)
     ([1.0, 1.0], True)
     """
     many, (n, m) = len(beliefs), cost.shape
@@ -250,8 +250,8 @@ def calibrated(chain: MarkovChain, epsilon: float) -> tuple[float, int]:
 
     Examples
     --------
-    >>> found, steps = calibrated(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5)
-    >>> bool(found > 0.5), steps
+    >>> answer, steps = calibrated(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5)
+    >>> bool(answer > 0.5), steps
     (True, 12)
     """
     steps = steps_within(chain, chain.max_length or 16)

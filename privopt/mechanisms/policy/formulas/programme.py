@@ -55,7 +55,7 @@ def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
         [(levels.room * p[:, None] * cost).ravel(), levels.theta * levels.low * (p @ cost)]
     )
     below, equal = _rows(p, m, levels.theta)
-    found = linprog(
+    solved = linprog(
         objective,
         A_ub=below,
         b_ub=np.zeros(k * m),
@@ -68,12 +68,12 @@ def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
             "dual_feasibility_tolerance": TOLERANCE,
         },
     )
-    if found.x is None or found.eqlin.marginals is None or found.status != 0:
+    if solved.x is None or solved.eqlin.marginals is None or solved.status != 0:
         return None
-    kernel = np.clip(np.asarray(found.x)[: k * m].reshape(k, m), 0.0, 1.0)
-    marginal = np.maximum(np.asarray(found.x)[k * m :], 0.0) * levels.theta
-    lam = np.asarray(found.eqlin.marginals)[:k] / (levels.room * p)
-    return Solved(kernel, marginal, lam, int(found.nit), str(found.message))
+    kernel = np.clip(np.asarray(solved.x)[: k * m].reshape(k, m), 0.0, 1.0)
+    marginal = np.maximum(np.asarray(solved.x)[k * m :], 0.0) * levels.theta
+    lam = np.asarray(solved.eqlin.marginals)[:k] / (levels.room * p)
+    return Solved(kernel, marginal, lam, int(solved.nit), str(solved.message))
 
 
 def _rows(p: Floats, m: int, theta: float) -> tuple[Any, Any]:
@@ -129,11 +129,11 @@ class Table:
         [0.0552, 0.5923]
         """
         step = max(1, CELLS // len(self.p))
-        found = [
+        parts = [
             self.groups(np.arange(begin, min(begin + step, len(self.rows))), nu)[0]
             for begin in range(0, len(self.rows), step)
         ]
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def groups(self, releases: Ints, nu: Floats) -> tuple[Floats, Ints, Floats]:
         """Costs (k,) of some releases, the inputs (k, width) of their groups, and how much of each: shares (k, width)."""
@@ -217,12 +217,12 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
     m, chosen = cost.shape[1], first_releases(p, cost, levels)
     table, best, steps = Table.of(p, cost, levels), None, 0
     while True:
-        found = solve_programme(p, cost[:, chosen], levels, until - time.perf_counter())
-        if found is None:
+        solved = solve_programme(p, cost[:, chosen], levels, until - time.perf_counter())
+        if solved is None:
             return best
-        steps += found.iterations
-        best = _widen(found, chosen, m, steps)
-        costs = table.costs(levels.room * found.prices)
+        steps += solved.iterations
+        best = _widen(solved, chosen, m, steps)
+        costs = table.costs(levels.room * solved.prices)
         limit = costs[chosen].min() - SLACK * levels.theta
         others = np.setdiff1d(np.flatnonzero(costs < limit), chosen)
         if not len(others):
@@ -231,10 +231,10 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
         chosen = np.concatenate([chosen, add])
 
 
-def _widen(found: Solved, chosen: Ints, m: int, steps: int) -> Solved:
-    kernel, marginal = np.zeros((len(found.kernel), m)), np.zeros(m)
-    kernel[:, chosen], marginal[chosen] = found.kernel, found.marginal
-    return replace(found, kernel=kernel, marginal=marginal, iterations=steps)
+def _widen(solved: Solved, chosen: Ints, m: int, steps: int) -> Solved:
+    kernel, marginal = np.zeros((len(solved.kernel), m)), np.zeros(m)
+    kernel[:, chosen], marginal[chosen] = solved.kernel, solved.marginal
+    return replace(solved, kernel=kernel, marginal=marginal, iterations=steps)
 
 
 def solve_structure(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:

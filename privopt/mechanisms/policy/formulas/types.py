@@ -82,10 +82,10 @@ def joint_types(letters: int, outputs: int, length: int) -> JointTypes:
 
     Examples
     --------
-    >>> found = joint_types(2, 2, 2)
-    >>> len(found.tables), found.inputs.tolist()
+    >>> answer = joint_types(2, 2, 2)
+    >>> len(answer.tables), answer.inputs.tolist()
     (10, [[0, 2], [1, 1], [2, 0]])
-    >>> np.bincount(found.source, weights=found.share).round(12).tolist()  # one for each of the 3 output types
+    >>> np.bincount(answer.source, weights=answer.share).round(12).tolist()  # one for each of the 3 output types
     [3.0, 3.0, 3.0]
     """
     tables = compositions(length, letters * outputs).reshape(-1, letters, outputs)
@@ -104,14 +104,14 @@ def compositions(total: int, parts: int) -> Ints:
     >>> compositions(2, 2).tolist()
     [[0, 2], [1, 1], [2, 0]]
     """
-    found, left = np.zeros((1, 0), dtype=np.int64), np.array([total])
+    rows, left = np.zeros((1, 0), dtype=np.int64), np.array([total])
     for _ in range(parts - 1):
         counts = left + 1
         begins = np.cumsum(counts) - counts
         here = np.arange(counts.sum()) - np.repeat(begins, counts)
-        found = np.column_stack([np.repeat(found, counts, axis=0), here])
+        rows = np.column_stack([np.repeat(rows, counts, axis=0), here])
         left = np.repeat(left, counts) - here
-    return np.column_stack([found, left])
+    return np.column_stack([rows, left])
 
 
 def _distinct(rows: Ints) -> tuple[Ints, Ints]:
@@ -158,10 +158,10 @@ def solve_orbits(types: JointTypes, mass: Floats, cost: Floats, epsilon: float) 
     levels = Levels.of(min(epsilon, MOST))
     means = _sum(types.target, mass[types.source] * types.share * cost)
     heavy = mass >= FAINT
-    found = _programme(types, mass, cost, means, heavy, levels)
-    if found is None:
+    solved = _programme(types, mass, cost, means, heavy, levels)
+    if solved is None:
         return None
-    kept, tops, prices, iterations = found
+    kept, tops, prices, iterations = solved
     step, lam = np.zeros(len(cost)), np.zeros(len(mass))
     step[heavy[types.source]], lam[heavy] = kept, prices
     room = types.share * tops[types.target]
@@ -203,9 +203,9 @@ def _programme(
     )
     if solved.x is None or solved.status != 0:
         return None
-    found = np.maximum(np.asarray(solved.x), 0.0)
+    point = np.maximum(np.asarray(solved.x), 0.0)
     prices = np.asarray(solved.eqlin.marginals)[:kinds] / (levels.room * mass[heavy])
-    return found[:count], found[count:], prices, int(solved.nit)
+    return point[:count], point[count:], prices, int(solved.nit)
 
 
 def _sum(where: Any, what: Floats) -> Floats:

@@ -76,8 +76,8 @@ def finish(
 
     Examples
     --------
-    >>> found = finish(np.array([0.6, 0.4]), 1 - np.eye(2), 0.5, np.eye(2), np.array([0.0, 0.0]), 0, "given")
-    >>> round(found.value, 12), found.bound <= found.value
+    >>> answer = finish(np.array([0.6, 0.4]), 1 - np.eye(2), 0.5, np.eye(2), np.array([0.0, 0.0]), 0, "given")
+    >>> round(answer.value, 12), answer.bound <= answer.value
     (0.291134716662, True)
     """
     levels = Levels.of(min(epsilon, LARGEST))
@@ -173,8 +173,8 @@ def solve_words(
 
     Examples
     --------
-    >>> found = solve_words(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4, 10.0)
-    >>> round(found.value, 12), found.gap < 1e-9
+    >>> answer = solve_words(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4, 10.0)
+    >>> round(answer.value, 12), answer.gap < 1e-9
     (0.461512786727, True)
     """
     known = release_everything(p, cost, epsilon)
@@ -307,8 +307,8 @@ def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> 
     Examples
     --------
     >>> words = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> found = orbit_words(np.array([0.49, 0.21, 0.21, 0.09]), words, 1 - np.eye(2), 1.0)
-    >>> found.gap < 1e-9
+    >>> answer = orbit_words(np.array([0.49, 0.21, 0.21, 0.09]), words, 1 - np.eye(2), 1.0)
+    >>> answer.gap < 1e-9
     True
     """
     letters, columns = letter_cost.shape
@@ -322,19 +322,19 @@ def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> 
     types = joint_types(letters, columns, length)
     letter = np.array([p[words[:, 0] == a].sum() for a in range(letters)])
     unit = float(np.abs(cost).max()) or 1.0
-    found = solve_orbits(types, types.distribution(letter), types.cost(letter_cost / unit), epsilon)
-    if found is None:
+    answer = solve_orbits(types, types.distribution(letter), types.cost(letter_cost / unit), epsilon)
+    if answer is None:
         return None
     which = _which(types, words, releases)
     here = np.bincount(types.source[which[:, 0]], minlength=len(types.inputs))
     ways = np.bincount(which.ravel(), minlength=len(types.source)) / here[types.source]
-    kernel = (found.kernel / np.maximum(ways, 1.0))[which]
-    lam = unit * found.lam[types.source[which[:, 0]]]
-    return settle(p, cost, epsilon, kernel, lam, found.iterations, "optimal")
+    kernel = (answer.kernel / np.maximum(ways, 1.0))[which]
+    lam = unit * answer.lam[types.source[which[:, 0]]]
+    return settle(p, cost, epsilon, kernel, lam, answer.iterations, "optimal")
 
 
 def _which(types: JointTypes, words: Ints, releases: Ints) -> Ints:
-    """Joint type of every pair of words, by a sum of random weights that tells all types apart."""
+    """Joint type of every pair of words, by a sum of random weights that distinguishes all types."""
     weights = np.random.default_rng(0).integers(2**50, size=types.tables.shape[1:])
     keys = (types.tables * weights).sum(axis=(1, 2))
     order = np.argsort(keys)
@@ -350,8 +350,8 @@ def uniform_words(p: Floats, cost: Floats, letters: int, length: int, epsilon: f
     Examples
     --------
     >>> cost = np.array([[0, 0.5, 0.5, 1], [0.5, 0, 1, 0.5], [0.5, 1, 0, 0.5], [1, 0.5, 0.5, 0]])
-    >>> found = uniform_words(np.full(4, 0.25), cost, 2, 2, 1.0)
-    >>> found.gap < 1e-9
+    >>> answer = uniform_words(np.full(4, 0.25), cost, 2, 2, 1.0)
+    >>> answer.gap < 1e-9
     True
     """
     known = release_everything(p, cost, epsilon)
