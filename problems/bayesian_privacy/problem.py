@@ -37,10 +37,11 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     """The least noise on a query, if no release changes the odds between two values of a record by more than epsilon.
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
-    differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound on it; for the
-    count of a short chain (at most 256 sequences), it is that of the noisy count itself, by enumeration. The objective is
-    the utility, -E|error| of the noise, the same for all data (of one cell of a histogram); values outside ``clip`` count
-    as clipped. Of randomised response on more than 512 records it is the standard deviation, a bound on that.
+    differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound
+    on it; for the count of a short chain (at most 256 sequences), it is that of the noisy count itself, by
+    enumeration. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
+    histogram); values outside ``clip`` count as clipped. Of randomised response on more than 512 records it is the
+    standard deviation, a bound on that.
 
     The family that is searched is one noise of any scale. A larger scale never leaks more. An answer that does not
     read the data counts as noise of infinite scale. States that no record can have are refused at release.

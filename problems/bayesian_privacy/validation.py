@@ -65,7 +65,7 @@ def query(value: object, records: Records) -> AnyQuery:
 
 
 def possible(statistic: AnyQuery, records: MarkovChain, gone: Labels) -> AnyQuery:
-    """The query, which must not count a state that no record can have; the state at position 1 is named if some are left out."""
+    """The query, which must not count a state that no record can have; the counted state is named if some are left out."""
     if gone and statistic == "count":
         statistic = ("count", statistics.counted(statistic, records.states))
     if isinstance(statistic, tuple) and statistic[1] in gone:

@@ -59,7 +59,7 @@ def value(problem: BayesianPrivacy, tau: float, method: str) -> float:
 def largest_level(
     leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
 ) -> float:
-    """The largest level read in time, at most epsilon or ``most``, at which a leakage is at most epsilon; 0 if there is none."""
+    """The largest level read in time, at most epsilon or ``most``, with a leakage of at most epsilon; 0 if there is none."""
     allowed = 0.0
 
     def timed(tau: float) -> float:

@@ -65,7 +65,8 @@ class MarkovPublished(_Markov):
 class LaplaceTail(Solver[BayesianPrivacy]):
     """Counts of two positively dependent states: the tails of Laplace noise by transfer matrices, exact for any length.
 
-    What the count leaks far out is all it leaks where a state makes itself more likely next. There it agrees with the recursion, from another side. Elsewhere the tails give only a lower bound.
+    What the count leaks far out is all it leaks where a state makes itself more likely next. There it agrees with the
+    recursion, from another side. Elsewhere the tails give only a lower bound.
     """
 
     solves: ClassVar = BayesianPrivacy
@@ -108,8 +109,9 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 class ExactSmall(Solver[BayesianPrivacy]):
     """Short chains, counted: the leakage of the noise itself, with every adversary enumerated.
 
-    That is what the noisy count leaks, not any mechanism of its level. The gain is large where neighbours differ: a chain that changes state with probability 0.8, six records, level 1: the
-    count leaks 1 nat, some mechanism of that level 2.76.
+    That is what the noisy count leaks, not any mechanism of its level. The gain is large where neighbours differ: a
+    chain that changes state with probability 0.8, six records, level 1: the count leaks 1 nat, some mechanism of that
+    level 2.76.
     """
 
     solves: ClassVar = BayesianPrivacy

@@ -1,9 +1,9 @@
 """Bayesian differential privacy of Gaussian records: the bounds on their factor, and the best of them, block by block.
 
-The factor h of a covariance S is the least number such that every mechanism that is tau-private for the l1 distance leaks
-at most h tau |x - x'| about a record, whoever attacks. An adversary who knows x_K and targets i has, with T = K + {i} and U
-the rest, h = 1 + ||S_UT S_T^-1 e_i||_1 (Lange, Guerra-Balboa, Parra-Arnau, Strufe, "Balancing Privacy and Utility in
-Correlated Data", proof of Theorem 5.5).
+The factor h of a covariance S is the least number such that every mechanism that is tau-private for the l1 distance
+leaks at most h tau |x - x'| about a record, whoever attacks. An adversary who knows x_K and targets i has
+h = 1 + ||S_UT S_T^-1 e_i||_1, where T = K + {i} and U is the rest (Lange, Guerra-Balboa, Parra-Arnau, Strufe,
+"Balancing Privacy and Utility in Correlated Data", proof of Theorem 5.5).
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def _column(covariance: Floats, i: int) -> Fraction:
 
 
 def _exact_sum(values: Floats) -> Fraction:
-    """The sum of non-negative floats, fewer than 2^26, without rounding: halves of mantissas are added up for each exponent."""
+    """The sum of fewer than 2^26 non-negative floats, not rounded: halves of mantissas are added up for each exponent."""
     mantissa, exponent = np.frexp(values)
     whole, least = (mantissa * 2.0**53).astype(np.int64), int(exponent.min())
     high, low = (

@@ -143,9 +143,10 @@ def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int
     """Bayesian leakage in the tails of the sum of g(X_j) plus Laplace noise of rate tau / (max g - min g).
 
     Far out, the ratio of two densities is that of E[exp(+-theta S)], a product of transfer matrices. It is the whole
-    leakage where the conditional distributions of the sum are ordered by likelihood ratio (two states, positively correlated),
-    and a lower bound on it otherwise; :func:`markov_recursion` is the upper bound for any mechanism. The setting is
-    that of Lange, Guerra-Balboa, Parra-Arnau and Strufe, "Balancing Privacy and Utility in Correlated Data".
+    leakage where the conditional distributions of the sum are ordered by likelihood ratio (two states, positively
+    correlated), and a lower bound on it otherwise; :func:`markov_recursion` is the upper bound for any mechanism. The
+    setting is that of Lange, Guerra-Balboa, Parra-Arnau and Strufe, "Balancing Privacy and Utility in Correlated
+    Data".
 
     Parameters
     ----------

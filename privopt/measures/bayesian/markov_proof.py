@@ -3,9 +3,9 @@
 The recursion runs with every step enlarged by more than its rounding errors, from e^tau rounded up, on the exact
 transition probabilities, each rounded once. All sums have one order and nothing is left to a library for matrices, so
 that every processor proves the same float. Where the recursion settles, one inequality Step(G) <= G, verified in the
-same manner, bounds all later depths: the step is monotone in G. A kernel there has the weights h of what is known; if the
-largest entry of h is at most kappa times the smallest one (averages keep that), then with F' = h F a ratio is at most kappa times that of
-the plain kernel for changes kappa C.
+same manner, bounds all later depths: the step is monotone in G. A kernel there has the weights h of what is known; if
+the largest entry of h is at most kappa times the smallest one (averages keep that), then with F' = h F a ratio is at
+most kappa times that of the plain kernel for changes kappa C.
 """
 
 from __future__ import annotations

@@ -49,9 +49,9 @@ class Setting:
 def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[float, str]:
     """A float that is at least the leakage of every mechanism of a level, and how it was proved.
 
-    Gaussian records: if h is the factor, a sum moves by at most D = h apart in a coupling of the two conditional distributions.
-    Rounded to a grid it moves by at most D rounded up; rounded at random, the logarithm of the probability of an output
-    also changes by at most D / scale + (grid / scale)^2 / 8. The lesser counts.
+    Gaussian records: if h is the factor, a sum moves by at most D = h apart in a coupling of the two conditional
+    distributions. Rounded to a grid it moves by at most D rounded up; rounded at random, the logarithm of the
+    probability of an output also changes by at most D / scale + (grid / scale)^2 / 8. The lesser counts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Bayesian leakage on a few records with any joint distribution, small enough for a table: of one mechanism, and of the worst."""
+"""Bayesian leakage on a few records with any joint distribution as a table: of one mechanism, and of the worst."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The shapes of noise: the level of privacy of a scale, how far it takes an answer from the truth, and how it is drawn.
 
-An infinite scale stands for an answer that does not read the data. Errors are the same for all data. Noise for data is drawn by
-OpenDP, noise for simulations by NumPy.
+An infinite scale stands for an answer that does not read the data. Errors are the same for all data. Noise for data
+is drawn by OpenDP, noise for simulations by NumPy.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class RandomisedResponse(Shape):
         return math.inf if scale >= 0.5 else scale
 
     def expected_error(self, scale: float, length: int | None) -> float:
-        """The mean deviation of the unbiased estimate for the worst true count; beyond 512 records its bound, the standard deviation."""
+        """The mean deviation of the unbiased estimate for the worst true count; beyond 512 records the standard one."""
         if scale == math.inf:
             return scale
         n, truth = length or 1, keep(scale)
