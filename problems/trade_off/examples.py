@@ -35,7 +35,7 @@ def funnel_examples(make: Make) -> tuple[Example[Release], ...]:
             _nats(1 / 3),
         ),
         Example("everything", make(small, theta_fraction=1.0)),
-        Example("zero-leakage", make(lecture, theta_fraction=0.4), 0.0),
+        Example("nothing-leaks", make(lecture, theta_fraction=0.4), 0.0),
         Example("small-merging", make(small, theta_fraction=0.6, form="merging")),
         Example(
             "lecture-merging",
