@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -76,7 +76,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with another epsilon."""
-        return type(self)(self.belief, budget, self.distortion, self.letters)
+        return replace(self, epsilon=budget)
 
     @cached_property
     def ratios(self) -> LocalInformationPrivacy:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from privopt.core.certificate import Certificate, Terms
@@ -79,14 +79,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with another epsilon."""
-        return type(self)(
-            self.chain,
-            budget,
-            batch=self.batch,
-            memory=self.memory,
-            distortion=self.distortion,
-            horizon=self.horizon,
-        )
+        return replace(self, epsilon=budget)
 
     def terms(self, mechanism: SequencePolicy) -> Terms:
         """What a certificate of this policy is about, in plain sentences."""

@@ -86,25 +86,14 @@ def _exponent(levels: Floats, t: float) -> float:
 
 
 def _least(levels: Floats, price: float) -> float:
-    """The least bound over t, by golden section on ln t: (convex + constant) / t has one valley."""
+    """The least bound over t, by a search on ln t: (convex + constant) / t has one valley, and any t gives a bound."""
+    from scipy.optimize import minimize_scalar
 
     def value(u: float) -> float:
         t = math.exp(u)
         return (_exponent(levels, t) + price) / t
 
-    shrink = (math.sqrt(5) - 1) / 2
-    low, high = -40.0, 40.0 - math.log(float(levels.max()))
-    left, right = high - shrink * (high - low), low + shrink * (high - low)
-    at_left, at_right = value(left), value(right)
-    best = min(at_left, at_right)
-    for _ in range(120):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - shrink * (high - low)
-            at_left = value(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + shrink * (high - low)
-            at_right = value(right)
-        best = min(best, at_left, at_right)
-    return best
+    ends = (-40.0, 40.0 - math.log(float(levels.max())))
+    return float(
+        minimize_scalar(value, bounds=ends, method="bounded", options={"xatol": 1e-9, "maxiter": 500}).fun
+    )

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privopt.errors import InvalidMechanism, InvalidModel
+from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, UnsuitableSolver
 from privopt.files.labels import short
 from privopt.files.numbers import decode_float, decode_table
 from privopt.mechanisms.channel import Channel
-from privopt.mechanisms.policy.setting import Distortion, Setting
+from privopt.mechanisms.policy.rules import find_rule
+from privopt.mechanisms.policy.setting import Setting
 from privopt.mechanisms.policy.stepwise import Prepared
 from privopt.models import MarkovChain
+
+P = TypeVar("P")
 
 LARGEST_LIMIT = 2**40
 _FIELDS = (
     "type", "version", "chain", "epsilon", "batch", "distortion", "rule", "enforced", "limit", "prepared",
     "simulation_only",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Fields:
-    """What a policy file says."""
-
-    chain: MarkovChain
-    epsilon: float
-    batch: int
-    distortion: Distortion
-    rule: str
-    enforced: bool
-    limit: int
-    prepared: Prepared
-    simulation_only: bool
 
 
 def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
@@ -89,8 +76,8 @@ def _setting_of(kernel: object, whole: Setting) -> Setting:
     return Setting(whole.chain, length, length * each, whole.distortion)
 
 
-def decode(fields: Mapping[str, Any]) -> Fields:
-    """The arguments that :func:`encode` wrote."""
+def decode(fields: Mapping[str, Any], make: Callable[..., P]) -> P:
+    """The policy of the arguments in a file."""
     odd = sorted(set(map(str, fields)) - set(_FIELDS))
     if odd:
         raise InvalidMechanism(f"a sequence policy has no field {odd[0]!r}: remove it")
@@ -108,16 +95,20 @@ def decode(fields: Mapping[str, Any]) -> Fields:
     for name in ("enforced", "simulation_only"):
         if not isinstance(fields.get(name, True), bool):
             raise InvalidMechanism(f'"{name}" must be true or false, got {short(fields[name])}')
-    return Fields(
+    try:
+        find_rule(rule)
+    except UnsuitableSolver as cause:
+        raise FileRefused(str(cause)) from cause
+    return make(
         chain,
         epsilon,
         fields.get("batch", 1),
-        costs,  # type: ignore[arg-type]  # the constructor makes tuples of its rows
+        costs,
         rule,
-        fields.get("enforced", True),
-        fields.get("limit", 2**20),
-        _prepared(fields.get("prepared", [])),
-        fields.get("simulation_only", False),
+        enforced=fields.get("enforced", True),
+        limit=fields.get("limit", 2**20),
+        prepared=_prepared(fields.get("prepared", [])),
+        simulation_only=fields.get("simulation_only", False),
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.core.exact import IntegerRow
-from privopt.errors import FileRefused, InvalidMechanism, UnsuitableSolver
+from privopt.errors import InvalidMechanism
 from privopt.files.numbers import encode_float
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy import _codec as codec
@@ -172,33 +172,15 @@ class SequencePolicy(StepwisePolicy):
 
     def validated(self, simulation_only: bool = False) -> SequencePolicy:
         """A fresh copy that went through the constructor's checks again."""
-        return self._copy(self.enforced, simulation_only)
+        return replace(self, simulation_only=simulation_only)
 
     def with_prepared(self, prepared: Sequence[tuple[ArrayLike, Channel]]) -> SequencePolicy:
         """The same policy with other kernels made ready."""
-        return self._copy(self.enforced, self.simulation_only and self.enforced, tuple(prepared))
-
-    def _copy(
-        self,
-        enforced: bool,
-        simulation_only: bool,
-        prepared: Sequence[tuple[ArrayLike, Channel]] | None = None,
-    ) -> SequencePolicy:
-        return SequencePolicy(
-            self.chain,
-            self.epsilon,
-            self.batch,
-            self.distortion,
-            self.rule,
-            enforced=enforced,
-            limit=self.limit,
-            prepared=self.prepared if prepared is None else prepared,
-            simulation_only=simulation_only,
-        )
+        return replace(self, prepared=tuple(prepared), simulation_only=self.simulation_only and self.enforced)
 
     def with_enforcement(self) -> SequencePolicy:
         """The same policy with its budget enforced."""
-        return self._copy(True, self.simulation_only and self.enforced)
+        return replace(self, enforced=True, simulation_only=self.simulation_only and self.enforced)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal policy back."""
@@ -230,22 +212,7 @@ class SequencePolicy(StepwisePolicy):
         FileRefused
             If there is no such rule.
         """
-        f = codec.decode(fields)
-        try:
-            find_rule(f.rule)
-        except UnsuitableSolver as cause:
-            raise FileRefused(str(cause)) from cause
-        return cls(
-            f.chain,
-            f.epsilon,
-            f.batch,
-            f.distortion,
-            f.rule,
-            enforced=f.enforced,
-            limit=f.limit,
-            prepared=f.prepared,
-            simulation_only=f.simulation_only,
-        )
+        return codec.decode(fields, cls)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SequencePolicy):

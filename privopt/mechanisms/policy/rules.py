@@ -9,7 +9,6 @@ from privopt.mechanisms.policy.formulas.closed import (
     PublishedGradientRule,
     PublishedRule,
     RandomisedResponseCalibratedRule,
-    RandomisedResponseDoubleRule,
     RandomisedResponseRule,
     TemporalRandomisedResponseRule,
 )
@@ -32,7 +31,7 @@ _DECLARED: tuple[Formula, ...] = (
     PublishedRule(),
     PublishedGradientRule(),
     RandomisedResponseRule(),
-    RandomisedResponseDoubleRule(),
+    RandomisedResponseRule("randomised-response-double", 2.0),
     RandomisedResponseCalibratedRule(),
     TemporalRandomisedResponseRule(),
     STRUCTURE,

@@ -268,26 +268,15 @@ def calibrated(chain: MarkovChain, epsilon: float) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class RandomisedResponseRule(Formula):
-    """Randomised response at epsilon a letter."""
+    """Randomised response at epsilon a letter, or a multiple of it."""
 
     name: str = "randomised-response"
+    times: float = 1.0
     cost: ClassVar[Cost] = Cost.PLAIN
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels for beliefs (M, n), shape (M, n, n)."""
-        return respond(setting, beliefs, setting.epsilon / setting.batch)
-
-
-@dataclass(frozen=True)
-class RandomisedResponseDoubleRule(Formula):
-    """Randomised response at 2 epsilon a letter."""
-
-    name: str = "randomised-response-double"
-    cost: ClassVar[Cost] = Cost.PLAIN
-
-    def propose(self, setting: Setting, beliefs: Floats) -> Floats:
-        """Kernels for beliefs (M, n), shape (M, n, n)."""
-        return respond(setting, beliefs, 2.0 * setting.epsilon / setting.batch)
+        return respond(setting, beliefs, self.times * setting.epsilon / setting.batch)
 
 
 @dataclass(frozen=True)

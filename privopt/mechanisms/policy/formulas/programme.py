@@ -241,3 +241,19 @@ def solve_structure(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
     """The optimum for positive probabilities p (k,) and distortions (k, m) of the size of 1; None if not in time."""
     solve = solve_restricted if cost.shape[1] > MANY else solve_programme
     return solve(p, cost, levels, seconds)
+
+
+def cheapest_row(cost: Floats, tops: Floats) -> tuple[Floats, float]:
+    """The cheapest row of K with at most ``tops`` in each column, and the price of its last part.
+
+    Examples
+    --------
+    >>> row, price = cheapest_row(np.array([0.0, 0.5, 1.0]), np.array([0.6, 0.6, 0.6]))
+    >>> row.tolist(), price
+    ([0.6, 0.4, 0.0], 0.5)
+    """
+    order = np.argsort(cost, kind="stable")
+    filled = np.minimum(np.cumsum(tops[order]), 1.0)
+    row = np.zeros(len(cost))
+    row[order] = np.diff(filled, prepend=0.0)
+    return row, float(cost[row > 0].max(initial=0.0))

@@ -16,14 +16,13 @@ from typing import TypeAlias
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.exact import Number, ball_ceiling, law
+from privopt.core.exact import Number, ball_ceiling, integer_row
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Labels
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
-from privopt.mechanisms.policy.formulas.programme import solve_structure
-from privopt.mechanisms.policy.formulas.words import cheapest_row
+from privopt.mechanisms.policy.formulas.programme import cheapest_row, solve_structure
 from privopt.mechanisms.policy.setting import Setting
 from privopt.models import JointDistribution
 
@@ -109,7 +108,7 @@ class Step:
         """(1 - L) K + L Q in rationals, with L the least rational at hand that is at least e^-epsilon."""
         unit = 2**BITS
         low = _least(min(self.budget, MOST_EXACT))
-        exact = law(self.belief)
+        exact = integer_row(self.belief)
         chances = [exact.fraction(x) for x in range(len(self.p))]
         rows = []
         for row in kernel.tolist():

@@ -19,6 +19,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.mechanisms.policy.fixed import Levels
+from privopt.mechanisms.policy.formulas.programme import cheapest_row
 
 TOLERANCE = 1e-10
 MOST = 20.0
@@ -166,7 +167,8 @@ def solve_orbits(types: JointTypes, mass: Floats, cost: Floats, epsilon: float) 
     step[heavy[types.source]], lam[heavy] = kept, prices
     room = types.share * tops[types.target]
     for i in np.flatnonzero(~heavy):
-        lam[i] = _fill(step, np.flatnonzero(types.source == i), cost, room)
+        atoms = np.flatnonzero(types.source == i)
+        step[atoms], lam[i] = cheapest_row(cost[atoms], room[atoms])
     kernel, marginal = _private(types, mass, np.minimum(step, room), levels)
     value = float(mass[types.source] @ (kernel * cost))
     bound = orbit_bound(types, mass, cost, means, lam, Levels.of(epsilon))
@@ -211,13 +213,6 @@ def _programme(
 def _sum(where: Any, what: Floats) -> Floats:
     """Sums of ``what`` by place."""
     return np.asarray(np.bincount(where, weights=what), dtype=np.float64)
-
-
-def _fill(step: Floats, atoms: Any, cost: Floats, room: Floats) -> float:
-    """Send one type of input to its cheapest joint types; the price of the last one used."""
-    order = atoms[np.argsort(cost[atoms], kind="stable")]
-    step[order] = np.diff(np.minimum(np.cumsum(room[order]), 1.0), prepend=0.0)
-    return float(cost[order][step[order] > 0].max(initial=0.0))
 
 
 def _private(types: JointTypes, mass: Floats, step: Floats, levels: Levels) -> tuple[Floats, Floats]:

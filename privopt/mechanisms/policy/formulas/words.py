@@ -15,7 +15,13 @@ from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
-from privopt.mechanisms.policy.formulas.programme import Solved, Table, solve_programme, solve_restricted
+from privopt.mechanisms.policy.formulas.programme import (
+    Solved,
+    Table,
+    cheapest_row,
+    solve_programme,
+    solve_restricted,
+)
 from privopt.mechanisms.policy.formulas.types import (
     JointTypes,
     joint_types,
@@ -199,22 +205,6 @@ def without_rounding(solved: Solved, levels: Levels) -> tuple[Floats, Floats]:
     used = solved.marginal > NEGLIGIBLE * levels.theta
     tops = np.where(used, solved.marginal / levels.theta, 0.0)
     return np.minimum(solved.kernel, tops), tops
-
-
-def cheapest_row(cost: Floats, tops: Floats) -> tuple[Floats, float]:
-    """The cheapest row of K with at most ``tops`` in each column, and the price of its last part.
-
-    Examples
-    --------
-    >>> row, price = cheapest_row(np.array([0.0, 0.5, 1.0]), np.array([0.6, 0.6, 0.6]))
-    >>> row.tolist(), price
-    ([0.6, 0.4, 0.0], 0.5)
-    """
-    order = np.argsort(cost, kind="stable")
-    filled = np.minimum(np.cumsum(tops[order]), 1.0)
-    row = np.zeros(len(cost))
-    row[order] = np.diff(filled, prepend=0.0)
-    return row, float(cost[row > 0].max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)
