@@ -178,16 +178,21 @@ class Local:
         price = np.zeros(len(begin))
         price[: self.size] = self.price / max(float(self.price.max()), 1e-300)
         low, high = np.where(free, LEAST, 0.0), np.where(free, 1.0, self.epsilon / self.unit)
+        inside: Floats = np.clip(begin, low, high)
+
+        def loss(z: Floats) -> tuple[float, Floats]:
+            return float(price @ z), price
+
         optimum = minimize(
-            lambda z: (float(price @ z), price),
-            np.clip(begin, low, high),
+            loss,
+            inside,
             jac=True,
             method="SLSQP",
             bounds=Bounds(low, high),
             constraints=NonlinearConstraint(self._slacks, 0.0, np.inf, jac=self._slopes),
             options={"maxiter": _ROUNDS, "ftol": 1e-12},
         )
-        return np.clip(optimum.x[: self.size], LEAST, 1.0)
+        return np.asarray(np.clip(optimum.x[: self.size], LEAST, 1.0))
 
     def _begin(self, start: Floats) -> Floats:
         """The values, then the left shares of the budget that leave both sides the same slack."""

@@ -148,7 +148,7 @@ class _Programmes:
             raise ArithmeticError(f"{self.backend} ended with status {status!r} and no solution")
         self.iterations += stats.num_iters or 0
         self.statuses.add(status)
-        return np.maximum(u.value, 0.0)
+        return np.asarray(np.maximum(u.value, 0.0))
 
 
 def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
