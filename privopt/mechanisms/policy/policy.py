@@ -176,7 +176,11 @@ class SequencePolicy(StepwisePolicy):
 
     def with_prepared(self, prepared: Sequence[tuple[ArrayLike, Channel]]) -> SequencePolicy:
         """The same policy with other kernels made ready."""
-        return replace(self, prepared=tuple(prepared), simulation_only=self.simulation_only and self.enforced)
+        return replace(
+            self,
+            prepared=codec.prepared(prepared, self.setting),
+            simulation_only=self.simulation_only and self.enforced,
+        )
 
     def with_enforcement(self) -> SequencePolicy:
         """The same policy with its budget enforced."""
