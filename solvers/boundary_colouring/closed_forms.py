@@ -24,7 +24,9 @@ ROOM = 2.0**-40
 @register
 @dataclass(frozen=True)
 class Balanced(Solver[BoundaryColouring]):
-    """Closed form in the distance to the boundary, O(V + E).
+    """The balanced mechanism: the best worst case on the boundary, and more accurate with every hop from it.
+
+    Closed form in the distance to the boundary, O(V + E).
 
     The error at distance i is e^(-i eps) (1 - delta) / (1 + e^eps) - delta (1 - e^(-i eps)) / (e^eps - 1), and 0 where
     that is negative: the published formula with the clip that it lacks. It is the one mechanism with the best worst
@@ -89,7 +91,9 @@ def by_distance(problem: BoundaryColouring, far: Ints, sides: tuple[Pair, Pair])
 @register
 @dataclass(frozen=True)
 class Line(Solver[BoundaryColouring]):
-    """The line recurrence in closed form, with the clips that the published one lacks.
+    """Equal values on each boundary: the optimum of a line, pulled back along the distance to the boundary.
+
+    The line recurrence in closed form, with the clips that the published one lacks.
 
     From a boundary value the first steps multiply by e^epsilon and the others act on the complement. The published
     switch tau is taken at least as -1, else it points beyond the boundary, errors are at least 0, and epsilon = 0 has a
@@ -166,7 +170,9 @@ MAX_EPSILON = 236.0
 @register
 @dataclass(frozen=True)
 class LinePublished(Solver[BoundaryColouring]):
-    """Errors as printed: by R_Ini and R_Ter around tau, and by the balanced form, on the first colour.
+    """The published formulas for a line, without clips: kept to show where they fail.
+
+    Errors as printed: by R_Ini and R_Ter around tau, and by the balanced form, on the first colour.
 
     The balanced form is negative as soon as delta (e^(eps (i+1)) + e^(eps i) - 2) > e^eps - 1; tau <= -2 points to a
     vertex of the second colour, which the theorem does not define; epsilon = 0 divides by zero. Each is a refusal that

@@ -166,7 +166,10 @@ def equal_boundary(problem: BoundaryColouring) -> tuple[Colouring, tuple[float, 
 @register
 @dataclass(frozen=True)
 class EqualBoundary(Solver[BoundaryColouring]):
-    """Weights are added up by colour and distance, and bisection gives one integer: any size of graph."""
+    """The best mechanism with one value on each colour's boundary: exact on a line, a heuristic elsewhere.
+
+    Weights are added up by colour and distance, and bisection gives one integer: any size of graph.
+    """
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "equal-boundary"
@@ -194,7 +197,9 @@ BEND = 1e-12
 @register
 @dataclass(frozen=True)
 class Shift(Solver[BoundaryColouring]):
-    """One integer says how far the balanced answer moves towards the heavier colour.
+    """Counts: on a line with one two-coloured edge the optimum is the balanced answer, shifted, and its proof is a recursion.
+
+    One integer says how far the balanced answer moves towards the heavier colour.
 
     Also for graphs whose quotient by colour refinement is such a line, as all outcomes of a vote are. The multipliers
     of the linear programme are sums of weights discounted by e^-epsilon along the line, from both ends.

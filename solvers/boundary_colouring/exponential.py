@@ -74,7 +74,9 @@ def refuse_free(problem: BoundaryColouring) -> str | None:
 @register
 @dataclass(frozen=True)
 class Exponential(Solver[BoundaryColouring]):
-    """Answer c at v in proportion to e^(-beta hops from v to colour c), at the largest private beta by bisection.
+    """The exponential mechanism on distances to the colours, as sharp as privacy allows: any number of colours and vertices.
+
+    Answer c at v in proportion to e^(-beta hops from v to colour c), at the largest private beta by bisection.
 
     Parameters
     ----------
@@ -108,7 +110,9 @@ class Exponential(Solver[BoundaryColouring]):
 @register
 @dataclass(frozen=True)
 class ExponentialHalf(Solver[BoundaryColouring]):
-    """Distances change by at most 1 along an edge, so e^(-epsilon hops / 2), normalised, is private without delta.
+    """Baseline: the exponential mechanism on distances to the colours at the textbook sharpness, epsilon / 2.
+
+    Distances change by at most 1 along an edge, so e^(-epsilon hops / 2), normalised, is private without delta.
 
     Source: McSherry, Talwar, "Mechanism Design via Differential Privacy", Theorem 6.
     """

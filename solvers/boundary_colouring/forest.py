@@ -247,7 +247,9 @@ def _by_arc(
 @register
 @dataclass(frozen=True)
 class ForestProgramme(Solver[BoundaryColouring]):
-    """Concave values over the levels, from the leaves to the roots; a layer of vertices at a time.
+    """The best weighted accuracy on graphs without cycles: a programme over levels, exact and with a proof.
+
+    Concave values over the levels, from the leaves to the roots; a layer of vertices at a time.
 
     Also for graphs whose quotient by colour refinement has no cycle.
     """
@@ -273,7 +275,9 @@ class ForestProgramme(Solver[BoundaryColouring]):
 @register
 @dataclass(frozen=True)
 class PathProgramme(Solver[BoundaryColouring]):
-    """One pass along each path, a second one back; the textbook programme, which gives no multipliers.
+    """The best weighted accuracy on paths: values over levels, with a maximum over the window that a step allows.
+
+    One pass along each path, a second one back; the textbook programme, which gives no multipliers.
 
     Every level is tried against all levels within a step, so that it does not rely on concavity as forest does.
     """

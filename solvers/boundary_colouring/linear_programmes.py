@@ -109,7 +109,9 @@ def _rows(edges: Ints, n: int, one: Step) -> tuple[Any, Floats]:
 @register
 @dataclass(frozen=True)
 class WeightedLp(Solver[BoundaryColouring]):
-    """One variable a vertex (a class of vertices, where colour refinement finds any) and four rows an edge.
+    """The best weighted accuracy of two colours by a linear program, polished to a private answer with a proof.
+
+    One variable a vertex (a class of vertices, where colour refinement finds any) and four rows an edge.
 
     Every vertex of the polytope has its values on known levels, so the answer is moved to the nearest ones, made private on
     the boundary and continued from there. The multipliers prove the optimum by weak duality.
@@ -294,7 +296,9 @@ def best_distributions(programme: Programme, seconds: float) -> Distributions | 
 @register
 @dataclass(frozen=True)
 class KColourLp(Solver[BoundaryColouring]):
-    """One variable a vertex and colour, and with delta > 0 one more an arc and colour.
+    """The best answer in k colours, mean or worst case, by a sparse linear program with a proof.
+
+    One variable a vertex and colour, and with delta > 0 one more an arc and colour.
 
     Privacy is that of events: the excesses of all colours along an arc add up to at most delta. Bounding them one by one
     would overstate the accuracy.

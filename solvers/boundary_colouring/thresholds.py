@@ -51,7 +51,9 @@ class _Threshold(Solver[BoundaryColouring]):
 @register
 @dataclass(frozen=True)
 class GeometricThreshold(_Threshold):
-    """Two-sided geometric noise: error e^(-epsilon i) / (1 + e^epsilon) at distance i, the balanced optimum for delta = 0.
+    """Baseline: two-sided geometric noise on the signed distance from the boundary, and a threshold.
+
+    Two-sided geometric noise: error e^(-epsilon i) / (1 + e^epsilon) at distance i, the balanced optimum for delta = 0.
 
     Source: Ghosh, Roughgarden, Sundararajan, "Universally Utility-Maximizing Privacy Mechanisms".
     """
@@ -66,7 +68,9 @@ class GeometricThreshold(_Threshold):
 @register
 @dataclass(frozen=True)
 class LaplaceThreshold(_Threshold):
-    """Laplace noise, threshold midway: error e^(-epsilon (i + 1/2)) / 2 at distance i, cosh(epsilon / 2) times the optimum.
+    """Baseline: Laplace noise on the signed distance from the boundary, and a threshold midway.
+
+    Laplace noise, threshold midway: error e^(-epsilon (i + 1/2)) / 2 at distance i, cosh(epsilon / 2) times the optimum.
 
     Source: Dwork, McSherry, Nissim, Smith, "Calibrating Noise to Sensitivity in Private Data Analysis".
     """
@@ -81,7 +85,9 @@ class LaplaceThreshold(_Threshold):
 @register
 @dataclass(frozen=True)
 class RandomisedResponse(Solver[BoundaryColouring]):
-    """The true colour with probability (e^eps + (k - 1) delta) / (e^eps + k - 1), each other one equally likely.
+    """Baseline: randomised response on the true answer, the same error everywhere.
+
+    The true colour with probability (e^eps + (k - 1) delta) / (e^eps + k - 1), each other one equally likely.
 
     Source: Warner, "Randomized Response", 1965, for two colours; it does not know the graph.
     """

@@ -231,7 +231,10 @@ def _posteriors(slopes: Floats, prior: Floats, order: float) -> Floats:
 @register
 @dataclass(frozen=True)
 class ConicClarabel(Conic):
-    """The convex programme of distortion and leakage through CVXPY and Clarabel, an interior-point method."""
+    """The convex programme of distortion and leakage through CVXPY and Clarabel.
+
+    The convex programme of distortion and leakage through CVXPY and Clarabel, an interior-point method.
+    """
 
     name: ClassVar[str] = "conic-clarabel"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
@@ -251,7 +254,10 @@ class ConicClarabel(Conic):
 @register
 @dataclass(frozen=True)
 class ConicECOS(Conic):
-    """The convex programme of distortion and leakage through CVXPY and ECOS, an interior-point method."""
+    """The convex programme of distortion and leakage through CVXPY and ECOS.
+
+    The convex programme of distortion and leakage through CVXPY and ECOS, an interior-point method.
+    """
 
     name: ClassVar[str] = "conic-ecos"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
@@ -266,7 +272,10 @@ class ConicECOS(Conic):
 @register
 @dataclass(frozen=True)
 class ConicSCS(Conic):
-    """The convex programme of distortion and leakage through CVXPY and SCS, a first-order method."""
+    """The convex programme of distortion and leakage through CVXPY and SCS.
+
+    The convex programme of distortion and leakage through CVXPY and SCS, a first-order method.
+    """
 
     name: ClassVar[str] = "conic-scs"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")

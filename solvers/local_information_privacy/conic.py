@@ -90,7 +90,10 @@ def _call(problem: Any, backend: Backend) -> None:
 @register
 @dataclass(frozen=True)
 class ConicClarabel(Conic):
-    """The linear programme of a distortion by Clarabel, an interior-point method."""
+    """The linear program of a distortion through CVXPY and Clarabel.
+
+    The linear programme of a distortion by Clarabel, an interior-point method.
+    """
 
     name: ClassVar[str] = "conic-clarabel"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "clarabel")
@@ -101,7 +104,10 @@ class ConicClarabel(Conic):
 @register
 @dataclass(frozen=True)
 class ConicECOS(Conic):
-    """The linear programme of a distortion by ECOS, an interior-point method."""
+    """The linear program of a distortion through CVXPY and ECOS.
+
+    The linear programme of a distortion by ECOS, an interior-point method.
+    """
 
     name: ClassVar[str] = "conic-ecos"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
@@ -112,7 +118,10 @@ class ConicECOS(Conic):
 @register
 @dataclass(frozen=True)
 class ConicSCS(Conic):
-    """The linear programme of a distortion by SCS, a first-order method."""
+    """The linear program of a distortion through CVXPY and SCS.
+
+    The linear programme of a distortion by SCS, a first-order method.
+    """
 
     name: ClassVar[str] = "conic-scs"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")

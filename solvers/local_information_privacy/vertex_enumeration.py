@@ -127,7 +127,9 @@ class Vertices(Solver[LocalInformationPrivacy]):
 @register
 @dataclass(frozen=True)
 class VerticesSystems(Vertices):
-    """Every vertex of the posterior polytope by small linear systems, batched; then a linear programme.
+    """All vertices of the polytope of posteriors by small linear systems, then a linear program.
+
+    Every vertex of the posterior polytope by small linear systems, batched; then a linear programme.
 
     Each support and each choice of tight rows gives one small system.
     """
@@ -204,7 +206,9 @@ def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:
 @register
 @dataclass(frozen=True)
 class VerticesCdd(Vertices):
-    """Every vertex of the posterior polytope by cdd's double description in floats; then a linear programme.
+    """All vertices of the polytope of posteriors by double description in floats, then a linear program.
+
+    Every vertex of the posterior polytope by cdd's double description in floats; then a linear programme.
 
     On thin slabs cdd loses vertices without an error, so they are refused.
     """
@@ -243,7 +247,9 @@ class VerticesCdd(Vertices):
 @register
 @dataclass(frozen=True)
 class VerticesExact(Vertices):
-    """Every vertex of the posterior polytope in exact rationals, by PPL; then a linear programme.
+    """All vertices of the polytope of posteriors by exact double description, then a linear program.
+
+    Every vertex of the posterior polytope in exact rationals, by PPL; then a linear programme.
 
     The distribution is the exact one; e^-lower is rounded up and e^upper down at 1e-12, so that no posterior breaks a bound, however thin the slab. Weights are solved exactly too.
     """

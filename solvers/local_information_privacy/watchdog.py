@@ -114,7 +114,9 @@ class Watchdog(Solver[LocalInformationPrivacy]):
 @register
 @dataclass(frozen=True)
 class WatchdogMerge(Watchdog):
-    """Publish low-risk symbols, merge all high-risk ones into one symbol, which may still leak too much.
+    """The watchdog of the lectures: release low-risk symbols as they are, and all others as one.
+
+    Publish low-risk symbols, merge all high-risk ones into one symbol, which may still leak too much.
 
     Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), the watchdog: no
     randomisation within the high-risk set leaks less than its merge. But the merge need not keep the
@@ -145,7 +147,9 @@ DRAWS = ("prior", "uniform")
 @register
 @dataclass(frozen=True)
 class WatchdogRandom(Watchdog):
-    """Publish low-risk symbols, and for a high-risk one a high-risk symbol drawn afresh, whatever it was.
+    """The watchdog by randomisation: a high-risk symbol is replaced by a random high-risk symbol.
+
+    Publish low-risk symbols, and for a high-risk one a high-risk symbol drawn afresh, whatever it was.
 
     Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), X-invariant
     randomisation: leaks and says exactly what ``watchdog-merge`` does, with more symbols, and keeps the
@@ -188,7 +192,9 @@ class WatchdogRandom(Watchdog):
 @register
 @dataclass(frozen=True)
 class AlphaLiftWatchdog(Watchdog):
-    """Merge the symbols whose alpha-lift exceeds the upper bound, a milder test than the largest lift.
+    """The watchdog with alpha-lift as risk: a mean of the lifts in place of the largest.
+
+    Merge the symbols whose alpha-lift exceeds the upper bound, a milder test than the largest lift.
 
     Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), tunable
     alpha-lift: the risk of a symbol is ln (sum_s P(s) lift^alpha)^(1/alpha), and merging is again optimal on the

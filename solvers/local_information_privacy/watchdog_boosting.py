@@ -42,7 +42,9 @@ from privopt.solvers.local_information_privacy.watchdog import absorbed, high_ri
 @register
 @dataclass(frozen=True)
 class WatchdogBoosting(Solver[LocalInformationPrivacy]):
-    """Release some high-risk symbols as they are, within delta, and merge the rest into allowed blocks.
+    """The watchdog with a probability delta of violations: some high-risk symbols are released as they are.
+
+    Release some high-risk symbols as they are, within delta, and merge the rest into allowed blocks.
 
     Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), utility boosting by
     delta-relaxation, with two changes: the violations of the merged symbol count too, and the rest may
@@ -167,7 +169,9 @@ LEAST = 1e-6
 @register
 @dataclass(frozen=True)
 class RandomisedBoosting(Solver[LocalInformationPrivacy]):
-    """The best mixture of allowed posteriors with blocks released beyond the bounds, within delta.
+    """Spending delta in a randomised release: allowed posteriors mixed with a few that break the bounds.
+
+    The best mixture of allowed posteriors with blocks released beyond the bounds, within delta.
 
     Joins the two ideas of the lectures on privacy-utility trade-offs: the optimal release as a linear programme
     over the vertices of the posterior polytope, and boosting by delta. Blocks that break the bounds, single

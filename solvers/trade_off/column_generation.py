@@ -44,7 +44,9 @@ class Priced(Solver[T]):
 @register
 @dataclass(frozen=True)
 class ColumnGeneration(Priced[PrivacyFunnel]):
-    """Posteriors are made as they are needed, and branch and bound proves that none is missed.
+    """The randomised optimum of the privacy funnel, with a proof.
+
+    Posteriors are made as they are needed, and branch and bound proves that none is missed.
 
     A linear program shares the distribution of X among the posteriors met so far; its prices, and the smoother ones of a
     stationary release near it, say which others would help. They are sought from many starts, and then
@@ -124,7 +126,9 @@ def supports(problem: PrivacyFunnel) -> float:
 @register
 @dataclass(frozen=True)
 class BottleneckColumnGeneration(Priced[InformationBottleneck]):
-    """Posteriors are made as they are needed, and branch and bound proves that none is missed.
+    """The randomised optimum of the information bottleneck, with a proof.
+
+    Posteriors are made as they are needed, and branch and bound proves that none is missed.
 
     The funnel's method with the signs changed: H(S | v) is the concave part of the cost, so boxes are boxes of
     P(s | v), of as many dimensions as S has values, whatever the size of X.

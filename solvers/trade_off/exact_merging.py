@@ -59,7 +59,9 @@ class Partitions(Solver[T]):
 @register
 @dataclass(frozen=True)
 class ExactMerging(Partitions[PrivacyFunnel]):
-    """Dynamic programming over subsets for a weighed objective, branch and bound over partitions else.
+    """The best deterministic release: every partition of the symbols is tried, or shown to be no better.
+
+    Dynamic programming over subsets for a weighed objective, branch and bound over partitions else.
 
     For up to 18 symbols of positive probability with a weighed objective, else up to 16. Optimal among mergings; a
     randomised release may be better, so for form "stochastic" nothing is proved.
@@ -71,7 +73,9 @@ class ExactMerging(Partitions[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class ExactBottleneckMerging(Partitions[InformationBottleneck]):
-    """Dynamic programming over subsets for a weighed objective, branch and bound over partitions else.
+    """The best deterministic release: every partition of the symbols is tried, or shown to be no better.
+
+    Dynamic programming over subsets for a weighed objective, branch and bound over partitions else.
 
     Optimal among mergings, for as many symbols as with the funnel.
     """

@@ -83,7 +83,9 @@ class Descent(Solver[T]):
 @register
 @dataclass(frozen=True)
 class DifferenceOfConvex(Descent[PrivacyFunnel]):
-    """I(S;Y) - m I(X;Y) is a difference of convex functions of the channel; each step minimises an upper bound of it.
+    """Local descent on the channel itself, in closed form, from many starts.
+
+    I(S;Y) - m I(X;Y) is a difference of convex functions of the channel; each step minimises an upper bound of it.
 
     The multiplier m runs over a range, several random releases are followed at each, and a linear program mixes
     what they reach so that the bound is kept. Sources: Huang and El Gamal, "An Efficient Difference-of-Convex
@@ -122,7 +124,9 @@ class DifferenceOfConvex(Descent[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class SelfConsistent(Descent[InformationBottleneck]):
-    """P(y | x) proportional to P(y) exp(-D(P(s | x) || P(s | y)) / m), again and again.
+    """The self-consistent equations of the information bottleneck, iterated from many starts.
+
+    P(y | x) proportional to P(y) exp(-D(P(s | x) || P(s | y)) / m), again and again.
 
     The price m of the rate runs over a range, several random releases are followed at each, and a linear program
     mixes what they reach so that the rate is kept. Source: Tishby, Pereira, Bialek, "The information bottleneck method".

@@ -64,7 +64,9 @@ class GridSearch(Solver[T]):
 @register
 @dataclass(frozen=True)
 class Oracle(GridSearch[PrivacyFunnel]):
-    """A linear program over all posteriors of a fine grid, and over finer ones around those it uses.
+    """The reference optimum over a grid of posteriors.
+
+    A linear program over all posteriors of a fine grid, and over finer ones around those it uses.
 
     No pricing and no proof: at most three symbols, whose posteriors a grid covers.
     """
@@ -75,7 +77,10 @@ class Oracle(GridSearch[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class BottleneckOracle(GridSearch[InformationBottleneck]):
-    """A linear program over all posteriors of a fine grid, and over finer ones around those it uses."""
+    """The reference optimum over a grid of posteriors.
+
+    A linear program over all posteriors of a fine grid, and over finer ones around those it uses.
+    """
 
     solves: ClassVar = InformationBottleneck
 

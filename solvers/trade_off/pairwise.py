@@ -39,7 +39,9 @@ Table = list[list[float]]
 @register
 @dataclass(frozen=True)
 class Greedy(Solver[PrivacyFunnel]):
-    """Merge the pair that lowers I(S;Y) most and keeps the floor on I(X;Y), as long as there is one.
+    """Pairwise merging: join the two blocks of the best score, again and again.
+
+    Merge the pair that lowers I(S;Y) most and keeps the floor on I(X;Y), as long as there is one.
 
     Under a cap on I(S;Y) merging ends as soon as it is kept; with a weighed objective, when no merge pays.
     What two blocks lose by merging depends on them only, so scores stay until one of the two is merged. Equal scores
@@ -112,7 +114,9 @@ class Greedy(Solver[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class PlainGreedy(Greedy):
-    """The pairwise merging of ``greedy`` by its definition; O(n^4 n_s) steps, to compare with.
+    """Pairwise merging by its definition: both informations of the whole table, for every pair, at every step.
+
+    The pairwise merging of ``greedy`` by its definition; O(n^4 n_s) steps, to compare with.
 
     Both informations of the whole table are computed for every pair, at every step.
 
@@ -151,7 +155,9 @@ class PlainGreedy(Greedy):
 @register
 @dataclass(frozen=True)
 class Agglomerative(Solver[InformationBottleneck]):
-    """Merge the pair that loses the least I(S;Y), until the rate is met; with a weighed objective the best on the way.
+    """The agglomerative information bottleneck: merge the two blocks that differ least in what they reveal.
+
+    Merge the pair that loses the least I(S;Y), until the rate is met; with a weighed objective the best on the way.
 
     Equal losses (to 2^-44 nats) go to the lowest pair of first symbols.
 

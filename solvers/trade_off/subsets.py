@@ -223,7 +223,9 @@ STEPS = {"sub-sup": sub_sup, "mod-mod": mod_mod}
 @register
 @dataclass(frozen=True)
 class Submodular(Solver[PrivacyFunnel]):
-    """Minimise a difference of submodular functions, merge that set, and repeat on the merged symbols.
+    """Merging of subsets: the set that lowers the weighed objective most becomes one block, again and again.
+
+    Minimise a difference of submodular functions, merge that set, and repeat on the merged symbols.
 
     The step "sub-sup" solves its submodular problem exactly, as a prefix of the symbols sorted by weight over
     probability. Taking the largest fall first is often too greedy: single pairs at the same price do better.
@@ -266,7 +268,9 @@ class Submodular(Solver[PrivacyFunnel]):
 @register
 @dataclass(frozen=True)
 class SubmodularExact(Solver[PrivacyFunnel]):
-    """Every one of the 2^n sets is tried at each step; the sequence of steps is as greedy as that of ``submodular``.
+    """Merging of subsets with the best set of all at every step: what ``submodular`` approximates.
+
+    Every one of the 2^n sets is tried at each step; the sequence of steps is as greedy as that of ``submodular``.
 
     Parameters
     ----------
