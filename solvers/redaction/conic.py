@@ -67,7 +67,9 @@ class Conic(Solver[Redaction]):
 @register
 @dataclass(frozen=True)
 class ConicClarabel(Conic):
-    """The published convex programme by Clarabel, an interior-point method.
+    """The convex relaxation of 3R through CVXPY and Clarabel.
+
+    The published convex programme by Clarabel, an interior-point method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.
@@ -81,7 +83,9 @@ class ConicClarabel(Conic):
 @register
 @dataclass(frozen=True)
 class ConicECOS(Conic):
-    """The published convex programme by ECOS, an interior-point method.
+    """The convex relaxation of 3R through CVXPY and ECOS.
+
+    The published convex programme by ECOS, an interior-point method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.
@@ -95,7 +99,9 @@ class ConicECOS(Conic):
 @register
 @dataclass(frozen=True)
 class ConicSCS(Conic):
-    """The published convex programme by SCS, a first-order method.
+    """The convex relaxation of 3R through CVXPY and SCS.
+
+    The published convex programme by SCS, a first-order method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.

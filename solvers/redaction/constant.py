@@ -33,7 +33,9 @@ Choice: TypeAlias = tuple[float, float]
 @register
 @dataclass(frozen=True)
 class ConstantClosedForm(Solver[Redaction]):
-    """Release far records, hide near ones, and between them hide the less influential values with probability q.
+    """The published closed form of 3R: one redaction probability for all medium records of a side.
+
+    Release far records, hide near ones, and between them hide the less influential values with probability q.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section
     IV-B: q is the largest of exp(-(e - delta_i) / i), delta_i being what the first release beyond the
@@ -281,7 +283,9 @@ class PairSearch:
 @register
 @dataclass(frozen=True)
 class ConstantSearch(Solver[Redaction]):
-    """The numerically optimised 3R mechanism: constants against the exact leakage, every region tried.
+    """One redaction probability a side for all medium records, as small as the exact leakage allows.
+
+    The numerically optimised 3R mechanism: constants against the exact leakage, every region tried.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section V,
     search the constant on a grid; leakage falls as it rises, so it is bisected here. Regions jump with

@@ -21,7 +21,9 @@ from privopt.solvers.redaction.reach import refusal
 @register
 @dataclass(frozen=True)
 class Windows(Solver[Redaction]):
-    """Hide p - l .. p + r; the pair (l, r) of least weight by two pointers, O(n k^3).
+    """The best data-independent redaction: hide a window around the private record, release the rest.
+
+    Hide p - l .. p + r; the pair (l, r) of least weight by two pointers, O(n k^3).
 
     A data-independent mechanism leaks what its nearest releasable record on each side leaks, and the two
     sides add per direction. The smallest r that goes with l does not increase in l, so one walk over the
@@ -124,7 +126,9 @@ class _Lazy:
 @register
 @dataclass(frozen=True)
 class MarkovQuilt(Solver[Redaction]):
-    """Hide the shorter side and part of the longer one, or equally many records on both sides.
+    """Algorithm 1 of Massny et al.: hide a window whose outside tells little, in the manner of a Markov quilt.
+
+    Hide the shorter side and part of the longer one, or equally many records on both sides.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect",
     Algorithm 1, mirrored where the private record is past the middle. The distance at which the
