@@ -168,4 +168,4 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with prices."""
-        return priced_policy(problem, problem.answer("closed-form"), "closed-form", budget)
+        return priced_policy(problem, self.name, budget)

@@ -18,7 +18,6 @@ from privopt.core.solver import Budget, Guarantee, Proposal
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.steps import Answer
 from privopt.mechanisms.policy.formulas.steps import Step as OneStep
-from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.mechanisms.policy.setting import Setting
 from privopt.problems.belief_release.bound import structure_bound
 from privopt.problems.belief_release.problem import BeliefRelease
@@ -48,10 +47,13 @@ def step_of(problem: BeliefRelease) -> OneStep:
 
 
 def priced(problem: BeliefRelease, answer: Answer) -> Proposal:
-    """A channel with the bound that prices prove."""
+    """A channel with the bound that its prices, if there are any, prove."""
+    channel = problem.answer(answer.kernel)
+    if not len(answer.prices):
+        return Proposal(channel, stats=answer.stats)
     lam = np.where(np.isfinite(answer.prices), answer.prices, 0.0)
     dual = {"kind": "structure", "lam": lam.tolist()}
-    return Proposal(problem.answer(answer.kernel), structure_bound(problem, lam), dual, stats=answer.stats)
+    return Proposal(channel, structure_bound(problem, lam), dual, stats=answer.stats)
 
 
 def belief_release(setting: Setting, distribution: Floats, level: float) -> BeliefRelease:
@@ -95,11 +97,10 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
     return Guarantee.OPTIMAL if single else Guarantee.BOUNDED
 
 
-def priced_policy(
-    problem: SequenceInformationPrivacy, policy: SequencePolicy, solver: str, budget: Budget
-) -> Proposal:
-    """A policy with the bound that the prices of a one-step solver prove."""
-    rows = _rows(problem, solver, budget)
+def priced_policy(problem: SequenceInformationPrivacy, rule: str, budget: Budget) -> Proposal:
+    """The policy of a rule, with the bound that the prices of the one-step solver of the same name prove."""
+    policy = problem.answer(rule)
+    rows = _rows(problem, rule, budget)
     stats: dict[str, float | int | str] = {"priced_releases": len(rows)}
     if not rows:
         return Proposal(policy, stats=stats)

@@ -1,0 +1,197 @@
+"""One release at a time: groups of neighbours, a sparse linear programme, and the definition written out, for any distortion.
+
+Each formula serves one step, with its prices as proof, and every belief of a policy.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms.policy.formulas.steps import (
+    DEFINITION,
+    INTERVALS,
+    STRUCTURE,
+    StepFormula,
+    interval_pairs,
+)
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
+
+MAX_LETTERS = 2000
+MAX_CELLS = 20_000
+MAX_HORIZON = 6
+MAX_INPUTS = 8
+
+
+class _BeliefStep(Solver[BeliefRelease]):
+    """The kernel of a formula, with the bound of its prices."""
+
+    solves: ClassVar = BeliefRelease
+    formula: ClassVar[StepFormula]
+
+    def refuse(self, problem: BeliefRelease) -> str | None:
+        """Refuse what the formula refuses."""
+        return self.formula.refuse(step_of(problem))
+
+    def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:
+        """Propose the channel of the formula."""
+        answer = self.formula.solve(step_of(problem), 0.9 * budget.remaining)
+        if answer is None:
+            return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
+        return priced(problem, answer)
+
+
+@register
+@dataclass(frozen=True)
+class BeliefInterval(_BeliefStep):
+    """Groups of neighbouring letters of mass at least theta, each with the release that is best for it.
+
+    Sending groups of mass theta or more to one release each keeps the bounds. On a line the groups are intervals, and
+    the best split is a shortest path over prefixes. A restriction: the prices of the groups bound what it loses.
+    """
+
+    name: ClassVar[str] = "interval"
+    formula: ClassVar[StepFormula] = INTERVALS
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Private, with a bound from its own prices."""
+
+    def cost(self, problem: BeliefRelease) -> float:
+        """A pass over pairs of prefixes and releases."""
+        return 1e-3 + 3e-9 * interval_pairs(step_of(problem))
+
+
+@register
+@dataclass(frozen=True)
+class BeliefStructureLp(_BeliefStep):
+    """One linear programme in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
+
+    The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
+    Privacy"), in other variables: far better scaled than the programme in P(y | x).
+    """
+
+    name: ClassVar[str] = "structure-lp"
+    formula: ClassVar[StepFormula] = STRUCTURE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal to the tolerance of HiGHS."""
+
+    def cost(self, problem: BeliefRelease) -> float:
+        """Grows faster than the cells."""
+        cells = len(problem.support) * problem.matrix.shape[1]
+        return float(0.02 + 4e-5 * cells + 8e-9 * cells**2)
+
+
+@register
+@dataclass(frozen=True)
+class BeliefOracle(_BeliefStep):
+    """min E[D] over P(y | x) with e^-epsilon P(y) <= P(y | x) <= e^epsilon P(y) for every possible x, by HiGHS."""
+
+    name: ClassVar[str] = "oracle"
+    formula: ClassVar[StepFormula] = DEFINITION
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Brute force."""
+
+    def cost(self, problem: BeliefRelease) -> float:
+        """Cubic in the cells, nearly."""
+        return 0.02 + 1e-7 * problem.matrix.size**3
+
+
+@register
+@dataclass(frozen=True)
+class Interval(Solver[SequenceInformationPrivacy]):
+    """Groups of neighbours at every belief: milliseconds a letter where the programme takes seconds."""
+
+    solves: ClassVar = SequenceInformationPrivacy
+    name: ClassVar[str] = "interval"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Private, with a bound from its own prices."""
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A pass over pairs of prefixes and releases for each letter."""
+        return (0.01 + 2e-7 * len(problem.chain.letters) ** 3) * (1 + min(100, problem.horizon))
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse what is not a line of single letters."""
+        if problem.distortion not in ("l1", "squared"):
+            return 'it needs letters on a line: distortion "l1" or "squared"'
+        if min(problem.batch, problem.horizon) > 1:
+            return "it releases single letters; structure-lp takes words"
+        if len(problem.chain.letters) > MAX_LETTERS:
+            return f"it takes at most {MAX_LETTERS} letters"
+        return None
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy with the prices of its groups."""
+        return priced_policy(problem, self.name, budget)
+
+
+@register
+@dataclass(frozen=True)
+class StructureLp(Solver[SequenceInformationPrivacy]):
+    """The optimal programme of one release, solved again at every belief that comes up.
+
+    The step is the programme of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information
+    Privacy", in better scaled variables. It looks at one release at a time; the bound says what looking ahead could gain.
+    """
+
+    solves: ClassVar = SequenceInformationPrivacy
+    name: ClassVar[str] = "structure-lp"
+
+    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
+        """Optimal for a single release or independent letters; else with a bound."""
+        return step_guarantee(problem)
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A programme for each release, with the beliefs that the judge asks about."""
+        cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
+        once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
+        return float(once * (1 + min(100, problem.horizon / problem.batch)))
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse what does not fit."""
+        setting = problem.setting(min(problem.batch, problem.horizon))
+        n, m = setting.letter_cost.shape
+        cells = len(setting.inputs) * (len(setting.inputs) if n == m else m**setting.batch)
+        if cells > MAX_CELLS:
+            return f"its programme has {cells} cells for each belief, more than {MAX_CELLS}"
+        return None
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy with multipliers as prices."""
+        return priced_policy(problem, self.name, budget)
+
+
+@register
+@dataclass(frozen=True)
+class Oracle(Solver[SequenceInformationPrivacy]):
+    """Every release by the programme that the definition gives, written out pair by pair.
+
+    It looks at one release at a time, so it is the optimum of the whole where there is one release or letters
+    are independent, and what the other solvers should reach elsewhere.
+    """
+
+    solves: ClassVar = SequenceInformationPrivacy
+    name: ClassVar[str] = "oracle"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
+    """Brute force."""
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A dense programme for every belief in reach."""
+        return 0.02 * math.exp2(min(problem.horizon / problem.batch, 10.0))
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse everything that is not tiny."""
+        setting = problem.setting(min(problem.batch, problem.horizon))
+        if problem.horizon > MAX_HORIZON:
+            return f"it takes at most {MAX_HORIZON} letters, this horizon has {problem.horizon}"
+        if (count := len(setting.inputs)) > MAX_INPUTS:
+            return f"it takes at most {MAX_INPUTS} inputs of a release, this one has {count}"
+        return None
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy."""
+        return Proposal(problem.answer(self.name), stats={"horizon": problem.horizon})
