@@ -185,7 +185,7 @@ def compare_peers(
         list[str] | None, typer.Option("--peer", "-p", help="Ask this peer only; repeat for more.")
     ] = None,
     question: Annotated[
-        list[str] | None, typer.Option("--question", "-q", help="Ask this question only; repeat for more.")
+        list[str] | None, typer.Option("--question", "-q", help="Ask this problem only; repeat for more.")
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=1e-3, max=1e6, help="Seconds for each answer.")

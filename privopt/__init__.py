@@ -1,4 +1,4 @@
-"""privopt: declare a privacy-utility question, get the best mechanism with a certificate that it is private."""
+"""privopt: declare a privacy-utility problem, get the best mechanism with a certificate that it is private."""
 
 from privopt import errors as errors
 from privopt import measures as measures

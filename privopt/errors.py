@@ -1,6 +1,6 @@
 """What privopt raises: misuse and bad data, each saying what was wrong, where, and what to do.
 
-A question that has no answer (infeasible, out of time, not private) is not an error: it is a
+A problem that has no answer (infeasible, out of time, not private) is not an error: it is a
 :class:`privopt.Status`.
 """
 
@@ -16,7 +16,7 @@ class InvalidModel(PrivoptError, ValueError):
 
 
 class InvalidProblem(PrivoptError, ValueError):
-    """The question is not well posed (a negative budget, a record outside the window, ...)."""
+    """The problem is not well posed (a negative budget, a record outside the window, ...)."""
 
 
 class InvalidMechanism(PrivoptError, ValueError):
@@ -24,7 +24,7 @@ class InvalidMechanism(PrivoptError, ValueError):
 
 
 class UnsuitableSolver(PrivoptError, ValueError, TypeError):
-    """No such solver, or it answers another kind of question."""
+    """No such solver, or it answers another kind of problem."""
 
 
 class FileRefused(PrivoptError, ValueError):

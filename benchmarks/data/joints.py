@@ -56,7 +56,7 @@ def random_joint(n_s: int, n_x: int, seed: int = 0) -> JointDistribution:
 
 
 def sparse_joint(n_s: int, n_x: int, seed: int = 0) -> JointDistribution:
-    """A table from a Dirichlet law with few large cells, the same every time."""
+    """A table from a Dirichlet distribution with few large cells, the same every time."""
     rng = np.random.default_rng([n_s, n_x, seed])
     return JointDistribution.normalised(rng.dirichlet(np.full(n_s * n_x, 1.0)).reshape(n_s, n_x))
 

@@ -43,7 +43,7 @@ class Picture:
     ----------
     name : str
         Stem of its files.
-    questions : tuple of str
+    problems : tuple of str
         Kinds of problems that it shows.
     title, caption : str
         What is shown, and what to see in it.

@@ -33,8 +33,8 @@ class TemporalRandomisedResponse:
     """Randomised response among the letters that may follow the letter before.
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Section VI, describe it for gaze in
-    words: the support is that of the conditional law given the previous values. Read here: given the previous raw
-    letter, and the support of the initial law at first. A letter that the chain rules out after the one before is
+    words: the support is that of the conditional distribution given the previous values. Read here: given the previous raw
+    letter, and the support of the initial distribution at first. A letter that the chain rules out after the one before is
     an error. A reader of the releases who knows the chain learns about the letter before from the support.
 
     Examples
@@ -48,7 +48,7 @@ class TemporalRandomisedResponse:
     chain: MarkovChain
     name: str = "temporal-randomised-response-raw"
     guarantee: str = (
-        "given the letter before, the present letter is epsilon-LDP among those that may follow; what a release tells of "
+        "given the letter before, the present letter is epsilon-LDP among those that may follow; what a release reveals of "
         "the letter before is not bounded"
     )
 
@@ -64,17 +64,17 @@ class TemporalRandomisedResponse:
 
     def _stream(self, letters: Sequence[Label], epsilon: float, rng: np.random.Generator) -> list[Label]:
         found: list[Label] = []
-        law = self.chain.initial
+        distribution = self.chain.initial
         for t, letter in enumerate(letters):
-            x, support = self.chain.index(letter), np.flatnonzero(law > 0)
-            if law[x] <= 0:
+            x, support = self.chain.index(letter), np.flatnonzero(distribution > 0)
+            if distribution[x] <= 0:
                 raise InvalidProblem(f"letter {t} of a stream, {letter!r}, cannot follow the one before it")
             others = support[support != x]
             true = 1.0 / (1.0 + len(others) * math.exp(-epsilon))
             y = x if rng.random() < true else int(rng.choice(others))
             found.append(self.chain.states[y])
             if t + 1 < len(letters):
-                law = self.chain.step(t)[x]
+                distribution = self.chain.step(t)[x]
         return found
 
 
@@ -89,14 +89,14 @@ class ThresholdSmoothing:
       threshold is the ``quantile`` of these noisy values of all streams, within the range.
     * *Perturbation*: later letters are cut at the threshold and have Laplace noise for the range below it. The hierarchy that
       answers queries of ranges plays no part in the release of single letters and is left out.
-    * *Smoothing*: the noisy value is moved to the letter of the same rank in a specified law, that of ``law``: values that follow it
-      are released with that law.
+    * *Smoothing*: the noisy value is moved to the letter of the same rank in a specified distribution, that of ``distribution``: values that follow it
+      are released with that distribution.
 
     Parameters
     ----------
     letters : n increasing numbers
-    law : n floats
-        The specified law of letters, summing to 1.
+    distribution : n floats
+        The specified distribution of letters, summing to 1.
     quantile, share : float
         In (0, 1].
 
@@ -108,7 +108,7 @@ class ThresholdSmoothing:
     """
 
     letters: tuple[float, ...]
-    law: tuple[float, ...]
+    distribution: tuple[float, ...]
     quantile: float = 0.95
     share: float = 0.1
     name: str = "threshold-smoothing"
@@ -116,7 +116,7 @@ class ThresholdSmoothing:
 
     def __post_init__(self) -> None:
         rising = all(a < b for a, b in zip(self.letters, self.letters[1:], strict=False))
-        if len(self.letters) < 2 or not rising or len(self.law) != len(self.letters):
+        if len(self.letters) < 2 or not rising or len(self.distribution) != len(self.letters):
             raise InvalidProblem(
                 "threshold smoothing needs two or more increasing numbers as letters, and their law"
             )
@@ -148,11 +148,11 @@ class ThresholdSmoothing:
         return float(letter)
 
     def _ranked(self, noisy: Floats, top: float, epsilon: float) -> list[Label]:
-        """The letters whose rank in the law is that of the noisy values cut at a threshold."""
+        """The letters whose rank in the distribution is that of the noisy values cut at a threshold."""
         centres = np.minimum(np.array(self.letters), top)
         z = (noisy[:, None] - centres) * (epsilon / (top - self.letters[0]))
-        law = np.array(self.law) / sum(self.law)
+        distribution = np.array(self.distribution) / sum(self.distribution)
         half = 0.5 * np.exp(-np.abs(z))
-        rank = np.where(z < 0, half, 1.0 - half) @ law
-        places = np.searchsorted(np.cumsum(law)[:-1], rank)
+        rank = np.where(z < 0, half, 1.0 - half) @ distribution
+        places = np.searchsorted(np.cumsum(distribution)[:-1], rank)
         return [self.letters[int(i)] for i in places]

@@ -53,7 +53,7 @@ HIDDEN = -1
 
 
 def one_by_one(chain: MarkovChain, private: int, table: Floats) -> float:
-    """Leakage: for each of the (k+1)^n outputs, its law given each private value, by sums over its sequences.
+    """Leakage: for each of the (k+1)^n outputs, its distribution given each private value, by sums over its sequences.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Definition 1.
     """

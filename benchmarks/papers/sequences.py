@@ -35,7 +35,7 @@ def optimum_at_once(beliefs: Floats, epsilon: float) -> Floats:
     """The same kernels written from the implicit ones, a column at a time: faster for many beliefs of few letters."""
     mine, (m, n) = rows(beliefs, epsilon), beliefs.shape
     columns = np.stack([mine.column(np.full(m, y)) for y in range(n)], axis=2)
-    found = mine.levels.room * columns + mine.levels.low * mine.law[:, None, :]
+    found = mine.levels.room * columns + mine.levels.low * mine.marginal[:, None, :]
     place = np.argsort(mine.order, axis=1)
     found = np.take_along_axis(found, place[:, :, None], axis=1)
     return np.take_along_axis(found, place[:, None, :], axis=2)
@@ -94,7 +94,7 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
 
 
 def mended(kernel: Floats, belief: Floats, epsilon: float) -> Floats:
-    """A kernel mixed with its own output law by the least weight that keeps the budget at this belief.
+    """A kernel mixed with its own output distribution by the least weight that keeps the budget at this belief.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def walk(initial: Floats, transition: Floats, kernels: Kernels, cost: Floats, st
     ----------
     initial : array (n,)
     transition : array (n, n)
-        Row x: law of the next input after x.
+        Row x: distribution of the next input after x.
     kernels : callable
     cost : array (n, m)
     steps : int
@@ -302,7 +302,7 @@ def _given(table: Floats) -> Floats:
 
 
 def random_chain(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    """Start and transitions drawn from Dirichlet laws."""
+    """Start and transitions drawn from Dirichlet distributions."""
     return np.asarray(rng.dirichlet(np.ones(n))), np.asarray(rng.dirichlet(np.ones(n), n))
 
 

@@ -50,7 +50,7 @@ _WORDS = (
     (
         "its objective - ours",
         (
-            "Least and largest difference, as the question reads the peer's raw mechanism. Above 0 it got more, which means "
+            "Least and largest difference, as the problem reads the peer's raw mechanism. Above 0 it got more, which means "
             "little where it is not private."
         ),
     ),
@@ -103,7 +103,7 @@ def page(rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mappi
     lines = summaries(rows)
     return document(
         "privopt: the same work by peers",
-        "What a user would pick instead, at the same questions in the same run, judged by the same judge.",
+        "What a user would pick instead, at the same problems in the same run, judged by the same judge.",
         f"Run of {begun}, {seconds:.0f} s.",
         (
             Section(

@@ -195,7 +195,7 @@ def judged(problem: Problem[Any], given: Mechanism) -> dict[str, Any]:
     try:
         mechanism = problem.check(given)
     except InvalidMechanism as cause:
-        return {"fault": f"no mechanism of this question: {cause}"}
+        return {"fault": f"no mechanism of this problem: {cause}"}
     reading = problem.evaluate(mechanism)
     certificate = problem.certify(mechanism.quantised())
     return {

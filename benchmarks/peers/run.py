@@ -41,8 +41,8 @@ def chosen_peers(names: Collection[str] = (), questions: Collection[str] = ()) -
         If there is no peer or no problem of that name.
     """
     every = tuple(peers().values())
-    known = {"peer": {n for p in every for n in (p.name, p.key)}, "question": {p.question for p in every}}
-    for what, given in (("peer", names), ("question", questions)):
+    known = {"peer": {n for p in every for n in (p.name, p.key)}, "problem": {p.question for p in every}}
+    for what, given in (("peer", names), ("problem", questions)):
         for name in sorted(set(given) - known[what]):
             raise InvalidProblem(f"there is no {what} {name!r}; there are {', '.join(sorted(known[what]))}")
     return tuple(
@@ -132,7 +132,7 @@ def _late(told: Mapping[str, Any], limit: float) -> str:
         return f"judging its mechanism did not end within {PROVING:g} s"
     if "ours" in told:
         return f"did not stop within {GRACE:g} s after its limit of {limit:g} s"
-    return f"the easy question and privopt's answer did not end within {WARMING:g} s"
+    return f"the easy problem and privopt's answer did not end within {WARMING:g} s"
 
 
 def asked_of(peer: Peer, problem: Problem[Any], easy: Problem[Any], limit: float) -> dict[str, Any]:

@@ -30,7 +30,7 @@ WORDS = (
     (
         "seconds",
         (
-            "Wall time of solving and judging: s in a process that has solved such a question before, cold s the first time in "
+            "Wall time of solving and judging: s in a process that has solved such a problem before, cold s the first time in "
             "a fresh process, imports included. MiB is the largest resident size of the run's own process."
         ),
     ),
@@ -44,7 +44,7 @@ WORDS = (
     (
         "gap",
         (
-            "Room between the objective and a bound that the question itself checked. A bound that a solver merely claims is not "
+            "Room between the objective and a bound that the problem itself checked. A bound that a solver merely claims is not "
             "counted: such rows have no bound."
         ),
     ),

@@ -131,7 +131,7 @@ def release_sentences(
 ) -> Iterator[str]:
     """What was released, and whether its files prove it."""
     if released is None or proof is None:
-        yield "No data were released, because no certified mechanism answers the question."
+        yield "No data were released, because no certified mechanism answers the problem."
         return
     shown = sum(line[-1] != "" for line in released.lines)
     yield (

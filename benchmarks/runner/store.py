@@ -127,7 +127,7 @@ LEASE = 60.0
 
 
 def _started() -> float:
-    """When this process started, which tells it from a later one of the same number."""
+    """When this process started, which distinguishes it from a later one of the same number."""
     import psutil
 
     return psutil.Process().create_time()

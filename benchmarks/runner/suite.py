@@ -135,7 +135,7 @@ class InstanceSet:
 
     Parameters
     ----------
-    question : str
+    problem : str
         The kind of problem, such as "redaction".
     quick : callable
         A few instances that all solvers together do in well under a minute.

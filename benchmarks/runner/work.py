@@ -50,8 +50,8 @@ def attack_accuracy(problem: Problem[Any], solution: Solution[Any], seed: int) -
     Examples
     --------
     >>> import privopt as po
-    >>> question = po.BeliefRelease([0.6, 0.4], 0.5)
-    >>> attack_accuracy(question, po.solve(question), 0) is None
+    >>> problem = po.BeliefRelease([0.6, 0.4], 0.5)
+    >>> attack_accuracy(problem, po.solve(problem), 0) is None
     True
     """
     policy = solution.mechanism if solution.status.ok else None
@@ -87,7 +87,7 @@ def drawn(chain: MarkovChain, length: int, rng: np.random.Generator) -> NDArray[
 
 
 Send = Callable[[Mapping[str, Any]], None]
-"""Tells the watching process what is known so far; each call ends a phase of the task."""
+"""Reports to the watching process what is known so far; each call ends a phase of the task."""
 
 
 def work(asked: Mapping[str, Any], send: Send) -> None:

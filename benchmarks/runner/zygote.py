@@ -106,7 +106,7 @@ def _be_the_task(asked: Mapping[str, Any], writer: Connection, noise: int) -> No
 
 
 def _watch(child: int, reader: Connection, caller: Connection, limit: float) -> tuple[dict[str, Any], bool]:
-    """Collect what the child tells, and whether it missed the deadline of its phase."""
+    """Collect what the child reports, and whether it missed the deadline of its phase."""
     told: dict[str, Any] = {"phase": 0}
     ended = os.pidfd_open(child)
     deadline = time.monotonic() + WARMING

@@ -111,7 +111,7 @@ RATE_WEIGHTS = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 def bottleneck_quick() -> tuple[Instance, ...]:
-    """A survey, compressed to what tells the vote."""
+    """A survey, compressed to what reveals the vote."""
     return (
         Instance(
             "survey-compressed",

@@ -60,13 +60,13 @@ def sentences() -> tuple[str, ...]:
         "and whose other days give it away because they depend on it."
     )
     model = (
-        f"The law of the records is a two-state Markov chain fitted on {days} days: after a mild day a frost comes with "
+        f"The distribution of the records is a two-state Markov chain fitted on {days} days: after a mild day a frost comes with "
         f"probability α = {alpha:.4f}, after a frost a mild day with probability β = {beta:.4f}; the second eigenvalue "
         f"is λ = {1 - alpha - beta:.4f}, so frosts come in runs. One chain for all seasons is a simplification: every "
         "certificate below is a proof for this chain, not for the weather."
     )
     question = (
-        "The question is which days to hide, and how often, so that the release shifts the odds of frost on the private "
+        "The problem is which days to hide, and how often, so that the release shifts the odds of frost on the private "
         "day by a factor of at most e^ε; the utility is the expected share of days released."
     )
     return data, model, question

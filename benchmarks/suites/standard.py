@@ -22,7 +22,7 @@ register_suite(
 register_suite(
     Suite(
         name="quick",
-        describe="A few small instances of every question; a month of Seattle frost days is released with one day private",
+        describe="A few small instances of every problem; a month of Seattle frost days is released with one day private",
         instances=partial(collect, "quick"),
         budgets=(0.1, 0.25, 0.5, 1.0, 2.0, 3.0),
         time_limit=3.0,
@@ -47,7 +47,7 @@ register_suite(
 register_suite(
     Suite(
         name="solvers",
-        describe="Every question from small instances to what solvers refuse, random and real",
+        describe="Every problem from small instances to what solvers refuse, random and real",
         instances=partial(collect, "solvers"),
         budgets=(0.25, 1.0, 2.5),
         time_limit=10.0,

@@ -125,7 +125,7 @@ def holds(found: Sequence[Measured]) -> bool:
 
 
 def sentences(found: Sequence[Measured]) -> tuple[str, ...]:
-    """What was found, a sentence for each reference and one for the laws."""
+    """What was found, a sentence for each reference and one for the invariants."""
     said = [sentence for one in found for sentence in _headlines(one.timings)]
     invariants = [t for one in found for t in one.timings if t.note == "violations"]
     if invariants:

@@ -11,7 +11,7 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli.solve import AsJson, Question, Seed, TimeLimit
+from privopt.cli.solve import AsJson, ProblemFile, Seed, TimeLimit
 from privopt.core.compare import HEADER, row
 from privopt.files.json import writing
 from privopt.files.numbers import encode_float
@@ -26,7 +26,7 @@ CsvFile = Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write th
 
 
 def compare(
-    problem: Question,
+    problem: ProblemFile,
     solver: Annotated[
         list[str] | None, typer.Option(help="A solver to run; repeat for more. All by default.")
     ] = None,
@@ -35,22 +35,22 @@ def compare(
     output: CsvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run every solver of a question and judge each; exit code 1 if none solves it."""
+    """Run every solver of a problem and judge each; exit code 1 if none solves it."""
     show.check_output(output, problem)
-    question = po.load_problem(problem)
+    loaded = po.load_problem(problem)
     with show.progress("comparing") as told:
-        found = po.compare(question, solver or None, time_limit=time_limit, seed=seed, progress=told)
+        found = po.compare(loaded, solver or None, time_limit=time_limit, seed=seed, progress=told)
     if output is not None:
         _write_table(output, found.to_frame())
     if as_json:
-        show.emit(_document(question, found.solutions))
+        show.emit(_document(loaded, found.solutions))
     else:
         show.table([row(s) for s in found], HEADER)
     raise typer.Exit(0 if any(s.status.ok for s in found) else 1)
 
 
 def frontier(
-    problem: Question,
+    problem: ProblemFile,
     budgets: Annotated[
         str, typer.Option(help="Numbers 0.1,0.5,1 or a grid start:stop:count, both ends included.")
     ],
@@ -63,12 +63,12 @@ def frontier(
     output: CsvFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve one question for many budgets; exit code 1 if it is not solved for one of them."""
+    """Solve one problem for many budgets; exit code 1 if it is not solved for one of them."""
     show.check_output(output, problem)
-    grid, question = parse_budgets(budgets), po.load_problem(problem)
+    grid, loaded = parse_budgets(budgets), po.load_problem(problem)
     with show.progress("frontier") as told:
         found = po.frontier(
-            question,
+            loaded,
             grid,
             solver,
             time_limit=time_limit,
@@ -79,9 +79,7 @@ def frontier(
     if output is not None:
         _write_table(output, found.to_frame())
     if as_json:
-        show.emit(
-            {"budgets": [encode_float(b) for b in found.budgets], **_document(question, found.solutions)}
-        )
+        show.emit({"budgets": [encode_float(b) for b in found.budgets], **_document(loaded, found.solutions)})
     else:
         rows = [(number(b), *row(s)) for b, s in zip(found.budgets, found, strict=True)]
         show.table(rows, ("budget", *HEADER))
@@ -123,8 +121,8 @@ def _malformed(text: str) -> typer.BadParameter:
     )
 
 
-def _document(question: po.Problem[Any], solutions: Sequence[po.Solution[Any]]) -> dict[str, Any]:
-    return {"problem": question.fingerprint, "solutions": [s.to_dict() for s in solutions]}
+def _document(loaded: po.Problem[Any], solutions: Sequence[po.Solution[Any]]) -> dict[str, Any]:
+    return {"problem": loaded.fingerprint, "solutions": [s.to_dict() for s in solutions]}
 
 
 def _write_table(path: Path, frame: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""The command that fits a model to data: a chain to a column, or a joint law to groups of columns."""
+"""The command that fits a model to data: a chain to a column, or a joint distribution to groups of columns."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from privopt.files.text import number
 Data = Annotated[
     Path, typer.Argument(metavar="DATA.csv", help="Comma-separated, with a header.", show_default=False)
 ]
-By = Annotated[str | None, typer.Option(metavar="USER", help="The column that tells users apart.")]
+By = Annotated[str | None, typer.Option(metavar="USER", help="The column that identifies users.")]
 Column = Annotated[
     str | None, typer.Option(metavar="NAME", help="Fit a chain to this column of letters, in time order.")
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Fit a joint law: a column of the secret. Repeat for more."),
+    typer.Option(metavar="NAME", help="Fit a joint distribution: a column of the secret. Repeat for more."),
 ]
 Useful = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Fit a joint law: a column of what is useful. Repeat for more."),
+    typer.Option(
+        metavar="NAME", help="Fit a joint distribution: a column of what is useful. Repeat for more."
+    ),
 ]
 
 
@@ -62,9 +64,9 @@ def fit(
     output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a model to data: a chain to --column, a joint law to --sensitive and --useful, a Gaussian model to --record.
+    """Fit a model to data: a chain to --column, a joint distribution to --sensitive and --useful, a Gaussian model to --record.
 
-    No transition is counted across an empty cell or between users. A joint law counts the rows; several columns
+    No transition is counted across an empty cell or between users. A joint distribution counts the rows; several columns
     make one symbol. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
@@ -79,12 +81,14 @@ def fit(
         if not sensitive or not useful or by is not None or states is not None:
             raise FileRefused(
                 "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
-                "--sensitive NAME and --useful NAME for a joint law, or --record NAME for a Gaussian model"
+                "--sensitive NAME and --useful NAME for a joint distribution, or --record NAME for a Gaussian model"
             )
         _fit_joint(data, sensitive, useful, output, as_json)
         return
     if sensitive or useful:
-        raise FileRefused("--column fits a chain, --sensitive and --useful a joint law; give one of the two")
+        raise FileRefused(
+            "--column fits a chain, --sensitive and --useful a joint distribution; give one of the two"
+        )
     letters = None if states is None else states.split(",")
     if letters is not None and "" in letters:
         raise InvalidModel(f"--states {states!r} holds an empty letter; an empty cell is a missing one")
@@ -98,7 +102,7 @@ def fit(
         return
     facts = [("model", chain), ("records", read.rows), ("sequences", len(sequences))]
     show.facts([*facts, ("empty cells", cells.count(None) or None), ("written", output)])
-    show.table(_law(chain), ("from \\ to", *map(str, chain.states)))
+    show.table(_distribution(chain), ("from \\ to", *map(str, chain.states)))
 
 
 def _fit_joint(
@@ -124,9 +128,12 @@ def _keep(model: po.MarkovChain | po.JointDistribution, output: Path | None) -> 
         write_json(output, model.to_dict())
 
 
-def _law(chain: po.MarkovChain) -> list[tuple[object, ...]]:
+def _distribution(chain: po.MarkovChain) -> list[tuple[object, ...]]:
     """The transition probabilities, a row a state."""
-    return [(s, *map(number, law)) for s, law in zip(chain.states, chain.step(0).tolist(), strict=True)]
+    return [
+        (s, *map(number, distribution))
+        for s, distribution in zip(chain.states, chain.step(0).tolist(), strict=True)
+    ]
 
 
 def given(by: str | None) -> list[str]:

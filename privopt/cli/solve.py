@@ -11,14 +11,14 @@ import privopt as po
 from privopt.cli import show
 from privopt.files.text import number
 
-Question = Annotated[Path, typer.Argument(metavar="PROBLEM.json", help="The question.", show_default=False)]
+ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.json", help="The problem.", show_default=False)]
 TimeLimit = Annotated[float, typer.Option(help="Seconds for each run, more than 0.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same answer.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def solve(
-    problem: Question,
+    problem: ProblemFile,
     solver: Annotated[str | None, typer.Option(help="Run this solver only; see 'privopt solvers'.")] = None,
     time_limit: TimeLimit = 10.0,
     seed: Seed = 0,
@@ -33,17 +33,15 @@ def solve(
 ) -> None:
     """Find the best mechanism and prove that it is private; exit code 1 if there is none."""
     show.check_output(output, problem)
-    question = po.load_problem(problem)
+    loaded = po.load_problem(problem)
     with show.progress("solving") as told:
-        solution = po.solve(
-            question, solver, time_limit=time_limit, certify=certify, seed=seed, progress=told
-        )
+        solution = po.solve(loaded, solver, time_limit=time_limit, certify=certify, seed=seed, progress=told)
     if output is not None:
         solution.save(output)
     if as_json:
         show.emit(solution.to_dict())
     else:
-        show.facts([*_facts(solution, question.budget), ("written", output)])
+        show.facts([*_facts(solution, loaded.budget), ("written", output)])
     raise typer.Exit(0 if solution.status.ok else 1)
 
 

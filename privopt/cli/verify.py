@@ -10,13 +10,13 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli.solve import AsJson, Question
+from privopt.cli.solve import AsJson, ProblemFile
 from privopt.errors import InvalidMechanism
 from privopt.files.text import number
 
 
 def verify(
-    problem: Question,
+    problem: ProblemFile,
     solution: Annotated[
         Path, typer.Argument(metavar="SOLUTION.json", help="What is to be proved.", show_default=False)
     ],
@@ -26,8 +26,8 @@ def verify(
 
     No solver runs and nothing that the files claim is believed. What differs without harm is said in remarks.
     """
-    question = po.load_problem(problem)
-    certificate, solver = _proof(question, solution)
+    loaded = po.load_problem(problem)
+    certificate, solver = _proof(loaded, solution)
     if as_json:
         show.emit(certificate.to_dict())
     elif certificate.ok:
@@ -38,14 +38,14 @@ def verify(
     raise typer.Exit(0 if certificate.ok else 1)
 
 
-def _proof(question: po.Problem[Any], path: Path) -> tuple[po.Certificate, str]:
+def _proof(loaded: po.Problem[Any], path: Path) -> tuple[po.Certificate, str]:
     """The fresh certificate, and whose answer it is; a mechanism that contradicts itself is a failed proof, not a malformed file."""
     try:
         solution = po.Solution[Any].load(path)
     except InvalidMechanism as cause:
         claim = "the solution is what it says"
-        return po.Certificate(False, claim, str(cause), question.budget, problem=question.fingerprint), ""
-    return po.verify(question, solution), solution.solver
+        return po.Certificate(False, claim, str(cause), loaded.budget, problem=loaded.fingerprint), ""
+    return po.verify(loaded, solution), solution.solver
 
 
 def solvers(
@@ -55,7 +55,7 @@ def solvers(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List all questions with their solvers, or who takes one problem and who refuses it and why."""
+    """List all problems with their solvers, or who takes one problem and who refuses it and why."""
     if problem is None:
         _all_solvers(as_json)
     else:
@@ -78,10 +78,10 @@ def _summary(cls: type) -> str:
     return (inspect.getdoc(cls) or "").partition("\n")[0]
 
 
-def _candidates(question: po.Problem[Any], as_json: bool) -> None:
-    found = po.candidates(question)
+def _candidates(loaded: po.Problem[Any], as_json: bool) -> None:
+    found = po.candidates(loaded)
     if as_json:
-        show.emit({"problem": question.fingerprint, "candidates": [_candidate(c) for c in found]})
+        show.emit({"problem": loaded.fingerprint, "candidates": [_candidate(c) for c in found]})
         return
     rows = [(c.name, c.guarantee or "refuses", number(c.seconds, 2), c.refusal or "") for c in found]
     show.table(rows, ("solver", "guarantee", "seconds", "why not"))

@@ -68,7 +68,7 @@ def solve_all(
     MissingExtra, InvalidProblem
         If there is no cluster to be had.
     UnsuitableSolver
-        If the solver named does not exist, on a worker, or answers another kind of question.
+        If the solver named does not exist, on a worker, or answers another kind of problem.
     """
     with client(scheduler) as cluster:
         futures = [

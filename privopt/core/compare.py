@@ -1,4 +1,4 @@
-"""Several solutions side by side: of one question by many solvers, and over a grid of budgets."""
+"""Several solutions side by side: of one problem by many solvers, and over a grid of budgets."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def frontier(
     progress: Callable[[float, str], None] | None = None,
     scheduler: str | None = None,
 ) -> Frontier[M]:
-    """Solve one question for many budgets.
+    """Solve one problem for many budgets.
 
     A mechanism found for one budget is judged again for the next larger one and kept there if it is
     better, so a larger budget never costs utility.
@@ -210,23 +210,25 @@ def frontier(
     [0.0, 0.4, 0.6511]
     """
     grid = tuple(sorted(float(b) for b in budgets))
-    asked = [problem.with_budget(budget) for budget in grid]
+    problems = [problem.with_budget(budget) for budget in grid]
     solutions: Iterator[Solution[M]]
     if scheduler is None:
         solutions = (
-            solve(question, solver, time_limit=time_limit, certify=certify, seed=seed) for question in asked
+            solve(one, solver, time_limit=time_limit, certify=certify, seed=seed) for one in problems
         )
     else:
         from privopt.cluster.scheduler import solve_all
 
-        solutions = solve_all(asked, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
+        solutions = solve_all(problems, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
     found: list[Solution[M]] = []
-    for i, question in enumerate(asked):
+    for i, one in enumerate(problems):
         if progress is not None:
-            progress(i / len(grid), f"budget {number(question.budget)}")
-        found.append(_carry_over(question, found[-1] if found else None, next(solutions), certify))
-    for i in reversed(range(len(asked) - 1)):  # under a floor on utility the larger budget is the harder one
-        found[i] = _carry_over(asked[i], found[i + 1], found[i], certify)
+            progress(i / len(grid), f"budget {number(one.budget)}")
+        found.append(_carry_over(one, found[-1] if found else None, next(solutions), certify))
+    for i in reversed(
+        range(len(problems) - 1)
+    ):  # under a floor on utility the larger budget is the harder one
+        found[i] = _carry_over(problems[i], found[i + 1], found[i], certify)
     return Frontier(problem, grid, tuple(found))
 
 

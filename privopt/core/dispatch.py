@@ -1,4 +1,4 @@
-"""The life of a question: pick solvers, judge what they propose, keep the best."""
+"""The life of a problem: pick solvers, judge what they propose, keep the best."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def solve(
     seed: int = 0,
     progress: Callable[[float, str], None] | None = None,
 ) -> Solution[M]:
-    """Answer a question: find a mechanism, judge it, prove that it is private.
+    """Answer a problem: find a mechanism, judge it, prove that it is private.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def solve(
     Raises
     ------
     UnsuitableSolver
-        If the solver named does not exist or answers another kind of question.
+        If the solver named does not exist or answers another kind of problem.
     InvalidProblem
         If ``problem`` is not a problem or ``time_limit`` is not positive.
 

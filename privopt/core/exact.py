@@ -1,6 +1,6 @@
-"""Exact numbers: laws as integer rows, and comparisons with e**epsilon that are proved.
+"""Exact numbers: distributions as integer rows, and comparisons with e**epsilon that are proved.
 
-A float is the dyadic rational it stores. A law is the given numbers divided by their exact sum.
+A float is the dyadic rational it stores. A distribution is the given numbers divided by their exact sum.
 Nothing here rounds unless its name says so.
 """
 
@@ -23,7 +23,7 @@ MAX_BITS = 4096
 
 @dataclass(frozen=True, slots=True)
 class IntegerRow:
-    """A probability law with integer weights: outcome i has probability weights[i] / total.
+    """A probability distribution with integer weights: outcome i has probability weights[i] / total.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class IntegerRow:
         return [float(self.fraction(i)) for i in range(len(self.weights))]
 
 
-def law(values: Iterable[Number]) -> IntegerRow:
-    """The exact law proportional to non-negative values, in lowest terms.
+def integer_row(values: Iterable[Number]) -> IntegerRow:
+    """The exact distribution proportional to non-negative values, in lowest terms.
 
     Examples
     --------
-    >>> law([0.25, 0.75])
+    >>> integer_row([0.25, 0.75])
     IntegerRow(weights=(1, 3), total=4)
-    >>> law([0.1, 0.9]).total == 10  # 0.1 is not a tenth in binary
+    >>> integer_row([0.1, 0.9]).total == 10  # 0.1 is not a tenth in binary
     False
     """
     fractions = [Fraction(v) for v in values]

@@ -1,4 +1,4 @@
-"""The contract of a question: it holds the model, the budget and the utility, and it judges answers."""
+"""The contract of a problem: it holds the model, the budget and the utility, and it judges answers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError
 
 
 class Problem(ABC, Generic[M]):
-    """A question, declared: frozen data that judges mechanisms and never searches for one.
+    """A problem, declared: frozen data that judges mechanisms and never searches for one.
 
     Subclasses are frozen dataclasses; they live one a file in the ``problems`` folder.
     """
@@ -116,7 +116,7 @@ class Problem(ABC, Generic[M]):
 
     @abstractmethod
     def with_budget(self, budget: float) -> Self:
-        """The same question with another budget."""
+        """The same problem with another budget."""
 
     @abstractmethod
     def check(self, mechanism: Mechanism) -> M:
@@ -273,7 +273,7 @@ class Problem(ABC, Generic[M]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON form: equal for equal questions."""
+        """SHA-256 of the canonical JSON form: equal for equal problems."""
         return fingerprint_of(self.to_dict())
 
 

@@ -88,7 +88,7 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
     Raises
     ------
     UnsuitableSolver
-        If there is none of that name, or it answers another kind of question.
+        If there is none of that name, or it answers another kind of problem.
     """
     kind = type(problem)
     if isinstance(solver, Solver):

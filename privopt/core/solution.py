@@ -21,7 +21,7 @@ VERSION = 2
 
 
 class Status(Named, Enum):
-    """How a question ended. The value is advice to the user; ask ``status.ok``."""
+    """How a problem ended. The value is advice to the user; ask ``status.ok``."""
 
     OPTIMAL = "Solved to optimality: the checked bound meets the objective."
     GAP = "Solved, with a checked bound that leaves a gap. A larger time limit may close it."
@@ -95,7 +95,7 @@ class Solution(Generic[M]):
     alternatives : tuple of str
         Who else could, who refused and why. Shown, not proved.
     problem : str
-        Fingerprint of the question.
+        Fingerprint of the problem.
     dual : JSON-able
         The proof of the bound, for ``problem.check_bound``.
     """
@@ -223,7 +223,7 @@ class Solution(Generic[M]):
 
 
 NOT_PROVED = ("reason", "solver", "seconds", "stats", "alternatives")
-"""What a solution tells beside its claim; nothing of it is checked, and its file says so."""
+"""What a solution reveals beside its claim; nothing of it is checked, and its file says so."""
 
 _NUMBERS = ("utility", "leakage", "objective", "bound", "gap")
 

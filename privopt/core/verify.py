@@ -63,7 +63,8 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
         return _refused(problem, f"there is no mechanism to verify: {solution.status.name}")
     if solution.problem != problem.fingerprint:
         return _refused(
-            problem, "the solution answers another problem (its fingerprint differs): a changed question?"
+            problem,
+            "the solution answers another problem (its fingerprint differs): was the problem changed?",
         )
     try:
         mechanism = problem.check(solution.answer).validated(solution.answer.simulation_only)

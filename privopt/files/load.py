@@ -22,7 +22,7 @@ def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
     FileRefused
         If the type is missing or unknown, or the fields do not fit its published schema.
     InvalidModel, InvalidProblem
-        If the numbers do not make a model or a question.
+        If the numbers do not make a model or a problem.
 
     Examples
     --------

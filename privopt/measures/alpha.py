@@ -43,7 +43,7 @@ def alpha_leakage(joint: JointLike, alpha: float, *, unit: Unit = "nats", normal
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is below 1.
 
@@ -52,24 +52,24 @@ def alpha_leakage(joint: JointLike, alpha: float, *, unit: Unit = "nats", normal
     >>> [round(alpha_leakage([[0.5, 0.1], [0.1, 0.3]], a), 6) for a in (1, 2, float("inf"))]
     [0.177741, 0.27192, 0.287682]
     """
-    law, order = read_joint(joint, normalise), read_order(alpha)
+    distribution, order = read_joint(joint, normalise), read_order(alpha)
     if math.isinf(order):
         return min_entropy_leakage(joint, unit=unit, normalise=normalise)
-    tilted = order * np.log(law.prior / law.prior.max())
+    tilted = order * np.log(distribution.prior / distribution.prior.max())
     if tilted.min() > -_WIDEST:
         weights = np.exp(tilted)
-        value = sibson_of(weights / weights.sum(), law.channel, order)
+        value = sibson_of(weights / weights.sum(), distribution.channel, order)
     else:
-        value = _directly(law, order)
+        value = _directly(distribution, order)
     return in_unit(settled(value, "the alpha-leakage"), unit)
 
 
-def _directly(law: Joint, order: float) -> float:
+def _directly(distribution: Joint, order: float) -> float:
     """The definition, in logarithms: for orders that tilt some secret below the smallest float."""
     with np.errstate(divide="ignore"):
-        cells = order * np.log(law.table)
+        cells = order * np.log(distribution.table)
     seen = log_sum_exp(log_sum_exp(cells, axis=0) / order)
-    blind = log_sum_exp(order * np.log(law.prior)) / order
+    blind = log_sum_exp(order * np.log(distribution.prior)) / order
     return float(seen - blind) * order / (order - 1)
 
 
@@ -95,17 +95,17 @@ def min_entropy_leakage(joint: JointLike, *, unit: Unit = "nats", normalise: boo
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
 
     Examples
     --------
     >>> min_entropy_leakage([[1, 0], [1, 2]], normalise=True)
     0.0
     """
-    law = read_joint(joint, normalise)
+    distribution = read_joint(joint, normalise)
     # Relative to the best blind guess, every seen one gains a non-negative amount: no cancellation.
-    best = law.table[int(law.prior.argmax())]
-    gain = (law.table.max(axis=0) - best).sum() / best.sum()
+    best = distribution.table[int(distribution.prior.argmax())]
+    gain = (distribution.table.max(axis=0) - best).sum() / best.sum()
     return in_unit(settled(float(np.log1p(gain)), "the min-entropy leakage"), unit)
 
 
@@ -133,7 +133,7 @@ def alpha_lift(joint: JointLike, alpha: float, *, unit: Unit = "nats", normalise
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is below 1.
 
@@ -142,9 +142,9 @@ def alpha_lift(joint: JointLike, alpha: float, *, unit: Unit = "nats", normalise
     >>> [round(alpha_lift([[0.4, 0.1], [0.2, 0.3]], a), 6) for a in (1, 2, float("inf"))]
     [0.0, 0.111572, 0.405465]
     """
-    law, order = read_joint(joint, normalise), read_order(alpha)
+    distribution, order = read_joint(joint, normalise), read_order(alpha)
     factor = 1.0 if np.isinf(order) else (order - 1) / order
-    value = float(divergences(law.posterior, law.prior, order).max()) * factor
+    value = float(divergences(distribution.posterior, distribution.prior, order).max()) * factor
     return in_unit(settled(value, "the alpha-lift"), unit)
 
 
@@ -204,7 +204,7 @@ def expected_alpha_loss(joint: JointLike, alpha: float, *, normalise: bool = Fal
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is below 1.
 
@@ -213,9 +213,9 @@ def expected_alpha_loss(joint: JointLike, alpha: float, *, normalise: bool = Fal
     >>> expected_alpha_loss([[0.5, 0.0], [0.25, 0.25]], float("inf"))
     (0.25, 0.5)
     """
-    law, order = read_joint(joint, normalise), read_order(alpha)
-    seen = np.dot(law.law, _loss(renyi_entropies(law.posterior, order), order))
-    return float(seen), float(_loss(renyi_entropies(law.prior, order), order))
+    distribution, order = read_joint(joint, normalise), read_order(alpha)
+    seen = np.dot(distribution.marginal, _loss(renyi_entropies(distribution.posterior, order), order))
+    return float(seen), float(_loss(renyi_entropies(distribution.prior, order), order))
 
 
 def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise: bool = False) -> Floats:
@@ -226,7 +226,7 @@ def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise:
     joint : JointDistribution or array-like, shape (n_s, n_y)
         Pr(s, y), summing to 1 within 1e-9.
     alpha : float
-        Order in [1, inf]; at inf any law on the most likely secrets will do, and the uniform one is given.
+        Order in [1, inf]; at inf any distribution on the most likely secrets will do, and the uniform one is given.
     y : label
         What is seen: a label of the columns, or their number.
     normalise : bool
@@ -240,7 +240,7 @@ def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise:
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is below 1, or y is unknown or has probability zero.
 
@@ -249,15 +249,15 @@ def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise:
     >>> optimal_alpha_belief([[0.3, 0.2], [0.1, 0.4]], 2, 0)
     array([0.9, 0.1])
     """
-    law, order = read_joint(joint, normalise), read_order(alpha)
-    column = np.flatnonzero(law.columns == position(y, law.released, "the output"))
+    distribution, order = read_joint(joint, normalise), read_order(alpha)
+    column = np.flatnonzero(distribution.columns == position(y, distribution.released, "the output"))
     if not column.size:
         raise InvalidProblem(f"the output {y!r} has probability zero: no belief is formed on seeing it")
-    posterior = law.posterior[column[0]]
+    posterior = distribution.posterior[column[0]]
     relative = posterior / posterior.max()
     weights = (relative == 1.0).astype(float) if math.isinf(order) else relative**order
-    found = np.zeros(law.shape[0])
-    found[law.rows] = weights / weights.sum()
+    found = np.zeros(distribution.shape[0])
+    found[distribution.rows] = weights / weights.sum()
     return found
 
 

@@ -17,7 +17,7 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class Step:
-    """What a prior gives: D_a of each row from its best output law, and its Sibson information, in nats."""
+    """What a prior gives: D_a of each row from its best output distribution, and its Sibson information, in nats."""
 
     divergence: Floats
     value: float
@@ -47,12 +47,12 @@ class Rows:
         a, b, prior = self.order, self.order - 1, np.exp(log_prior)
         mean = np.maximum(prior @ self.matrix, _LEAST)
         log_mean, ratio = np.log(mean), (prior @ self.slope) / mean
-        # The best output law is proportional to mean * exp(b * tilt).
+        # The best output distribution is proportional to mean * exp(b * tilt).
         tilt = ((np.log1p(b * ratio) / b if b else ratio) - log_mean) / a
         norm = float(np.log1p(mean @ np.expm1(b * tilt)))
-        log_law = log_mean + b * tilt - norm
-        rest = np.expm1(-b * log_law) / b if b else -log_law
-        gain = self.slope @ np.exp(-b * log_law) + self.matrix @ rest
+        log_distribution = log_mean + b * tilt - norm
+        rest = np.expm1(-b * log_distribution) / b if b else -log_distribution
+        gain = self.slope @ np.exp(-b * log_distribution) + self.matrix @ rest
         if not b:
             return Step(gain, float(mean @ tilt))
         return Step(np.log1p(b * gain) / b, a * norm / b)
@@ -70,17 +70,20 @@ class Rows:
         """By formulas that keep their relative accuracy at every order."""
         a = self.order
         outer = log_sum_exp((log_prior[:, None] + a * self.log).T) / a
-        # Any output law bounds from above: one that has not underflowed keeps the bound finite.
-        law = np.maximum(np.exp(outer - log_sum_exp(outer)), _LEAST)
-        return Step(divergences(self.matrix, law / law.sum(), a), self._information(np.exp(log_prior)))
+        # Any output distribution bounds from above: one that has not underflowed keeps the bound finite.
+        distribution = np.maximum(np.exp(outer - log_sum_exp(outer)), _LEAST)
+        return Step(
+            divergences(self.matrix, distribution / distribution.sum(), a),
+            self._information(np.exp(log_prior)),
+        )
 
     def _information(self, prior: Floats) -> float:
         kept = prior > 1e-280
         p = prior[kept] / prior[kept].sum()
-        law = p @ self.matrix[kept]
-        seen = law > 0
-        posterior = (self.matrix[kept][:, seen] * p[:, None] / law[seen]).T
-        return mean_of_exponentials(law[seen], divergences(posterior, p, self.order), self.order)
+        distribution = p @ self.matrix[kept]
+        seen = distribution > 0
+        posterior = (self.matrix[kept][:, seen] * p[:, None] / distribution[seen]).T
+        return mean_of_exponentials(distribution[seen], divergences(posterior, p, self.order), self.order)
 
 
 _PATIENCE = 64  # steps between two certified enclosures
@@ -134,7 +137,7 @@ def _transferred(rows: Rows, log_prior: Floats, step: Step) -> tuple[Floats, Ste
 def widened(low: float, high: float, matrix: Floats) -> tuple[float, float]:
     """Both ends moved out by what rounding can have done to them.
 
-    Every summand is non-negative and known to a few units in the last place, and a sum of n of them, or a law of n
+    Every summand is non-negative and known to a few units in the last place, and a sum of n of them, or a distribution of n
     floats that should sum to 1, is off by less than n units.
     """
     unit = float(np.finfo(float).eps) * (64 + sum(matrix.shape))

@@ -17,7 +17,9 @@ def numba_installed() -> bool:
 
 
 @cache
-def compiled(function: Callable[..., Any], helpers: tuple[Callable[..., Any], ...] = ()) -> Callable[..., Any]:
+def compiled(
+    function: Callable[..., Any], helpers: tuple[Callable[..., Any], ...] = ()
+) -> Callable[..., Any]:
     """The same function as machine code, kept on disk where that can be written.
 
     ``helpers`` are the functions that it calls, directly or through each other. They belong in its file: what is kept on

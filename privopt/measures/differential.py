@@ -58,7 +58,7 @@ def local_differential_privacy(channel: ChannelInput, *, normalise: bool = False
     Parameters
     ----------
     channel : Channel, JointDistribution or array-like, shape (n_x, n_y)
-        Rows Pr(y|x), each summing to 1 within 1e-9. A JointDistribution stands for the laws of its columns given
+        Rows Pr(y|x), each summing to 1 within 1e-9. A JointDistribution stands for the distributions of its columns given
         each secret of positive probability.
     normalise : bool
         Divide rows of counts by their sums.

@@ -24,7 +24,7 @@ _TOLERANCE = 1e-9
 _ROUNDING = 1e-12
 
 
-def read_law(values: Numbers, what: str = "p", normalise: bool = False) -> Floats:
+def read_distribution(values: Numbers, what: str = "p", normalise: bool = False) -> Floats:
     """Probabilities that sum to 1, of any shape, as a flat array."""
     return divided(floats(values, what, InvalidModel).ravel(), what, normalise)
 
@@ -58,7 +58,7 @@ def settled(nats: float, what: str) -> float:
     value = float(nats)
     if not value >= -_ROUNDING:
         raise FloatingPointError(
-            f"{what} came out as {value!r} nats, which no law has: please report the table"
+            f"{what} came out as {value!r} nats, which no distribution has: please report the table"
         )
     return max(value, 0.0)
 
@@ -88,7 +88,7 @@ def divided(values: Floats, what: str, normalise: bool, error: type[PrivoptError
     """Values divided by their sum, which must be near 1 unless counts are welcome."""
     total = math.fsum(values.ravel().tolist())
     if total == 0:
-        raise error(f"{what} sums to 0, so it has no law: give at least one positive entry")
+        raise error(f"{what} sums to 0, so it has no distribution: give at least one positive entry")
     if not normalise and abs(total - 1) > _TOLERANCE:
         raise error(f"{what} sums to {total!r}, not to 1 within 1e-9: correct it, or pass normalise=True")
     return values if total == 1.0 else values / total
@@ -101,9 +101,9 @@ ChannelInput: TypeAlias = ChannelLike | JointDistribution | ObservedJoint | Numb
 
 @dataclass(frozen=True)
 class Joint:
-    """A law of (s, y) without symbols of probability zero.
+    """A distribution of (s, y) without symbols of probability zero.
 
-    ``rows`` and ``columns`` are the positions kept, ``shape`` the shape as given; ``prior`` is Pr(s), ``law`` Pr(y),
+    ``rows`` and ``columns`` are the positions kept, ``shape`` the shape as given; ``prior`` is Pr(s), ``marginal`` Pr(y),
     ``channel`` Pr(y | s).
     """
 
@@ -121,7 +121,7 @@ class Joint:
         return found
 
     @property
-    def law(self) -> Floats:
+    def marginal(self) -> Floats:
         """Pr(y)."""
         found: Floats = self.table.sum(axis=0)
         return found
@@ -134,11 +134,11 @@ class Joint:
     @property
     def posterior(self) -> Floats:
         """Pr(s | y), rows y."""
-        return np.ascontiguousarray((self.table / self.law).T)
+        return np.ascontiguousarray((self.table / self.marginal).T)
 
 
 def read_joint(joint: JointLike, normalise: bool = False) -> Joint:
-    """A joint law, from a :class:`privopt.JointDistribution` or an array [s, y]; of an observed one that of (s, w)."""
+    """A joint distribution, from a :class:`privopt.JointDistribution` or an array [s, y]; of an observed one that of (s, w)."""
     if isinstance(joint, ObservedJoint):
         joint = joint.sensitive_observed
     if isinstance(joint, JointDistribution):
@@ -177,17 +177,17 @@ def read_channel(channel: ChannelInput, normalise: bool = False) -> tuple[Floats
 def supported(channel: ChannelInput, prior: Numbers | None, normalise: bool) -> tuple[Floats, Floats | None]:
     """Rows of the inputs that can occur, without columns that cannot, and the prior on those rows."""
     rows, labels, _ = read_channel(channel, normalise)
-    law = None
+    distribution = None
     if prior is not None:
-        given = read_law(prior, "the prior", normalise)
+        given = read_distribution(prior, "the prior", normalise)
         if len(given) != len(labels):
             raise InvalidMechanism(
                 f"the prior has {len(given)} entries for {len(labels)} inputs: give one each"
             )
-        rows, law = rows[given > 0], given[given > 0]
+        rows, distribution = rows[given > 0], given[given > 0]
     elif isinstance(channel, JointDistribution | ObservedJoint):
-        law = read_joint(channel).prior
-    return rows[:, rows.any(axis=0)], law
+        distribution = read_joint(channel).prior
+    return rows[:, rows.any(axis=0)], distribution
 
 
 def position(label: Label, labels: Labels, what: str) -> int:

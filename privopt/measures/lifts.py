@@ -47,8 +47,8 @@ def lift(joint: JointLike, *, normalise: bool = False) -> Floats:
     array([[1.33333333, 0.        ,        nan],
            [0.66666667, 2.        ,        nan]])
     """
-    law = read_joint(joint, normalise)
-    return _placed(law, law.channel / law.law)
+    distribution = read_joint(joint, normalise)
+    return _placed(distribution, distribution.channel / distribution.marginal)
 
 
 def log_lift(joint: JointLike, *, unit: Unit = "nats", normalise: bool = False) -> Floats:
@@ -78,8 +78,8 @@ def log_lift(joint: JointLike, *, unit: Unit = "nats", normalise: bool = False) 
     array([[ 0.415,   -inf],
            [-0.585,  1.   ]])
     """
-    law = read_joint(joint, normalise)
-    return _placed(law, log_ratio(law.channel, law.law) * in_unit(1.0, unit))
+    distribution = read_joint(joint, normalise)
+    return _placed(distribution, log_ratio(distribution.channel, distribution.marginal) * in_unit(1.0, unit))
 
 
 def local_information_privacy(
@@ -118,17 +118,17 @@ def local_information_privacy(
     >>> round(upper, 6), round(lower, 6), round(symmetric, 6)
     (0.405465, -0.693147, 0.693147)
     """
-    law = read_joint(joint, normalise)
-    found = log_ratio(law.channel, law.law)
+    distribution = read_joint(joint, normalise)
+    found = log_ratio(distribution.channel, distribution.marginal)
     upper = in_unit(settled(found.max(), "the largest log-lift"), unit)
     lower = in_unit(settled(-found.min(), "the size of the smallest log-lift"), unit)
     return InformationPrivacy(upper, -lower if lower else 0.0, max(upper, lower))
 
 
-def _placed(law: Joint, values: Floats) -> Floats:
+def _placed(distribution: Joint, values: Floats) -> Floats:
     """Values of the symbols that occur, in a table of the shape that was given."""
-    found = np.full(law.shape, np.nan)
-    found[np.ix_(law.rows, law.columns)] = values
+    found = np.full(distribution.shape, np.nan)
+    found[np.ix_(distribution.rows, distribution.columns)] = values
     return found
 
 
@@ -139,7 +139,7 @@ _TERMS = 16
 def mutual_information_bound(upper: float, lower: float, *, unit: Unit = "nats") -> float:
     """Largest mutual information of a joint whose log-lifts lie in [-l, u].
 
-    t e^u u - (1-t) e^-l l with t = (1 - e^-l) / (e^u - e^-l): the mean of lift ln lift is convex in the law of the
+    t e^u u - (1-t) e^-l l with t = (1 - e^-l) / (e^u - e^-l): the mean of lift ln lift is convex in the distribution of the
     lift, whose mean is 1, so the two ends carry all of it in the worst case. For u = l it is u tanh(u/2). Sharpens
     the lemma MI <= u of Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021).
 

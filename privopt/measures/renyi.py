@@ -87,20 +87,20 @@ def _series(d: Floats, alpha: float) -> Floats:
     return found * d * d
 
 
-def mean_of_exponentials(law: Floats, divergence: Floats, alpha: float) -> float:
+def mean_of_exponentials(distribution: Floats, divergence: Floats, alpha: float) -> float:
     """a/(a-1) ln E exp((a-1)/a D), the way divergences of posteriors make Sibson's information.
 
     At alpha = 1 the mean of D.
     """
     if alpha == 1:
-        return float(law @ divergence)
+        return float(distribution @ divergence)
     factor = 1.0 if np.isinf(alpha) else (alpha - 1) / alpha
     exponent = factor * divergence
     if exponent.max() < _LARGEST:
-        mean = float(law @ np.expm1(exponent))
+        mean = float(distribution @ np.expm1(exponent))
         if mean > -0.5:
             return float(np.log1p(mean)) / factor
-    return float(log_sum_exp(np.log(law) + exponent)) / factor
+    return float(log_sum_exp(np.log(distribution) + exponent)) / factor
 
 
 def renyi_entropies(p: Floats, alpha: float) -> Floats:

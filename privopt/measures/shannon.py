@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from privopt.measures.inputs import JointLike, Numbers, Unit, in_unit, read_joint, read_law, settled
+from privopt.measures.inputs import JointLike, Numbers, Unit, in_unit, read_distribution, read_joint, settled
 from privopt.measures.renyi import divergences, renyi_entropies
 
 
@@ -34,8 +34,8 @@ def entropy(p: Numbers, *, unit: Unit = "nats", normalise: bool = False) -> floa
     >>> entropy([0.5, 0.25, 0.25], unit="bits")
     1.5
     """
-    law = read_law(p, normalise=normalise)
-    return in_unit(float(renyi_entropies(law, 1.0)), unit)
+    distribution = read_distribution(p, normalise=normalise)
+    return in_unit(float(renyi_entropies(distribution, 1.0)), unit)
 
 
 def mutual_information(joint: JointLike, *, unit: Unit = "nats", normalise: bool = False) -> float:
@@ -67,8 +67,8 @@ def mutual_information(joint: JointLike, *, unit: Unit = "nats", normalise: bool
     >>> round(mutual_information([[1, 0], [1, 2]], normalise=True), 6)
     0.215762
     """
-    law = read_joint(joint, normalise)
-    value = law.law @ divergences(law.posterior, law.prior, 1.0)
+    distribution = read_joint(joint, normalise)
+    value = distribution.marginal @ divergences(distribution.posterior, distribution.prior, 1.0)
     return in_unit(settled(float(value), "the mutual information"), unit)
 
 
@@ -98,6 +98,6 @@ def conditional_entropy(joint: JointLike, *, unit: Unit = "nats", normalise: boo
     >>> round(conditional_entropy([[0.25, 0.25], [0.5, 0.0]], unit="bits"), 9)
     0.688721876
     """
-    law = read_joint(joint, normalise)
-    value = np.dot(law.law, renyi_entropies(law.posterior, 1.0))
+    distribution = read_joint(joint, normalise)
+    value = np.dot(distribution.marginal, renyi_entropies(distribution.posterior, 1.0))
     return in_unit(float(value), unit)

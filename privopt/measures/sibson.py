@@ -50,7 +50,7 @@ def sibson_mutual_information(
     Raises
     ------
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is negative.
 
@@ -59,8 +59,8 @@ def sibson_mutual_information(
     >>> [round(sibson_mutual_information([[0.5, 0.1], [0.1, 0.3]], a), 6) for a in (0.5, 1, 2, float("inf"))]
     [0.095636, 0.177741, 0.290236, 0.459532]
     """
-    law, order = read_joint(joint, normalise), read_order(alpha, 0.0)
-    value = sibson_of(law.prior, law.channel, order)
+    distribution, order = read_joint(joint, normalise), read_order(alpha, 0.0)
+    value = sibson_of(distribution.prior, distribution.channel, order)
     return in_unit(settled(value, "Sibson's information"), unit)
 
 
@@ -70,11 +70,11 @@ def sibson_of(prior: Floats, channel: Floats, order: float) -> float:
         return -float(np.log(np.minimum((prior @ (channel > 0)).max(), 1.0)))
     if math.isinf(order):
         return float(np.log1p((channel.max(axis=0) - channel[0]).sum()))
-    law = prior @ channel
+    distribution = prior @ channel
     # A column that only secrets of vanishing probability can give may underflow.
-    seen = law > 0
-    posterior = (channel[:, seen] * prior[:, None] / law[seen]).T
-    return mean_of_exponentials(law[seen], divergences(posterior, prior, order), order)
+    seen = distribution > 0
+    posterior = (channel[:, seen] * prior[:, None] / distribution[seen]).T
+    return mean_of_exponentials(distribution[seen], divergences(posterior, prior, order), order)
 
 
 def maximal_leakage(
@@ -85,7 +85,7 @@ def maximal_leakage(
     Parameters
     ----------
     channel : Channel, JointDistribution or array-like, shape (n_x, n_y)
-        Rows Pr(y|x), each summing to 1 within 1e-9. A JointDistribution stands for the laws of its columns given
+        Rows Pr(y|x), each summing to 1 within 1e-9. A JointDistribution stands for the distributions of its columns given
         each row of positive probability.
     prior : array-like, shape (n_x,), optional
         Only its support matters: inputs of probability 0 do not count. All count by default.
@@ -103,7 +103,7 @@ def maximal_leakage(
     InvalidMechanism
         If the table is no channel, or the prior has another length.
     InvalidModel
-        If the prior is no law.
+        If the prior is no distribution.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def maximal_alpha_leakage(
     InvalidMechanism
         If the table is no channel, or the prior has another length.
     InvalidModel
-        If the prior is no law.
+        If the prior is no distribution.
     InvalidProblem
         If alpha is below 1, or 1 without a prior.
 
@@ -170,11 +170,11 @@ def maximal_alpha_leakage(
     (0.223143551, 0.223143551)
     """
     order = read_order(alpha)
-    rows, law = supported(channel, prior, normalise)
+    rows, distribution = supported(channel, prior, normalise)
     if order == 1:
-        if law is None:
+        if distribution is None:
             raise InvalidProblem("alpha=1 is the mutual information at a prior: give one, or call capacity")
-        value = float(law @ divergences(rows, law @ rows, 1.0))
+        value = float(distribution @ divergences(rows, distribution @ rows, 1.0))
         low, high = widened(value, value, rows)
     elif math.isinf(order):
         value = _at_infinity(rows)

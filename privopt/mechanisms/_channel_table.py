@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.core.exact import IntegerRow, law
+from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, plain_label
 
@@ -80,7 +80,7 @@ def integer_rows(given: Given, values: NDArray[np.float64]) -> tuple[IntegerRow,
     bits = _bits(values)
     exact = given.dtype.kind == "O"
     return tuple(
-        law(given[x].tolist())
+        integer_row(given[x].tolist())
         if exact and any(isinstance(v, Fraction) for v in given[x].tolist())
         else _dyadic(values[x], bits)
         for x in range(len(values))

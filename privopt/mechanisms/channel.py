@@ -1,4 +1,4 @@
-"""Channels: a released symbol drawn from a law that depends on the symbol read."""
+"""Channels: a released symbol drawn from a distribution that depends on the symbol read."""
 
 from __future__ import annotations
 

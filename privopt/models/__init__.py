@@ -1,4 +1,4 @@
-"""What is known of the data: laws that are validated when they are made."""
+"""What is known of the data: distributions that are validated when they are made."""
 
 from privopt.models.gaussian import GaussianModel as GaussianModel
 from privopt.models.gaussian import GroupModel as GroupModel

@@ -79,19 +79,19 @@ class Observation:
 
     def with_release(self, release: Release) -> tuple[Floats, Floats]:
         """Distributions of (S, Y) and of (X, Y), shapes (n_s, n_y) and (n_x, n_y)."""
-        return self.leaking_law(release), self.useful_law(release)
+        return self.leaking_distribution(release), self.useful_distribution(release)
 
-    def leaking_law(self, release: Release) -> Floats:
+    def leaking_distribution(self, release: Release) -> Floats:
         """Distribution of (S, Y), shape (n_s, n_y)."""
         return _released(self.leaking.table, release)
 
-    def useful_law(self, release: Release) -> Floats:
+    def useful_distribution(self, release: Release) -> Floats:
         """Distribution of (X, Y), shape (n_x, n_y)."""
         if self.useful is None:
             return np.asarray(self.p_w[:, None] * release.matrix)
         return _released(self.useful.table, release)
 
-    def check(self, mechanism: Mechanism, question: str) -> Release:
+    def check(self, mechanism: Mechanism, problem: str) -> Release:
         """The mechanism, if it is a channel or a merging of these observations.
 
         Raises
@@ -101,11 +101,11 @@ class Observation:
         """
         if not isinstance(mechanism, (Channel, Merging)):
             raise InvalidMechanism(
-                f"{question} is answered by a Channel or a Merging, got {type(mechanism).__name__}"
+                f"{problem} is answered by a Channel or a Merging, got {type(mechanism).__name__}"
             )
         if mechanism.inputs != self.observed:
             raise InvalidMechanism(
-                f"the mechanism reads {_few(mechanism.inputs)}, the question's symbols are {_few(self.observed)}"
+                f"the mechanism reads {_few(mechanism.inputs)}, the problem's symbols are {_few(self.observed)}"
             )
         return mechanism
 

@@ -1,4 +1,4 @@
-"""Joint laws of what is sensitive and what is useful."""
+"""Joint distributions of what is sensitive and what is useful."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privopt.models.joint_frame import Bins, count_frame
 from privopt.models.validation import (
     Objects,
     Table,
-    exact_law,
+    exact_distribution,
     float_row,
     frozen_floats,
     label_tuple,
@@ -30,11 +30,11 @@ _FIELDS: dict[str, object] = {"table": ..., "sensitive": None, "useful": None, "
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class JointDistribution:
-    """The joint law of a sensitive symbol S and a useful symbol X.
+    """The joint distribution of a sensitive symbol S and a useful symbol X.
 
-    The law is the exact rational value of the given numbers divided by their exact sum; the float
-    arrays are that law, each entry rounded correctly. Symbols of probability zero are kept. Two
-    joints are equal when their exact laws and their labels are.
+    The distribution is the exact rational value of the given numbers divided by their exact sum; the float
+    arrays are that distribution, each entry rounded correctly. Symbols of probability zero are kept. Two
+    joints are equal when their exact distributions and their labels are.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class JointDistribution:
     sensitive, useful : tuple
         Labels of rows and columns.
     p_s, p_x : float array, shape (n_s,) and (n_x,)
-        Marginal laws.
+        Marginal distributions.
     s_given_x : float array, shape (n_s, n_x)
         Pr(S=s | X=x); a column of zeros where Pr(X=x) = 0.
     exact : IntegerRow
-        The exact law of the table, row by row.
+        The exact distribution of the table, row by row.
 
     Raises
     ------
@@ -175,7 +175,7 @@ class JointDistribution:
                 f"table has {given.ndim} dimensions: give one row a sensitive symbol, shape (n_s, n_x)"
             )
         rows, columns = given.shape
-        exact = exact_law(
+        exact = exact_distribution(
             given.ravel().tolist(), "table", None if normalised else "JointDistribution.normalised"
         )
         weights = np.array(exact.weights, dtype=object).reshape(rows, columns)

@@ -82,11 +82,11 @@ def _columns(names: str | Sequence[str], what: str, data: nw.DataFrame[Any]) -> 
 
 
 def _no_missing(data: nw.DataFrame[Any], columns: list[str]) -> None:
-    """Refuse missing values, for dropping them silently would change the law."""
+    """Refuse missing values, for dropping them silently would change the distribution."""
     missing: dict[str, int] = {}
     for column in columns:
         values = data[column]
-        # Polars tells NaN from null; pandas counts both as null.
+        # Polars separates NaN from null; pandas counts both as null.
         absent = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
         if count := int(absent.sum()):
             missing[column] = count

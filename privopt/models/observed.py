@@ -1,4 +1,4 @@
-"""Joint laws of what is sensitive, what is useful and what the mechanism gets to read."""
+"""Joint distributions of what is sensitive, what is useful and what the mechanism gets to read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
 from privopt.models.html import html_table
 from privopt.models.joint import JointDistribution
-from privopt.models.validation import Objects, exact_law, float_row, frozen_floats, label_tuple, number_array
+from privopt.models.validation import (
+    Objects,
+    exact_distribution,
+    float_row,
+    frozen_floats,
+    label_tuple,
+    number_array,
+)
 
 _FIELDS: dict[str, object] = {
     "table": ..., "sensitive": None, "useful": None, "observed": None, "normalised": False,
@@ -24,7 +31,7 @@ _FIELDS: dict[str, object] = {
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class ObservedJoint:
-    """The joint law of a sensitive symbol S, a useful one X and the observation W that is released from.
+    """The joint distribution of a sensitive symbol S, a useful one X and the observation W that is released from.
 
     Leakage is about S and utility about X, but the mechanism reads W only: full data is W = (S, X),
     output perturbation is W = X, and anything else is a noisy view. Accepted wherever a
@@ -45,11 +52,11 @@ class ObservedJoint:
     table : float array, shape (n_s, n_x, n_w)
         Read-only, as are the others.
     sensitive_observed, useful_observed : JointDistribution
-        The laws of (S, W) and of (X, W).
+        The distributions of (S, W) and of (X, W).
     p_s, p_x, p_w : float arrays
-        Marginal laws.
+        Marginal distributions.
     exact : IntegerRow
-        The exact law of the table, flattened.
+        The exact distribution of the table, flattened.
 
     Raises
     ------
@@ -124,7 +131,7 @@ class ObservedJoint:
         if given.ndim != 3:
             raise InvalidModel(f"table has {given.ndim} dimensions: give shape (n_s, n_x, n_w)")
         remedy = None if normalised else "ObservedJoint.normalised"
-        exact = exact_law(given.ravel().tolist(), "table", remedy)
+        exact = exact_distribution(given.ravel().tolist(), "table", remedy)
         weights = np.array(exact.weights, dtype=object).reshape(given.shape)
         names = ("sensitive", "useful", "observed")
         found = [label_tuple(v, n, what) for v, n, what in zip(labels, given.shape, names, strict=True)]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.exact import IntegerRow, Number, law
+from privopt.core.exact import IntegerRow, Number, integer_row
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_label
 
@@ -59,18 +59,18 @@ def _place(what: str, where: tuple[int, ...]) -> str:
     return f"{what}[{', '.join(map(str, where))}]" if where else what
 
 
-def exact_law(values: Iterable[Number], what: str, remedy: str | None) -> IntegerRow:
+def exact_distribution(values: Iterable[Number], what: str, remedy: str | None) -> IntegerRow:
     """Divide values by their exact sum, which must be near 1 unless there is no remedy to point to."""
     entries = list(values)
     if not any(entries):
-        raise InvalidModel(f"{what} sums to 0, so it has no law: give at least one positive entry")
+        raise InvalidModel(f"{what} sums to 0, so it has no distribution: give at least one positive entry")
     if remedy is not None:
         total = sum((Fraction(entry) for entry in entries), Fraction(0))
         if abs(total - 1) > TOLERANCE:
             raise InvalidModel(
                 f"{what} sums to {_decimal(total)}, not to 1 within 1e-9: correct it, or use {remedy}"
             )
-    return law(entries)
+    return integer_row(entries)
 
 
 def _decimal(value: Fraction) -> str:

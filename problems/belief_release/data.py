@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats, Ints
-from privopt.core.exact import IntegerRow, Number, law
+from privopt.core.exact import IntegerRow, Number, integer_row
 from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.mechanisms.policy.setting import Distortion, costs
 from privopt.mechanisms.policy.setting import distortion as read_named
 from privopt.models import JointDistribution
-from privopt.models.validation import Row, exact_law, label_tuple, number_array
+from privopt.models.validation import Row, exact_distribution, label_tuple, number_array
 from privopt.problems.validation import distortion as read_matrix
 from privopt.problems.validation import level
 
@@ -56,7 +56,7 @@ class BeliefData:
     @cached_property
     def exact_belief(self) -> IntegerRow:
         """The belief divided by its exact sum."""
-        return law(self.belief)
+        return integer_row(self.belief)
 
     @property
     def support(self) -> Ints:
@@ -82,7 +82,7 @@ def read_belief(belief: object) -> tuple[Number, ...]:
         if values.ndim != 1:
             raise InvalidProblem(f"belief must be one row of probabilities, got shape {values.shape}")
         probabilities = tuple(values.tolist())
-        exact_law(probabilities, "belief", "belief / sum(belief)")
+        exact_distribution(probabilities, "belief", "belief / sum(belief)")
     except InvalidModel as cause:
         raise InvalidProblem(str(cause)) from cause
     return probabilities

@@ -23,10 +23,10 @@ from privopt.problems.exact_joint import (
 
 def informations(observed: Observation, release: Release) -> tuple[float, float]:
     """I(S;Y) and I(X;Y) in nats."""
-    secret = observed.leaking_law(release)
+    secret = observed.leaking_distribution(release)
     if isinstance(release, Merging) and observed.useful is None:
         return information(secret), float(entropy(secret.sum(axis=0), normalise=True))
-    return information(secret), information(observed.useful_law(release))
+    return information(secret), information(observed.useful_distribution(release))
 
 
 def information(joint: Floats) -> float:

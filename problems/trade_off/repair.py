@@ -92,7 +92,7 @@ def _split(problem: TradeOffData, blocks: list[list[Label]]) -> list[list[Label]
 
 def _merge(problem: TradeOffData, merging: Merging) -> list[list[Label]]:
     """The block that reveals most goes together with the likeliest other one."""
-    joint = problem.observation.leaking_law(merging)
+    joint = problem.observation.leaking_distribution(merging)
     p_y = joint.sum(axis=0)
     expected = joint.sum(axis=1)[:, None] * p_y[None, :]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Timed measurements: the registry, the rows, the laws, the page, the command."""
+"""Timed measurements: the registry, the rows, the invariants, the page, the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import privopt as po
 from privopt.benchmarks.catalogue import Catalogue
 from privopt.benchmarks.papers.redactions import General, all_at_once, one_by_one
 from privopt.benchmarks.timings import measurement as _measurements
-from privopt.benchmarks.timings.invariants import redaction as laws
+from privopt.benchmarks.timings.invariants import redaction as invariants
 from privopt.benchmarks.timings.measurement import (
     Measurement,
     Timing,
@@ -33,7 +33,7 @@ from privopt.benchmarks.timings.run import CSV, JSONL, Measured, measure, write_
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 
-FAILED = Measurement("broken", "A law that fails", lambda quick: [])
+FAILED = Measurement("broken", "An invariant that fails", lambda quick: [])
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,9 @@ def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None
 
 
 @pytest.mark.long
-def test_no_law_is_violated(found: tuple[Measured, ...]) -> None:
+def test_no_invariant_is_violated(found: tuple[Measured, ...]) -> None:
     checked = rows(found, "redaction-laws")
-    assert {timing.case for timing in checked} == set(laws.INVARIANTS)
+    assert {timing.case for timing in checked} == set(invariants.INVARIANTS)
     assert [timing.case for timing in checked if timing.quality != 0] == []
     assert holds(found)
 
@@ -173,11 +173,13 @@ def test_the_page_needs_nothing_but_itself(found: tuple[Measured, ...]) -> None:
     assert len(set(identifiers)) == len(identifiers)
 
 
-def test_a_violated_law_is_an_alarm() -> None:
-    broken = Measured(FAILED, (Timing("a law", 5, 0.1, quality=2.0, note="violations", holds=False),), 0.1)
+def test_a_violated_invariant_is_an_alarm() -> None:
+    broken = Measured(
+        FAILED, (Timing("an invariant", 5, 0.1, quality=2.0, note="violations", holds=False),), 0.1
+    )
     assert not holds([broken])
     assert sentences([broken]) == (
-        "1 invariants were checked on 5 random instances in all; violated: a law.",
+        "1 invariants were checked on 5 random instances in all; violated: an invariant.",
     )
     text = page([broken], "now", False, {})
     assert 'class="result alarm"' in text
@@ -202,7 +204,7 @@ def test_the_command_writes_rows_and_page(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_violation_exits_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(laws.INVARIANTS, "never", lambda rng: False)
+    monkeypatch.setitem(invariants.INVARIANTS, "never", lambda rng: False)
     arguments = ["bench", "measure", "redaction-laws", "--quick", "--json", "--output", str(tmp_path)]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1

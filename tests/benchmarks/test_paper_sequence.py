@@ -97,6 +97,7 @@ def substitutes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_item_is_computed_by_one_function() -> None:
+    assert chosen("S-TH1")  # all items are registered before another one takes the name
     with pytest.raises(ValueError, match="'S-TH1' is registered twice"):
         reproduces("S-TH1")(lambda setting: Reproduced("", Finding.OPEN, ""))
 
@@ -212,8 +213,10 @@ def test_example_one_has_its_public_values() -> None:
 def test_mending_is_the_public_weight() -> None:
     kernel = np.array([[0.9, 0.1], [0.2, 0.8]])
     weight = 0.5761257734743934
-    law = np.array([0.5, 0.5]) @ kernel
-    assert mended(kernel, np.array([0.5, 0.5]), 0.4) == pytest.approx((1 - weight) * kernel + weight * law)
+    distribution = np.array([0.5, 0.5]) @ kernel
+    assert mended(kernel, np.array([0.5, 0.5]), 0.4) == pytest.approx(
+        (1 - weight) * kernel + weight * distribution
+    )
 
 
 # streams

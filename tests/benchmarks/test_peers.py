@@ -58,7 +58,7 @@ def test_an_absent_package_is_a_refusal_and_starts_nothing(monkeypatch: pytest.M
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(InvalidProblem, match="no peer 'gurobi'"):
         chosen_peers(names=("gurobi",))
-    with pytest.raises(InvalidProblem, match="no question 'sorting'"):
+    with pytest.raises(InvalidProblem, match="no problem 'sorting'"):
         chosen_peers(questions=("sorting",))
 
 

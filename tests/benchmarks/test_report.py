@@ -284,7 +284,7 @@ def test_every_figure_reads_only_data_it_has(said: Content) -> None:
             assert name in spec["datasets"]
 
 
-def test_objectives_of_different_questions_share_no_axis(said: Content) -> None:
+def test_objectives_of_different_problems_share_no_axis(said: Content) -> None:
     for figure in said.figures:
         shown = figure.data[figure.shown]
         if shown.rows is not None:

@@ -194,7 +194,7 @@ def test_columns_sort_both_ways_with_missing_ones_last(watched: Watched, name: s
             assert len(set(numbers)) > 1
 
 
-def test_text_question_and_instance_filter_the_rows(watched: Watched) -> None:
+def test_text_problem_and_instance_filter_the_rows(watched: Watched) -> None:
     page = watched.page
     page.get_by_role("searchbox").fill("TIME_OUT")
     watched.settle()

@@ -478,7 +478,7 @@ def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, number: signal.
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A suite of one question of two records, registered for one test."""
+    """A suite of one problem of two records, registered for one test."""
     two = Instance("two", 2, po.Redaction(CHAIN, 2, 0, 1.0))
     monkeypatch.setattr(
         _suites._SUITES, "_items", registered(Suite("tiny", "one question", lambda: (two,), (1.0,), 5.0))

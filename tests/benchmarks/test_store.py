@@ -33,7 +33,7 @@ from privopt.errors import FileRefused, InvalidProblem
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of a few short questions, one of them refused."""
+    """A run of a few short problems, one of them refused."""
     folder = tmp_path_factory.mktemp("run")
     few = replace(TINY, instances=lambda: instances(2))
     Job(few, folder, folder / "page.html", solvers=("windows", "optimal", "sequential")).work()

@@ -1,4 +1,4 @@
-"""Suites and the instances that questions give them."""
+"""Suites and the instances that problems give them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_instances_are_the_same_every_time() -> None:
     assert len(set(first)) == len(first)
 
 
-def test_a_new_question_is_in_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_problem_is_in_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite._SETS, "_items", dict(instance_sets()))
     named = tuple(replace(i, name="a-" + i.name) for i in TINY.instances())
     register_instances(InstanceSet("another", quick=lambda: named, about=lambda suite: (f"In {suite}.",)))

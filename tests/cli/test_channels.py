@@ -45,8 +45,8 @@ def test_a_table_becomes_a_private_column(folder: Path) -> None:
         == 0
     )
     assert isinstance(po.load_model("joint.json"), po.JointDistribution)
-    question = {"type": "local_information_privacy", "joint": {"file": "joint.json"}, "epsilon": 0.3}
-    Path("problem.json").write_text(json.dumps(question))
+    fields = {"type": "local_information_privacy", "joint": {"file": "joint.json"}, "epsilon": 0.3}
+    Path("problem.json").write_text(json.dumps(fields))
     assert run("solve", "problem.json", "--output", "solution.json")[0] == 0
     code, said, _ = run(
         "release", "solution.json", "people.csv", "--column", "vote", "--column", "age", "--keep", "sex", "--output", "out.csv"

@@ -65,9 +65,9 @@ def test_a_frontier_can_use_a_solver_that_needs_a_process_of_its_own(cluster: Pr
 
 
 def test_the_command_line_sends_a_frontier(cluster: Processes, tmp_path: Path) -> None:
-    question = tmp_path / "problem.json"
-    question.write_text(json.dumps(PROBLEM.to_dict()))
-    arguments = ["frontier", str(question), "--budgets", "0.5,1", "--json", "--scheduler", cluster.address]
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(PROBLEM.to_dict()))
+    arguments = ["frontier", str(path), "--budgets", "0.5,1", "--json", "--scheduler", cluster.address]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert len(json.loads(result.stdout)["solutions"]) == 2

@@ -1,4 +1,4 @@
-"""The life of a question: incumbents, guarantees, bounds, statuses, determinism."""
+"""The life of a problem: incumbents, guarantees, bounds, statuses, determinism."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privopt.core.exact import IntegerRow, exp_at_least, law, log_enclosure
+from privopt.core.exact import IntegerRow, exp_at_least, integer_row, log_enclosure
 
 
 def floor_of_exp(x: float, scale: int) -> int:
@@ -55,9 +55,9 @@ def test_logarithms_are_enclosed(a: int, b: int) -> None:
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=6).filter(lambda v: sum(v) > 0))
-def test_laws_are_the_exact_quotients(values: list[float]) -> None:
+def test_distributions_are_the_exact_quotients(values: list[float]) -> None:
     total = sum(Fraction(v) for v in values)
-    row = law(values)
+    row = integer_row(values)
     assert [row.fraction(i) for i in range(len(values))] == [Fraction(v) / total for v in values]
     assert math.gcd(*row.weights) == 1
 

@@ -1,4 +1,4 @@
-"""Files of version 0.1.0 stay readable for ever: questions, answers, accounts, runs. The folder says how they were written."""
+"""Files of version 0.1.0 stay readable for ever: problems, answers, accounts, runs. The folder says how they were written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def found(pattern: str) -> list[Path]:
     return sorted(path for path in FILES.glob(pattern) if path.name not in NOT_ANSWERS)
 
 
-QUESTIONS = sorted(FILES.glob("answers/*/problem.json"))
+PROBLEMS = sorted(FILES.glob("answers/*/problem.json"))
 ANSWERS = found("answers/*/*.json")
 MODELS = sorted(FILES.glob("models/*.json"))
 MECHANISMS = found("mechanisms/*.json")
@@ -78,9 +78,9 @@ def kind_of(dual: dict[str, Any]) -> str:
 
 
 def test_nothing_is_missing() -> None:
-    folders = (QUESTIONS, ANSWERS, MODELS, MECHANISMS, CERTIFICATES, UNSOLVED, LEDGERS, RELEASES, ELSEWHERE)
+    folders = (PROBLEMS, ANSWERS, MODELS, MECHANISMS, CERTIFICATES, UNSOLVED, LEDGERS, RELEASES, ELSEWHERE)
     assert [len(paths) for paths in folders] == [143, 228, 22, 32, 9, 5, 4, 9, 18]
-    assert Counter(fields_of(path)["type"] for path in QUESTIONS) == {
+    assert Counter(fields_of(path)["type"] for path in PROBLEMS) == {
         "bayesian_privacy": 18,
         "belief_release": 15,
         "boundary_colouring": 23,
@@ -110,11 +110,11 @@ def test_every_solver_rule_and_kind_of_proof_is_there() -> None:
     }  # fmt: skip
 
 
-# questions, answers, models
+# problems, answers, models
 
 
-@pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.parent.name)
-def test_a_question_is_the_one_that_was_answered(path: Path) -> None:
+@pytest.mark.parametrize("path", PROBLEMS, ids=lambda path: path.parent.name)
+def test_a_problem_is_the_one_that_was_answered(path: Path) -> None:
     problem = po.load_problem(path)
     assert problem.fingerprint == fields_of(path.with_name("default.json"))["problem"]
     again = po.problem_from_dict(json.loads(json.dumps(problem.to_dict())))
@@ -165,9 +165,9 @@ def test_a_model_comes_back(path: Path) -> None:
 @pytest.mark.parametrize("path", CERTIFICATES, ids=lambda path: path.stem)
 def test_a_certificate_says_what_it_said(path: Path) -> None:
     said, certificate = fields_of(path), po.Certificate.from_dict(fields_of(path))
-    question = FILES / "answers" / f"{path.stem}-by-hand" / "problem.json"
+    problem = FILES / "answers" / f"{path.stem}-by-hand" / "problem.json"
     assert certificate.ok
-    assert certificate.problem == po.load_problem(question).fingerprint
+    assert certificate.problem == po.load_problem(problem).fingerprint
     assert [certificate.claim, certificate.law, certificate.method] == [
         said["claim"],
         said["law"],

@@ -341,7 +341,7 @@ class Planted(po.Solver[po.Redaction]):
 
 
 FALSE = 0.1
-QUESTION = po.Redaction(CHAIN, 5, 2, 1.0)
+PROBLEM = po.Redaction(CHAIN, 5, 2, 1.0)
 
 
 @pytest.fixture
@@ -367,7 +367,7 @@ def alarmed(solution: po.Solution[Any], folder: Path) -> None:
     (written,) = folder.glob("privopt-contradiction-*")
     problem = po.load_problem(written / "problem.json")
     reached, bounded = (po.Solution[Any].load(written / f"{name}.json") for name in ("reached", "bounded"))
-    assert problem == QUESTION
+    assert problem == PROBLEM
     assert reached.objective is not None
     assert bounded.bound is not None
     assert reached.objective > bounded.bound
@@ -377,23 +377,23 @@ def alarmed(solution: po.Solution[Any], folder: Path) -> None:
 def test_solvers_that_contradict_each_other_raise_an_alarm(
     believed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = [_dispatch.fitness(_dispatch.find_solver(QUESTION, name), QUESTION) for name in ("windows",)]
-    monkeypatch.setattr(_dispatch, "candidates", lambda _: (_dispatch.fitness(Planted(), QUESTION), *chosen))
+    chosen = [_dispatch.fitness(_dispatch.find_solver(PROBLEM, name), PROBLEM) for name in ("windows",)]
+    monkeypatch.setattr(_dispatch, "candidates", lambda _: (_dispatch.fitness(Planted(), PROBLEM), *chosen))
     with pytest.warns(ContradictionWarning, match=r"windows reaches .* above the bound 0\.1"):
-        solution = po.solve(QUESTION)
+        solution = po.solve(PROBLEM)
     alarmed(solution, believed)
     assert solution.solver == "windows"
 
 
 def test_a_comparison_raises_the_alarm_too(believed: Path) -> None:
     with pytest.warns(ContradictionWarning):
-        found = po.compare(QUESTION, ["windows", Planted()])
+        found = po.compare(PROBLEM, ["windows", Planted()])
     alarmed(next(iter(found)), believed)
 
 
 def test_a_solver_that_contradicts_itself_gets_no_bound(believed: Path) -> None:
-    best = po.solve(QUESTION, "windows").mechanism
-    found = judge(QUESTION, po.Proposal(best, bound=FALSE, dual={"false": True}), certify=True)
+    best = po.solve(PROBLEM, "windows").mechanism
+    found = judge(PROBLEM, po.Proposal(best, bound=FALSE, dual={"false": True}), certify=True)
     assert found.status is po.Status.FEASIBLE
     assert found.bound is None
     assert found.reason.startswith("CONTRADICTION")
@@ -413,23 +413,23 @@ class Torn(Planted):
 
 def test_a_solver_that_contradicts_itself_raises_the_alarm(believed: Path) -> None:
     with pytest.warns(ContradictionWarning, match="torn reaches"):
-        solution = po.solve(QUESTION, Torn())
+        solution = po.solve(PROBLEM, Torn())
     alarmed(solution, believed)
 
 
 def test_a_contradiction_is_told_from_rounding() -> None:
-    solution = po.solve(QUESTION)
+    solution = po.solve(PROBLEM)
     assert solution.objective is not None
     assert solution.certificate is not None
     near, far = solution.certificate.utility[0], solution.objective * (1 - 1e-9)
-    assert not contradicts(QUESTION, solution, near)
-    assert contradicts(QUESTION, solution, far)
-    assert not contradicts(QUESTION, solution, math.inf)
-    raised = with_bound(QUESTION, solution, near, None)
+    assert not contradicts(PROBLEM, solution, near)
+    assert contradicts(PROBLEM, solution, far)
+    assert not contradicts(PROBLEM, solution, math.inf)
+    raised = with_bound(PROBLEM, solution, near, None)
     assert raised.bound == solution.objective
     assert raised.status is po.Status.OPTIMAL
     with pytest.raises(ValueError, match="above the bound"):
-        with_bound(QUESTION, solution, far, None)
+        with_bound(PROBLEM, solution, far, None)
 
 
 def test_a_bound_within_the_scale_is_an_optimum_and_one_outside_is_not() -> None:

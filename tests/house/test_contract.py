@@ -100,7 +100,7 @@ def check_solution(candidate: po.Candidate, example: po.Example[Any], solution: 
 
 
 @pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
-def test_every_question_has_certified_answers_and_an_oracle(kind: type[po.Problem[Any]]) -> None:
+def test_every_problem_has_certified_answers_and_an_oracle(kind: type[po.Problem[Any]]) -> None:
     solvers = [cls() for cls in solvers_of(kind).values()]
     assert any(
         fitness(s, e.problem).guarantee is po.Guarantee.ORACLE for s in solvers for e in kind.examples()
@@ -121,7 +121,7 @@ def test_every_solver_takes_some_example(kind: type[po.Problem[Any]]) -> None:
 
 
 @pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
-def test_questions_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any]]) -> None:
+def test_problems_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any]]) -> None:
     for example in kind.examples():
         problem = example.problem
         again = po.problem_from_dict(problem.to_dict())

@@ -41,12 +41,12 @@ def expected_rows() -> list[str]:
     return rows
 
 
-def test_the_table_of_questions_and_solvers_is_true() -> None:
+def test_the_table_of_problems_and_solvers_is_true() -> None:
     listed = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `.*\|$", listed, flags=re.MULTILINE) == expected_rows()
 
 
-def test_the_readme_has_every_question_and_links_to_files() -> None:
+def test_the_readme_has_every_problem_and_links_to_files() -> None:
     asked = re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)
     assert sorted(asked) == sorted(kind.__name__ for kind in problem_types().values())
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):

@@ -1,4 +1,4 @@
-"""Synthetic runs for tests of the report: several questions and families, missing and infinite numbers, odd names."""
+"""Synthetic runs for tests of the report: several problems and families, missing and infinite numbers, odd names."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def failed(row: Row, status: str, reason: str) -> Row:
 def synthetic(
     sizes: Sequence[int] = (4, 8, 16, 32), budgets: Sequence[float] = (0.1, 0.5, 1.0, 2.0)
 ) -> list[Row]:
-    """Rows of every question, solver, size and budget, with a failure of every kind."""
+    """Rows of every problem, solver, size and budget, with a failure of every kind."""
     rng = np.random.default_rng(7)
     rows = [
         _made(rng, question, solver, place, size, budget)

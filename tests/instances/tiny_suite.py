@@ -16,7 +16,7 @@ SEEDS = tuple(range(8))
 
 
 def instances(count: int = 4) -> tuple[Instance, ...]:
-    """Short questions that differ in where the private record is, and in length."""
+    """Short problems that differ in where the private record is, and in length."""
     return tuple(
         Instance(f"n{n}", n, po.Redaction(CHAIN, n, n // 2, 1.0), "tiny") for n in range(3, 3 + count)
     )
@@ -26,7 +26,7 @@ TINY = Suite("tiny", "short questions", instances, (1.0,), 5.0)
 
 
 def smallest(suite: Suite) -> Suite:
-    """The smallest instance of each question of a suite, with its first budget."""
+    """The smallest instance of each problem of a suite, with its first budget."""
     least: dict[str, Instance] = {}
     for instance in sorted(suite.instances(), key=lambda instance: -instance.size):
         budgets = instance.budgets or suite.budgets
@@ -40,7 +40,7 @@ def registered(suite: Suite) -> dict[str, Suite]:
 
 
 def job(folder: Path, jobs: int = 2) -> Job:
-    """96 tasks: 4 questions, 3 solvers, 8 seeds."""
+    """96 tasks: 4 problems, 3 solvers, 8 seeds."""
     return Job(TINY, folder, folder / "page.html", SEEDS, solvers=FAST, jobs=jobs)
 
 

@@ -61,7 +61,7 @@ def test_fractions_are_kept_exactly_and_give_their_row_a_total_of_its_own() -> N
 @pytest.mark.parametrize(
     "row", [IntegerRow((3, 0, 5), 8), IntegerRow((2**80, 3 * 2**80, 2**79 + 1), 9 * 2**79 + 1)]
 )
-def test_draws_have_the_law_of_the_weights(row: IntegerRow) -> None:
+def test_draws_have_the_distribution_of_the_weights(row: IntegerRow) -> None:
     count = 200_000
     drawn = draw([row], np.zeros(count, dtype=np.int64), None)
     for i in range(len(row.weights)):
@@ -70,7 +70,7 @@ def test_draws_have_the_law_of_the_weights(row: IntegerRow) -> None:
 
 
 def test_a_draw_whose_first_word_does_not_settle_it_reads_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one-bit words nearly every draw is decided by later bits; the law must not change."""
+    """With one-bit words nearly every draw is decided by later bits; the distribution must not change."""
     monkeypatch.setattr(_draw, "_WORD", 1)
     monkeypatch.setattr(_draw, "below", None)
     words = np.random.default_rng(0)
@@ -170,10 +170,10 @@ def test_observed_joints_have_the_marginals_of_their_table() -> None:
     rng = np.random.default_rng(3)
     table = rng.integers(0, 9, size=(2, 3, 4))
     joint = po.ObservedJoint.normalised(table)
-    law = table / table.sum()
-    assert np.allclose(joint.sensitive_observed.table, law.sum(axis=1), atol=1e-15)
-    assert np.allclose(joint.useful_observed.table, law.sum(axis=0), atol=1e-15)
-    assert np.allclose(joint.p_w, law.sum(axis=(0, 1)), atol=1e-15)
+    distribution = table / table.sum()
+    assert np.allclose(joint.sensitive_observed.table, distribution.sum(axis=1), atol=1e-15)
+    assert np.allclose(joint.useful_observed.table, distribution.sum(axis=0), atol=1e-15)
+    assert np.allclose(joint.p_w, distribution.sum(axis=(0, 1)), atol=1e-15)
     assert po.model_from_dict(joint.to_dict()) == joint
     assert pickle.loads(pickle.dumps(joint)) == joint
 

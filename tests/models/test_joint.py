@@ -35,7 +35,7 @@ def tables(draw: st.DrawFn) -> list[list[Any]]:
 
 @settings(max_examples=60, deadline=None)
 @given(tables())
-def test_everything_is_the_correctly_rounded_exact_law(table: list[list[Any]]) -> None:
+def test_everything_is_the_correctly_rounded_exact_distribution(table: list[list[Any]]) -> None:
     joint = JointDistribution.normalised(table)
     exact = [[Fraction(v) for v in row] for row in table]
     total = sum(map(sum, exact))
@@ -272,7 +272,7 @@ def test_values_are_frozen_and_copied() -> None:
         joint.table = table  # type: ignore[misc]
 
 
-def test_equality_is_of_law_and_labels() -> None:
+def test_equality_is_of_distribution_and_labels() -> None:
     joint = JointDistribution([[0.25, 0.75]])
     assert joint == JointDistribution.normalised([[1, 3]])
     assert hash(joint) == hash(JointDistribution.normalised([[1, 3]]))

@@ -136,7 +136,7 @@ LIMIT = 30.0
     ("redaction",),
     "A report: which solver is how close to the best",
     "The share of tasks (a month of frosts and four days, at six budgets) on which a solver's certified utility is at most so far "
-    "below the best one. Reports of `privopt bench run` draw this for every question, and by time as well.",
+    "below the best one. Reports of `privopt bench run` draw this for every problem, and by time as well.",
     "report.md",
 )
 def make() -> Drawn:

@@ -332,7 +332,7 @@ def clipped_moment(mean: float, sd: float, clip: tuple[float, float], rate: floa
 
 
 def clipped_tail(x: float, other: float, rho: float, clip: tuple[float, float] = (40.0, 160.0)) -> float:
-    """What a very large output of the clipped Laplace sum of level 1 tells about one of two records of mean 100 and sd 15."""
+    """What a very large output of the clipped Laplace sum of level 1 reveals about one of two records of mean 100 and sd 15."""
     rate, sd = 1 / (clip[1] - clip[0]), 15 * math.sqrt(1 - rho * rho)
     own = [min(max(value, clip[0]), clip[1]) for value in (x, other)]
     means = [100 + rho * (value - 100) for value in (x, other)]

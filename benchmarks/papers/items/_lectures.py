@@ -38,7 +38,7 @@ PRINTED = (
 
 
 def random_joint(rng: np.random.Generator, n_s: int, n_x: int) -> JointDistribution:
-    """A table drawn from the flat law on the simplex."""
+    """A table drawn from the flat distribution on the simplex."""
     return JointDistribution.normalised(rng.dirichlet(np.ones(n_s * n_x)).reshape(n_s, n_x))
 
 

@@ -160,7 +160,7 @@ def behind(rng: np.random.Generator, prior: Floats, rows: Floats) -> Floats:
     return np.asarray((channel(rng, len(rows), 3) * prior[:, None]).T @ rows)
 
 
-def law_of(table: Floats) -> JointDistribution:
+def distribution_of(table: Floats) -> JointDistribution:
     """A joint distribution from cells that sum to 1 up to rounding."""
     return JointDistribution.normalised(table)
 

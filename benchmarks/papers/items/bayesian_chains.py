@@ -41,7 +41,7 @@ def chains(setting: Setting) -> Reproduced:
         check,
         setting,
         setting.count(10, 100),
-        "Products of the first law and of one matrix for all steps.",
+        "Products of the first distribution and of one matrix for all steps.",
         1e-12,
     )
 
@@ -71,11 +71,11 @@ def markov_bound(setting: Setting) -> Reproduced:
 
 @reproduces("B-TH62b")
 def posterior_ratios(setting: Setting) -> Reproduced:
-    """Ratios of the laws of the unknown records for two values of the target."""
+    """Ratios of the distributions of the unknown records for two values of the target."""
 
-    def ratios(law_of: Floats, known: int | None) -> float:
+    def ratios(distribution_of: Floats, known: int | None) -> float:
         worst = 0.0
-        for above, below in oracle.adversaries(law_of, known):
+        for above, below in oracle.adversaries(distribution_of, known):
             worst = max(worst, _ratio(above, below))
         return worst
 
@@ -90,7 +90,7 @@ def posterior_ratios(setting: Setting) -> Reproduced:
 
 
 def _ratio(above: Floats, below: Floats) -> float:
-    """Largest ratio of the laws of the other records; the two laws differ in the value of the target."""
+    """Largest ratio of the distributions of the other records; the two distributions differ in the value of the target."""
     differ = [
         axis
         for axis in range(above.ndim)

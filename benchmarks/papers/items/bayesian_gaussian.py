@@ -54,7 +54,7 @@ def target_dependent_leakage(setting: Setting) -> Reproduced:
         ]
         return max(max(ratios) - bound, abs(ratios[-1] - bound))
 
-    why = "The noisy sum of two records tells (1 + rho) tau |x - x'| in the tail and less before it; unequal variances would serve as well."
+    why = "The noisy sum of two records reveals (1 + rho) tau |x - x'| in the tail and less before it; unequal variances would serve as well."
     return invariant(check, setting, setting.count(5, 60), why, 1e-7)
 
 

@@ -76,7 +76,7 @@ def leakage(setting: Setting) -> Reproduced:
         return max(answers, counts)
 
     why = (
-        "Randomised response and noisy counts on any joint law, also with impossible words: values of probability zero are "
+        "Randomised response and noisy counts on any joint distribution, also with impossible words: values of probability zero are "
         "left out pair by pair, which the definition leaves open."
     )
     return invariant(check, setting, setting.count(8, 150), why)
@@ -229,7 +229,7 @@ def two_bits(setting: Setting) -> Reproduced:
     return refuted(
         last < 0,
         f"totals agree for every r; at r = 1 the last cell is {last}",
-        "A law for r of at least 2; the example allows every natural r, and r = 1 gives a negative probability.",
+        "A distribution for r of at least 2; the example allows every natural r, and r = 1 gives a negative probability.",
     )
 
 
@@ -259,9 +259,9 @@ def example_leakage(setting: Setting) -> Reproduced:
         scores = np.exp(epsilon * np.array([[2.0, 1.0], [1.0, 0.0]]))
         ratios.append(math.log(float(above @ scores[0]) / float(below @ scores[1])))
         attained.append(response_leakage(joint, epsilon))
-    joint_law = tools.floats(tools.two_bits(1000))
+    joint_distribution = tools.floats(tools.two_bits(1000))
     whole = np.ones((4, 4)) + (math.exp(epsilon) - 1) * np.eye(4)
-    over_both = oracle.leakage(joint_law, (whole / whole.sum(axis=0)).reshape(4, 2, 2))
+    over_both = oracle.leakage(joint_distribution, (whole / whole.sum(axis=0)).reshape(4, 2, 2))
     sound = all(a >= b - 1e-9 for a, b in zip(attained, ratios, strict=True))
     return holds(
         sound and abs(ratios[-1] - 2 * epsilon) < 1e-4 and over_both <= epsilon + 1e-9,

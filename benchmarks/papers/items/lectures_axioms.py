@@ -70,8 +70,8 @@ def zero_if_independent(setting: Setting) -> Reproduced:
     unseen, kept = differential_privacy(apart, [(0, 1), (2, 3)]), mutual_information(apart)
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
-        alone = tools.law_of(np.outer(given.p_s, given.p_x))
+        given = tools.distribution_of(tools.joint(rng))
+        alone = tools.distribution_of(np.outer(given.p_s, given.p_x))
         some = {**LINKED, "differential_privacy": _path, "alpha_leakage": UNLINKED["alpha_leakage"]}
         return max(max(f(alone) - 1e-9, 1e-12 - f(given)) for f in some.values())
 
@@ -86,12 +86,14 @@ def zero_if_independent(setting: Setting) -> Reproduced:
 
 
 def _processed(rng: np.random.Generator, given: JointDistribution) -> JointDistribution:
-    return tools.law_of(given.table @ tools.channel(rng, given.table.shape[1], int(rng.integers(2, 5))))
+    return tools.distribution_of(
+        given.table @ tools.channel(rng, given.table.shape[1], int(rng.integers(2, 5)))
+    )
 
 
 def _behind(rng: np.random.Generator, given: JointDistribution) -> JointDistribution:
     reading = tools.channel(rng, given.table.shape[0], int(rng.integers(2, 5)))
-    return tools.law_of(reading.T @ given.table)
+    return tools.distribution_of(reading.T @ given.table)
 
 
 @reproduces("F-P2")
@@ -100,12 +102,12 @@ def post_processing(setting: Setting) -> Reproduced:
     measures = {**LINKED, **UNLINKED}
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
+        given = tools.distribution_of(tools.joint(rng))
         after = _processed(rng, given)
         return max(f(after) - f(given) for f in measures.values())
 
     flagged = all(axioms(name).post_processing for name in [*OTHERS, *UNLINKED])
-    why = f"All {len(measures)} measures, on random joint laws and random later channels; our table of axioms says so too: {flagged}."
+    why = f"All {len(measures)} measures, on random joint distributions and random later channels; our table of axioms says so too: {flagged}."
     return invariant(check, setting, setting.count(30, 300), why, 1e-8)
 
 
@@ -114,7 +116,7 @@ def linkage(setting: Setting) -> Reproduced:
     """What protects a secret protects everything behind it, for which measures."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
+        given = tools.distribution_of(tools.joint(rng))
         far = _behind(rng, given)
         return max(f(far) - f(given) for f in LINKED.values())
 
@@ -122,7 +124,8 @@ def linkage(setting: Setting) -> Reproduced:
     counts, reading = np.array([[1, 0], [1, 2]]) / 4, np.array([[0, 1], [2 / 3, 1 / 3]])
     family = [differential_privacy([[1 - p, p] for p in chances], tools.hamming(2)) for chances in FAMILY]
     pairs = [
-        (f(tools.law_of(counts)), f(tools.law_of(reading.T @ counts))) for f in list(UNLINKED.values())[1:]
+        (f(tools.distribution_of(counts)), f(tools.distribution_of(reading.T @ counts)))
+        for f in list(UNLINKED.values())[1:]
     ]
     fails = [abs(near) < far for near, far in (family, *pairs)]
     flags = [axioms(name).linkage for name in (*OTHERS, *UNLINKED)]
@@ -141,9 +144,9 @@ def equivalent(setting: Setting) -> Reproduced:
     """Linkage is post-processing of the other symbol where a measure is symmetric."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
+        given = tools.distribution_of(tools.joint(rng))
         far, after = _behind(rng, given), _processed(rng, given)
-        turned = [tools.law_of(one.table.T) for one in (given, far, after)]
+        turned = [tools.distribution_of(one.table.T) for one in (given, far, after)]
         apart = max(
             abs(f(a) - f(b))
             for f in SYMMETRIC.values()
@@ -152,7 +155,7 @@ def equivalent(setting: Setting) -> Reproduced:
         falls = max(max(f(one) - f(given) for one in (far, after)) for f in SYMMETRIC.values())
         return max(apart, falls)
 
-    why = "Information and the three lift measures are equal for the transposed law, and both inequalities hold for each of them."
+    why = "Information and the three lift measures are equal for the transposed distribution, and both inequalities hold for each of them."
     return invariant(check, setting, setting.count(50, 500), why)
 
 
@@ -282,7 +285,7 @@ def lift_bounds_leakage(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.law_of(tools.joint(rng)), tools.order(rng)
+        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
         upper, ours = local_information_privacy(given).upper, alpha_leakage(given, alpha)
         share[0] = max(share[0], ours / upper)
         return ours - alpha / (alpha - 1) * upper
@@ -301,7 +304,7 @@ def lift_bounds_alpha_lift(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.law_of(tools.joint(rng)), tools.order(rng)
+        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
         upper, ours = local_information_privacy(given).upper, alpha_lift(given, alpha)
         share[0] = max(share[0], ours * alpha / (alpha - 1) / upper)
         return ours - upper
@@ -316,10 +319,12 @@ def maximal_bounds_alpha_leakage(setting: Setting) -> Reproduced:
     """Alpha-leakage against maximal alpha-leakage."""
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.law_of(tools.joint(rng)), tools.order(rng)
+        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
         return alpha_leakage(given, alpha) - maximal_alpha_leakage(given, alpha)[1]
 
-    return invariant(check, setting, setting.count(50, 500), "On random joint laws, at random orders.")
+    return invariant(
+        check, setting, setting.count(50, 500), "On random joint distributions, at random orders."
+    )
 
 
 @reproduces("F-R10")
@@ -327,11 +332,11 @@ def grows_with_order(setting: Setting) -> Reproduced:
     """Maximal alpha-leakage at two orders, at inf and at 1."""
 
     def check(rng: np.random.Generator) -> float:
-        given, orders = tools.law_of(tools.joint(rng)), sorted(tools.order(rng) for _ in "ab")
+        given, orders = tools.distribution_of(tools.joint(rng)), sorted(tools.order(rng) for _ in "ab")
         low, high = (maximal_alpha_leakage(given, a) for a in orders)
         return max(low[0] - high[1], mutual_information(given) - low[1], high[0] - maximal_leakage(given))
 
-    even = tools.law_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
+    even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     small, large = (maximal_alpha_leakage(even, a)[0] for a in (2.0, 10.0))
     why = (
         "The lemma is right; the title of its slide says the reverse, that a bound at a smaller order is one at a larger: "

@@ -39,7 +39,7 @@ def definitions(setting: Setting) -> Reproduced:
         bits, epsilon = int(rng.integers(1, 4)), float(rng.uniform(0, 2))
         rows = tools.channel(rng, 2**bits, int(rng.integers(2, 6)))
         near, far = tools.hamming(bits), tools.everything(2**bits)
-        given = tools.law_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
+        given = tools.distribution_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
         return max(
             abs(differential_privacy(rows, near) - tools.level_by_events(rows, near)),
             abs(local_differential_privacy(rows) - tools.level_by_events(rows, far)),
@@ -82,11 +82,11 @@ def both_sides(setting: Setting) -> Reproduced:
     """Log-lifts between two bounds bound the ratios of the channel."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
+        given = tools.distribution_of(tools.joint(rng))
         upper, lower, _ = local_information_privacy(given)
         return local_differential_privacy(given) - (upper - lower)
 
-    even = tools.law_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
+    even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     upper, lower, _ = local_information_privacy(even)
     gap = upper - lower - local_differential_privacy(even)
     why = f"The sum cannot be improved: it is attained for the cells .4, .1, .1, .4 (difference {gap:.1e})."
@@ -116,7 +116,7 @@ def lifts_of_a_private_channel(setting: Setting) -> Reproduced:
     saved = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.law_of(tools.joint(rng))
+        given = tools.distribution_of(tools.joint(rng))
         level, smallest = local_differential_privacy(given), float(given.p_s.min())
         upper, lower, _ = local_information_privacy(given)
         sharp = implied_bounds({"local_differential_privacy": level}, smallest_prior=min(smallest, 0.5))
@@ -149,7 +149,7 @@ def unbounded_information(setting: Setting) -> Reproduced:
     return refuted(
         set(dimensions) == {1} and nothing <= 0 and min(reached) >= 0,
         "at epsilon 0 the information is 0; for epsilon > 0 it is right",
-        f"At epsilon 0 neighbours have the same law of Y, so all databases of up to {len(dimensions)} bits have (the constant "
+        f"At epsilon 0 neighbours have the same distribution of Y, so all databases of up to {len(dimensions)} bits have (the constant "
         "vector is the only solution), and no positive delta is reached. At epsilon 1, 0.1 and 0.01 the counting query gives "
         "more than 2, 5 and 8 bits.",
     )

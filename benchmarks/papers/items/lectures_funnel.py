@@ -170,7 +170,7 @@ def bottleneck(setting: Setting) -> Reproduced:
         above &= kept > tools.answer(PrivacyFunnel(joint, min_utility=rate)).leakage
     why = (
         "Least rate for a level of I(U;Y): a release that keeps the most at a rate needs just that rate for it, by the closed "
-        "form of a noisy bit, so asking for the most at a rate is the same question; at equal rate the funnel says less."
+        "form of a noisy bit, so asking for the most at a rate is the same problem; at equal rate the funnel says less."
     )
     return holds(off < 1e-5 and above, f"{len(rates)} rates met to {off:.1e} nats", why)
 
@@ -230,7 +230,7 @@ def linear_constraints(setting: Setting) -> Reproduced:
 
     why = (
         "Releases within a level form a convex set under both, and the least error probability is a linear programme. I(X;Y) is "
-        "convex too but is to be maximised, so that question becomes linear only through the vertices of the set."
+        "convex too but is to be maximised, so that problem becomes linear only through the vertices of the set."
     )
     return invariant(check, setting, setting.count(5, 60), why)
 

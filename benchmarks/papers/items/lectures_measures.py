@@ -42,7 +42,7 @@ def full_data(setting: Setting) -> Reproduced:
         levels = []
         for view in (ObservedJoint.full_data, ObservedJoint.output_perturbation):
             ask = DistortionPrivacy(
-                view(tools.law_of(table)), 1 - np.eye(n), max_distortion=within, leakage=measure
+                view(tools.distribution_of(table)), 1 - np.eye(n), max_distortion=within, leakage=measure
             )
             found = solve(ask, certify=False, time_limit=5.0)
             levels.append(math.nan if found.objective is None else -found.objective)
@@ -79,7 +79,7 @@ def noisy_observation(setting: Setting) -> Reproduced:
             float(np.abs(whole.sum(axis=(0, 2)) - ours[1]).max()),
         )
 
-    why = "Both formulas, and the laws of (S, Y) and (X, Y) that our observed joint gives, are those of the whole joint law."
+    why = "Both formulas, and the distributions of (S, Y) and (X, Y) that our observed joint gives, are those of the whole joint distribution."
     return invariant(check, setting, setting.count(50, 500), why, 1e-12)
 
 
@@ -90,10 +90,10 @@ def alpha_loss_printed(setting: Setting) -> Reproduced:
     near = 1 + 1e-6
     limit = near / (near - 1) * (1 - 0.5) ** (1 - 1 / near)
     end = abs(float(alpha_loss(0.5, near)) - math.log(2))
-    law_of_s = np.array([0.5, 0.3, 0.2])
-    belief = law_of_s**2 / (law_of_s**2).sum()
-    expected = float(law_of_s @ (2 * np.sqrt(1 - belief)))
-    stated = 2 * (1 - math.sqrt(float((law_of_s**2).sum())))
+    distribution_of_s = np.array([0.5, 0.3, 0.2])
+    belief = distribution_of_s**2 / (distribution_of_s**2).sum()
+    expected = float(distribution_of_s @ (2 * np.sqrt(1 - belief)))
+    stated = 2 * (1 - math.sqrt(float((distribution_of_s**2).sum())))
     return refuted(
         abs(printed - ours) > 0.5 and limit > 1e5 and end < 1e-5 and expected > stated + 0.1,
         f"{ours:.9f} at P = 0.5 and order 2, not {printed:.9f}",
@@ -205,9 +205,9 @@ def _best_prior(rows: Floats, alpha: float) -> Floats:
     """The prior of the largest Sibson information, by multiplicative steps."""
     prior = np.full(len(rows), 1 / len(rows))
     for _ in range(3000):
-        law_of_y = (prior @ rows**alpha) ** (1 / alpha)
-        law_of_y /= law_of_y.sum()
-        gain = (rows**alpha * law_of_y ** (1 - alpha)).sum(axis=1)
+        distribution_of_y = (prior @ rows**alpha) ** (1 / alpha)
+        distribution_of_y /= distribution_of_y.sum()
+        gain = (rows**alpha * distribution_of_y ** (1 - alpha)).sum(axis=1)
         prior = prior * gain
         prior /= prior.sum()
     return np.asarray(prior)
@@ -252,7 +252,7 @@ def exponential_form(setting: Setting) -> Reproduced:
         most < 1e-9 and abs(independent - printed) > 0.4,
         f"alpha-lift of independent S and Y at order 2: {independent:g}, printed {printed:g}",
         "It is exp((a - 1)/a D_a), with the factor in the exponent: so it agrees with the definition and with ours on random "
-        f"joint laws, to {most:.1e} in logarithms.",
+        f"joint distributions, to {most:.1e} in logarithms.",
     )
 
 
@@ -269,5 +269,5 @@ def mean_alpha_lift(setting: Setting) -> Reproduced:
         check,
         setting,
         setting.count(50, 1000),
-        "On random joint laws, with alpha-lifts from their definition.",
+        "On random joint distributions, with alpha-lifts from their definition.",
     )

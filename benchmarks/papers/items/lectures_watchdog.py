@@ -126,9 +126,9 @@ def unmoved(setting: Setting) -> Reproduced:
         risky = _risky(joint, 0.3)
         if not risky:
             return 0.0
-        n, law_of = len(joint.useful), rng.dirichlet(np.ones(len(risky)))
+        n, distribution_of = len(joint.useful), rng.dirichlet(np.ones(len(risky)))
         matrix = np.eye(n)
-        matrix[np.ix_(risky, risky)] = law_of
+        matrix[np.ix_(risky, risky)] = distribution_of
         problem = LocalInformationPrivacy(joint, epsilon=0.3)
         merged = np.eye(n)[:, [x for x in range(n) if x not in risky]]
         merged = np.column_stack([merged, np.isin(np.arange(n), risky).astype(float)])
@@ -241,8 +241,10 @@ def _best_choice(joint: JointDistribution, level: float, delta: float) -> float:
     for k in range(len(risky) + 1):
         for merged in itertools.combinations(risky, k):
             if sum(float(mass[x]) for x in risky if x not in merged) <= delta:
-                law_of = [float(joint.p_x[x]) for x in range(len(joint.p_x)) if x not in merged]
-                best = max(best, tools.entropy(np.array([*law_of, float(joint.p_x[list(merged)].sum())])))
+                distribution_of = [float(joint.p_x[x]) for x in range(len(joint.p_x)) if x not in merged]
+                best = max(
+                    best, tools.entropy(np.array([*distribution_of, float(joint.p_x[list(merged)].sum())]))
+                )
     return best
 
 
@@ -284,8 +286,8 @@ def _losses(count: int, seed: int) -> dict[str, np.ndarray]:
         for name, (delta, method) in _METHODS.items():
             problem = LocalInformationPrivacy(joint, epsilon=_LEVEL, delta=delta)
             release = method.run(problem, _BUDGET).mechanism
-            law_of = joint.p_x @ tools.matrix_of(release)
-            found[name].append(1 - tools.entropy(law_of) / whole)
+            distribution_of = joint.p_x @ tools.matrix_of(release)
+            found[name].append(1 - tools.entropy(distribution_of) / whole)
     return {name: np.array(values) for name, values in found.items()}
 
 
@@ -316,7 +318,7 @@ def simulation(setting: Setting) -> Reproduced:
     )
     means = "; ".join(f"{name}: {values.mean():.4f}" for name, values in losses.items())
     why = (
-        f"The figure is lost, and neither the size nor the law of the tables nor eps is said: {count} tables of 4 x 9 cells "
+        f"The figure is lost, and neither the size nor the distribution of the tables nor eps is said: {count} tables of 4 x 9 cells "
         "uniform on (0, 1), at 1 nat. The more to the left a curve is, the better."
     )
     return substitute(f"mean losses: {means}", why, [Exhibit("Utility losses", why, frame, draw)])

@@ -403,7 +403,7 @@ def several(setting: Setting) -> Reproduced:
 
 @reproduces("R-FN2")
 def telling_value(setting: Setting) -> Reproduced:
-    """The rarer value tells more."""
+    """The rarer value reveals more."""
 
     def check(rng: np.random.Generator) -> float:
         alpha, beta = tools.rates(rng)
@@ -413,5 +413,5 @@ def telling_value(setting: Setting) -> Reproduced:
         return float(max(low - high, swapped - other))
 
     return invariant(
-        check, setting, setting.count(50, 1000), "Value 1 tells more for alpha <= beta, value 0 otherwise."
+        check, setting, setting.count(50, 1000), "Value 1 reveals more for alpha <= beta, value 0 otherwise."
     )

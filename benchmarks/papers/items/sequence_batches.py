@@ -114,15 +114,19 @@ def theorem_5(setting: Setting) -> Reproduced:
     for _ in range(10 if setting.quick else 200):
         start, transition = random_chain(rng, 2)
         steps = 4
-        law_of = np.asarray(start)[None, :]
+        distribution_of = np.asarray(start)[None, :]
         for step in range(steps):
             if step:
-                law_of = (law_of.reshape(len(law_of), -1, 2)[..., None] * transition).reshape(len(law_of), -1)
-            pairs = law_of.reshape(len(law_of), -1, min(4, law_of.shape[1]))
-            kernel = rng.dirichlet(np.ones(2), (len(law_of), pairs.shape[2]))
+                distribution_of = (
+                    distribution_of.reshape(len(distribution_of), -1, 2)[..., None] * transition
+                ).reshape(len(distribution_of), -1)
+            pairs = distribution_of.reshape(len(distribution_of), -1, min(4, distribution_of.shape[1]))
+            kernel = rng.dirichlet(np.ones(2), (len(distribution_of), pairs.shape[2]))
             after = np.einsum("pax,pxy->pyax", pairs, kernel)
-            gap = max(gap, abs(_largest(after, law_of) - _largest(after.sum(axis=2), pairs.sum(axis=1))))
-            law_of = after.reshape(2 * len(law_of), -1)
+            gap = max(
+                gap, abs(_largest(after, distribution_of) - _largest(after.sum(axis=2), pairs.sum(axis=1)))
+            )
+            distribution_of = after.reshape(2 * len(distribution_of), -1)
     return Reproduced(
         f"the last two batches and all batches leak the same within {gap:.1g}",
         verdict(gap < 1e-9),
@@ -212,10 +216,10 @@ def operations(setting: Setting) -> Reproduced:
 def second_order(setting: Setting) -> Reproduced:
     """States of two letters, kernels that read the last one."""
     rng = np.random.default_rng(2)
-    law_of = rng.dirichlet(np.ones(2), 4)
+    distribution_of = rng.dirichlet(np.ones(2), 4)
     transition = np.zeros((4, 4))
     for state in range(4):
-        transition[state, [2 * (state % 2), 2 * (state % 2) + 1]] = law_of[state]
+        transition[state, [2 * (state % 2), 2 * (state % 2) + 1]] = distribution_of[state]
     last = np.tile(np.eye(2), (2, 1))
 
     def kernels(beliefs: Floats) -> Floats:

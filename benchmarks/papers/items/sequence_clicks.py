@@ -186,7 +186,7 @@ def larger_batches(setting: Setting) -> Reproduced:
     return Reproduced(
         "; ".join(f"ε = {e:g}: {listed(row)}" for e, row in zip(frame["ε"], rows, strict=True)),
         on_substitute(bool((np.diff(rows, axis=1) < 1e-9).all())),
-        "Errors of batches of 1, 2 and 3, which promise to fall under the fitted law, not on a sample of few users; on "
+        "Errors of batches of 1, 2 and 3, which promise to fall under the fitted distribution, not on a sample of few users; on "
         f"{few_letters(clicks('msnbc'), KEPT).about}.",
     )
 

@@ -45,7 +45,7 @@ def sequence_notion(setting: Setting) -> Reproduced:
     return Reproduced(
         f"enumeration and the library's walk agree within {gap:.1g}, relatively",
         verdict(gap < 1e-9),
-        "“Pr(leakage > ε) ≤ δ” is read as a statement about the joint law of data and releases; the maximum of the definition is "
+        "“Pr(leakage > ε) ≤ δ” is read as a statement about the joint distribution of data and releases; the maximum of the definition is "
         "no random event.",
     )
 
@@ -103,7 +103,7 @@ def mean_distance(joint: Floats, cost: Floats, steps: int) -> float:
 
 @reproduces("S-EQ12")
 def belief_update(setting: Setting) -> Reproduced:
-    """The recursion for the belief against the posterior of an enumerated law."""
+    """The recursion for the belief against the posterior of an enumerated distribution."""
     rng, gap, leak = np.random.default_rng(12), 0.0, 0.0
     for _ in range(10 if setting.quick else 100):
         start, transition = random_chain(rng, 2)
@@ -177,10 +177,12 @@ def direct(belief: Floats, cost: Floats, epsilon: float) -> float:
 
     n, m = cost.shape
     eye, below = np.eye(n * m), []
-    law_of = np.array([(eye.reshape(n, m, n, m)[:, y] * belief[:, None, None]).sum(axis=0) for y in range(m)])
+    distribution_of = np.array(
+        [(eye.reshape(n, m, n, m)[:, y] * belief[:, None, None]).sum(axis=0) for y in range(m)]
+    )
     for x in range(n):
         for y in range(m):
-            q, a = law_of[y].ravel(), eye[x * m + y]
+            q, a = distribution_of[y].ravel(), eye[x * m + y]
             below += [a - math.exp(epsilon) * q, math.exp(-epsilon) * q - a]
     sums = np.kron(np.eye(n), np.ones(m))
     objective = (belief[:, None] * cost).ravel()

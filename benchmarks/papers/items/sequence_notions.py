@@ -97,7 +97,7 @@ def mean_of_step(setting: Setting) -> Reproduced:
     return Reproduced(
         f"at most {listed([most])} of ε tanh(ε/2), which is below ε(e^ε - 1)",
         verdict(most <= 1 + 1e-9),
-        "Random beliefs and kernels; the mean is a divergence of laws whose ratio is in [e^-ε, e^ε].",
+        "Random beliefs and kernels; the mean is a divergence of distributions whose ratio is in [e^-ε, e^ε].",
     )
 
 

@@ -109,7 +109,7 @@ def marginal(setting: Setting) -> Reproduced:
         "releases one letter always."
     )
     return Reproduced(
-        f"releases of the optimum have law {listed(found)} at belief (.85, .15), ε = 1",
+        f"releases of the optimum have distribution {listed(found)} at belief (.85, .15), ε = 1",
         verdict(bool(np.allclose(found, belief))),
         why,
     )
@@ -121,7 +121,7 @@ def range_of_entries(setting: Setting) -> Reproduced:
     epsilon, beta = math.log(2), 0.1
     entry = 1 - (1 - beta) / math.exp(epsilon)
     most = math.exp(epsilon) * beta
-    why = "With output law β an entry is at most e^ε β: the upper end of the range breaks that unless β ≥ 1 / (e^ε + 1)."
+    why = "With output distribution β an entry is at most e^ε β: the upper end of the range breaks that unless β ≥ 1 / (e^ε + 1)."
     return Reproduced(
         f"upper end {listed([entry])} at β = .1, e^ε = 2; the constraint allows {listed([most])}",
         verdict(entry <= most),

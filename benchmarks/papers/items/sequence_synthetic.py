@@ -215,9 +215,9 @@ def calibrated(setting: Setting) -> Reproduced:
     )
 
 
-def smoothed(letters: int, law_of: Floats, data: Ints, epsilon: float) -> float:
+def smoothed(letters: int, distribution_of: Floats, data: Ints, epsilon: float) -> float:
     """Share of wrong letters of threshold smoothing, in the library's reading of its description."""
-    baseline = ThresholdSmoothing(tuple(map(float, range(letters))), tuple(law_of.tolist()))
+    baseline = ThresholdSmoothing(tuple(map(float, range(letters))), tuple(distribution_of.tolist()))
     given = [[float(x) for x in row] for row in data]
     out = np.array(baseline.release(given, epsilon, np.random.default_rng(0)), dtype=np.float64)
     return float((out != data).mean())

@@ -85,7 +85,7 @@ INVARIANTS: dict[str, Check] = {
     "recursion, two states: the worst over all mechanisms and adversaries": _binary_exact,
     "recursion, three states: no mechanism leaks more": _several_sound,
     "published bound for chains: no mechanism leaks more": _published_sound,
-    "any joint law: the worst over all mechanisms, at most n tau": _tables,
+    "any joint distribution: the worst over all mechanisms, at most n tau": _tables,
     "randomised response and noisy counts: all outputs and adversaries": _mechanisms,
     "Gaussian factor: all adversaries, from the precision matrix": _gaussian,
     "calibration: meets epsilon, and a little more noise is not needed": _calibrated,

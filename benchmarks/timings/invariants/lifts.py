@@ -69,7 +69,7 @@ def _at_most(level: float, up: Fraction, down: Fraction) -> bool:
 
 
 def joint(rng: np.random.Generator, largest: int = 6) -> JointDistribution:
-    """Two to four secrets and 2 to ``largest`` symbols: any law, counts with zeros, or nearly independent."""
+    """Two to four secrets and 2 to ``largest`` symbols: any distribution, counts with zeros, or nearly independent."""
     shape = int(rng.integers(2, 5)), int(rng.integers(2, largest + 1))
     kind = int(rng.integers(3))
     if kind == 0:
@@ -124,7 +124,7 @@ def stochastic(rng: np.random.Generator, inputs: int) -> Floats:
 
 
 def shuffled(rng: np.random.Generator, distribution: JointDistribution) -> JointDistribution:
-    """The same law with secrets and symbols in another order."""
+    """The same distribution with secrets and symbols in another order."""
     weights = np.array(distribution.exact.weights, dtype=object).reshape(distribution.table.shape)
     rows, columns = (rng.permutation(k) for k in distribution.table.shape)
     return JointDistribution.normalised(weights[rows][:, columns])
@@ -228,7 +228,7 @@ INVARIANTS: dict[str, Check] = {
     "delta never costs utility": _deltas,
     "other labels change nothing": _relabelled,
     "full data is never worse than output perturbation": _full_data,
-    "post-processing never leaks nor tells more": _processed,
+    "post-processing never leaks nor reveals more": _processed,
     "watchdog <= best blocks <= optimum": _ordered,
 }
 

@@ -196,7 +196,9 @@ def _row(
 ) -> Timing:
     shares = [f / b for f, b in zip(ours[0], reference[1], strict=True) if b > 1e-12]
     count = len(ours[0])
-    note = f"mean share of the best fall over {count} questions; the least is {min(shares, default=math.nan):.3f}"
+    note = (
+        f"mean share of the best fall over {count} problems; the least is {min(shares, default=math.nan):.3f}"
+    )
     return Timing(
         name,
         size,

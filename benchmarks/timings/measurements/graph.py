@@ -100,7 +100,7 @@ def line(rng: np.random.Generator) -> BoundaryColouring:
 
 
 def rainbow(rng: np.random.Generator) -> BoundaryColouring:
-    """A tree of one region with one law at its root."""
+    """A tree of one region with one distribution at its root."""
     n = int(rng.integers(2, 9))
     graph = DatasetGraph([(v, int(rng.integers(0, v))) for v in range(1, n)], [0] * n, palette=[0, 1, 2])
     budget = float(rng.choice(EPSILONS[1:])), float(rng.choice(DELTAS))

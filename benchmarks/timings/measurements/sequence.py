@@ -1,4 +1,4 @@
-"""Sequence release: agreement, speed, programmes, batches and laws."""
+"""Sequence release: agreement, speed, programmes, batches and invariants."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ FIRST = 2 * 10**6
 
 @register_measurement(
     "verification-corruptions",
-    "Corrupted records of every kind of question, verified; broken claims that are accepted are counted",
+    "Corrupted records of every kind of problem, verified; broken claims that are accepted are counted",
 )
 def corruptions(quick: bool) -> Sequence[Timing]:
     """What verification says of records of which every leaf may be false, with fingerprints signed again."""

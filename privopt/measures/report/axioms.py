@@ -47,7 +47,7 @@ _GUESS = (
 _LAWS: dict[str, tuple[tuple[bool, bool, bool, bool], str]] = {
     "mutual_information": (_ALL, ""),
     "local_information_privacy": (_ALL, "Each of upper, lower and symmetric has all four."),
-    "local_differential_privacy": ((False, True, True, True), "It compares laws of Y, not of S."),
+    "local_differential_privacy": ((False, True, True, True), "It compares distributions of Y, not of S."),
     "capacity": ((False, True, True, True), "It is a property of the channel from S to Y."),
     "maximal_leakage": ((False, True, True, True), "It is a property of the channel from S to Y."),
     "min_entropy_leakage": (
@@ -144,7 +144,7 @@ def _maximal(alpha: float | None) -> _Verdict:
 
 def _alpha_lift(alpha: float | None) -> _Verdict:
     if alpha == 1:
-        return (True, False, True, True), "At order 1 it is 0 for every joint law."
+        return (True, False, True, True), "At order 1 it is 0 for every joint distribution."
     if alpha is not None and math.isinf(alpha):
         return _ALL, "At inf it is the largest log-lift."
     return (False, True, True, True), "It is a maximum over Y of a mean over S."

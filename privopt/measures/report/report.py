@@ -62,7 +62,7 @@ class LeakageRow:
 
 @dataclass(frozen=True)
 class LeakageReport:
-    """Leakages of a mechanism under a joint law, one row a measure.
+    """Leakages of a mechanism under a joint distribution, one row a measure.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ _TOLERANCE, _STEPS = 1e-9, 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """A measure of a law of (s, y), in nats."""
+    """A measure of a distribution of (s, y), in nats."""
 
     key: Key
     value: float
@@ -157,13 +157,18 @@ class Reading:
         return self.key if isinstance(self.key, str) else f"{self.key[0]}({self.key[1]:g})"
 
 
-def readings(law: Joint, order: float, epsilon: float) -> list[Reading]:
+def readings(distribution: Joint, order: float, epsilon: float) -> list[Reading]:
     """All measures of a report, by kind."""
-    return [*_lifts(law), *_levels(law, epsilon), *_informations(law), *_orders(law, order)]
+    return [
+        *_lifts(distribution),
+        *_levels(distribution, epsilon),
+        *_informations(distribution),
+        *_orders(distribution, order),
+    ]
 
 
-def _lifts(law: Joint) -> Iterator[Reading]:
-    log = log_ratio(law.channel, law.law)
+def _lifts(distribution: Joint) -> Iterator[Reading]:
+    log = log_ratio(distribution.channel, distribution.marginal)
     high, low = np.unravel_index(log.argmax(), log.shape), np.unravel_index(log.argmin(), log.shape)
     upper, lower = settled(log.max(), "the largest log-lift"), settled(-log.min(), "the smallest log-lift")
     up = f"one release can make one secret up to {_factor(upper)} times as likely as before"
@@ -172,21 +177,21 @@ def _lifts(law: Joint) -> Iterator[Reading]:
         if math.isinf(lower)
         else (f"one release can make one secret as little as 1/{_factor(lower)} as likely as before")
     )
-    yield Reading("upper", upper, _place(law, high), up)
-    yield Reading("lower", lower, _place(law, low), down)
-    place = _place(law, high if upper >= lower else low)
+    yield Reading("upper", upper, _place(distribution, high), up)
+    yield Reading("lower", lower, _place(distribution, low), down)
+    place = _place(distribution, high if upper >= lower else low)
     yield Reading("symmetric", max(upper, lower), place, "the larger of the two changes of belief")
 
 
-def _levels(law: Joint, epsilon: float) -> Iterator[Reading]:
-    channel = law.channel
+def _levels(distribution: Joint, epsilon: float) -> Iterator[Reading]:
+    channel = distribution.channel
     spread = log_ratio(channel.min(axis=0), channel.max(axis=0))
     y = int(spread.argmin())
     value = settled(-float(spread[y]), "the local differential privacy level")
     first, second = int(channel[:, y].argmax()), int(channel[:, y].argmin())
-    place = f"secrets {_secret(law, first)} and {_secret(law, second)}, output {_output(law, y)}"
+    place = f"secrets {_secret(distribution, first)} and {_secret(distribution, second)}, output {_output(distribution, y)}"
     meaning = (
-        "an output tells two secrets apart for certain"
+        "an output separates two secrets for certain"
         if math.isinf(value)
         else (f"no output is more than {_factor(value)} times as likely under one secret as under another")
     )
@@ -196,53 +201,53 @@ def _levels(law: Joint, epsilon: float) -> Iterator[Reading]:
     yield Reading(("delta_at", float(epsilon)), delta, "", meaning, information=False)
 
 
-def _informations(law: Joint) -> Iterator[Reading]:
-    told = divergences(law.posterior, law.prior, 1.0)
+def _informations(distribution: Joint) -> Iterator[Reading]:
+    told = divergences(distribution.posterior, distribution.prior, 1.0)
     y = int(told.argmax())
-    value = settled(float(law.law @ told), "the mutual information")
-    meaning = f"mean information about the secret; output {_output(law, y)} tells most, {told[y]:.3g} nats"
+    value = settled(float(distribution.marginal @ told), "the mutual information")
+    meaning = f"mean information about the secret; output {_output(distribution, y)} reveals most, {told[y]:.3g} nats"
     yield Reading("mutual_information", value, "", meaning)
-    guess = min_entropy_leakage(law.table, normalise=True)
+    guess = min_entropy_leakage(distribution.table, normalise=True)
     meaning = f"one guess at the secret is right {_factor(guess)} times as often as before"
     yield Reading("min_entropy_leakage", guess, "", meaning)
-    worst = maximal_leakage(law.channel, normalise=True)
+    worst = maximal_leakage(distribution.channel, normalise=True)
     meaning = (
         f"whatever hangs on the secret, one guess at it is right at most {_factor(worst)} times as often"
     )
     yield Reading("maximal_leakage", worst, "", meaning)
-    high = radius(law.channel, 1.0, _TOLERANCE, _STEPS)[1]
+    high = radius(distribution.channel, 1.0, _TOLERANCE, _STEPS)[1]
     meaning = "the largest mean information that any prior on the secrets could give"
     yield Reading("capacity", high, "", meaning)
 
 
-def _orders(law: Joint, a: float) -> Iterator[Reading]:
-    table = law.table
+def _orders(distribution: Joint, a: float) -> Iterator[Reading]:
+    table = distribution.table
     reward = f"under a loss of order {a:g} between log-loss (1) and guessing (inf)"
     value = alpha_leakage(table, a, normalise=True)
     yield Reading(("alpha_leakage", a), value, "", f"what an adversary gains {reward}")
     value = sibson_mutual_information(table, a, normalise=True)
     yield Reading(("sibson_mutual_information", a), value, "", "a mean of the alpha-lifts of all outputs")
-    high = radius(law.channel, a, _TOLERANCE, _STEPS)[1]
+    high = radius(distribution.channel, a, _TOLERANCE, _STEPS)[1]
     yield Reading(
         ("maximal_alpha_leakage", a), high, "", f"the most it gains {reward}, about anything behind S"
     )
-    y = int(divergences(law.posterior, law.prior, a).argmax())
+    y = int(divergences(distribution.posterior, distribution.prior, a).argmax())
     value = alpha_lift(table, a, normalise=True)
     yield Reading(
-        ("alpha_lift", a), value, f"output {_output(law, y)}", "the largest mean lift of one output"
+        ("alpha_lift", a), value, f"output {_output(distribution, y)}", "the largest mean lift of one output"
     )
 
 
-def _place(law: Joint, cell: tuple[np.intp, ...]) -> str:
-    return f"secret {_secret(law, int(cell[0]))}, output {_output(law, int(cell[1]))}"
+def _place(distribution: Joint, cell: tuple[np.intp, ...]) -> str:
+    return f"secret {_secret(distribution, int(cell[0]))}, output {_output(distribution, int(cell[1]))}"
 
 
-def _secret(law: Joint, row: int) -> str:
-    return repr(law.sensitive[int(law.rows[row])])
+def _secret(distribution: Joint, row: int) -> str:
+    return repr(distribution.sensitive[int(distribution.rows[row])])
 
 
-def _output(law: Joint, column: int) -> str:
-    return repr(law.released[int(law.columns[column])])
+def _output(distribution: Joint, column: int) -> str:
+    return repr(distribution.released[int(distribution.columns[column])])
 
 
 def _factor(nats: float) -> str:
@@ -259,7 +264,7 @@ def leakage_report(
 ) -> LeakageReport:
     """Every leakage of S into the release Y of a mechanism that reads X.
 
-    The law of (s, y) is ``joint.table @ matrix``. Each row also shows the best bound that the other rows imply,
+    The distribution of (s, y) is ``joint.table @ matrix``. Each row also shows the best bound that the other rows imply,
     with ``delta_at`` as a probability.
 
     Parameters
@@ -268,7 +273,7 @@ def leakage_report(
         Rows Pr(y|x) for the columns x of the joint: matched by label, or by place if one of the two has no labels
         of its own.
     joint : JointDistribution, ObservedJoint or array-like, shape (n_s, n_x)
-        Pr(s, x); of an ObservedJoint the mechanism reads w, and the law is that of (s, w).
+        Pr(s, x); of an ObservedJoint the mechanism reads w, and the distribution is that of (s, w).
     alpha : float
         Order > 1 and finite, of the measures that have one.
     epsilon : float
@@ -285,7 +290,7 @@ def leakage_report(
     InvalidMechanism
         If the mechanism does not fit the columns of the joint.
     InvalidModel
-        If the table is no joint law.
+        If the table is no joint distribution.
     InvalidProblem
         If alpha is not between 1 and inf, or epsilon is negative.
 
@@ -309,17 +314,17 @@ def leakage_report(
 
 
 def _released(mechanism: ChannelInput, joint: JointLike, normalise: bool) -> Joint:
-    """The law of the secret and the release."""
-    law = read_joint(joint, normalise)
+    """The distribution of the secret and the release."""
+    distribution = read_joint(joint, normalise)
     matrix, inputs, outputs = read_channel(mechanism, normalise)
-    if len(matrix) != law.shape[1]:
+    if len(matrix) != distribution.shape[1]:
         raise InvalidMechanism(
-            f"the mechanism has {len(matrix)} inputs and the joint {law.shape[1]} columns: give a row a column"
+            f"the mechanism has {len(matrix)} inputs and the joint {distribution.shape[1]} columns: give a row a column"
         )
-    table = law.table @ matrix[_order(inputs, law.released)][law.columns]
+    table = distribution.table @ matrix[_order(inputs, distribution.released)][distribution.columns]
     used = np.flatnonzero(table.any(axis=0))
-    shape = (law.shape[0], matrix.shape[1])
-    return Joint(table[:, used], law.rows, used, shape, law.sensitive, outputs)
+    shape = (distribution.shape[0], matrix.shape[1])
+    return Joint(table[:, used], distribution.rows, used, shape, distribution.sensitive, outputs)
 
 
 def _order(inputs: Labels, columns: Labels) -> list[int]:
