@@ -108,18 +108,6 @@ def structure_enclosure(problem: BeliefData, lam: Floats) -> Enclosure | None:
     return priced(Balls.fractions(exact), problem.matrix[seen], problem.epsilon, lam[seen], exact)
 
 
-def priced_bound(p: Floats, cost: Floats, budget: float, lam: Floats) -> float:
-    """The same for positive probabilities p, shape (k,), exactly as given, distortions (k, m) and prices (k,).
-
-    Examples
-    --------
-    >>> round(priced_bound(np.array([0.85, 0.15]), 1 - np.eye(2), 1.0, np.array([0, 0.5])), 12)
-    -0.102590958088
-    """
-    enclosure = priced(Balls.exact(p), cost, float(budget), lam)
-    return math.inf if enclosure is None else enclosure[1]
-
-
 def priced(
     p: Balls, cost: Floats, level: Balls | float, lam: Floats, exact: Sequence[Any] | None = None
 ) -> Enclosure | None:

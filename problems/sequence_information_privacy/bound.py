@@ -155,33 +155,16 @@ class _Revealed:
         return (lo, hi) if math.isfinite(lo) and math.isfinite(hi) else None
 
 
-def least_costs(rows: Floats | Balls, cost: Floats, budget: float, prices: Floats) -> Floats:
-    """Lower bounds on R of each row, shape (k,).
-
-    Parameters
-    ----------
-    rows : array or balls (k, n)
-        Distributions r.
-    cost : array (n, m)
-        Distortions.
-    budget : float
-        Nats of the release.
-    prices : array (k, n)
-        Numbers nu; any prices prove a bound.
+def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) -> Balls:
+    """Lower bounds on R of each row (k, n) that prices nu (k, n) prove, shape (k,); no budget is an infinite one.
 
     Examples
     --------
-    >>> coin, sure = [0.5, 0.5], [1.0, 0.0]
-    >>> nu = 0.25 / (1 + np.exp(1)) * (1 - np.exp(-1)) / np.exp(1) * np.ones((2, 2))
-    >>> bool((least_costs(np.array([coin, sure]), 1 - np.eye(2), 1.0, nu) <= [0.5 / np.e, 0]).all())
+    >>> rows, nu = Balls.exact([[0.5, 0.5], [1.0, 0.0]]), 0.25 / (1 + np.exp(1)) * (1 - np.exp(-1)) / np.exp(1)
+    >>> lower = costs_of(rows, 1 - np.eye(2), Balls.exact(1.0), nu * np.ones((2, 2))).lower
+    >>> bool((lower <= [0.5 / np.e, 0]).all())
     True
     """
-    balls = rows if isinstance(rows, Balls) else Balls.exact(rows)
-    return costs_of(balls, cost, Balls.exact(budget) if budget < np.inf else None, prices).lower
-
-
-def costs_of(rows: Balls, cost: Floats, budget: Balls | None, prices: Floats) -> Balls:
-    """The same as balls; None is an infinite budget."""
     free: Balls = rows @ cost.min(axis=1)
     levels = None if budget is None else BallLevels.of(budget)
     if levels is None or not float(levels.theta.mid) >= MIN_THETA:

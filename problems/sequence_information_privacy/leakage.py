@@ -409,36 +409,24 @@ def _table(release: Release, policy: SequencePolicy, beliefs: Floats) -> Table:
     return Table(release, part, inputs, kernels, means(inputs, kernels))
 
 
-def _moved(table: Table, beliefs: Floats, users: Ints, outputs: Ints) -> Floats:
-    columns = table.kernels[users, :, outputs]
-    return table.part.filter.after(beliefs[users], columns, table.release.begin)
-
-
 def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
     """Releases drawn from their own distribution; the distortion of each is its mean at the belief."""
     reading, rng = Reading(exact=False), np.random.default_rng(SEED)
     users = _users(problem, policy)
     beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
-    for table in _drawn(problem, policy, beliefs, rng):
+    for release in problem.releases():
+        table = _table(release, policy, beliefs)
         table.note_leakage(reading)
-        spent += table.release.length * table.distortion
+        spent += release.length * table.distortion
+        if release.begin + release.length < problem.horizon:
+            sums = np.cumsum(table.marginal, axis=1)
+            drawn = (sums <= (rng.random(users) * sums[:, -1])[:, None]).sum(axis=1)
+            columns = table.kernels[np.arange(users), :, drawn]
+            beliefs = table.part.filter.after(beliefs, columns, release.begin)
     spent /= problem.horizon
     reading.utility = -float(spent.mean())
     reading.standard_error = float(spent.std(ddof=1) / math.sqrt(users))
     return reading
-
-
-def _drawn(
-    problem: SequenceData, policy: SequencePolicy, beliefs: Floats, rng: np.random.Generator
-) -> Iterator[Table]:
-    everybody: Ints = np.arange(len(beliefs), dtype=np.int64)
-    for release in problem.releases():
-        table = _table(release, policy, beliefs)
-        yield table
-        if release.begin + release.length < problem.horizon:
-            sums = np.cumsum(table.marginal, axis=1)
-            drawn = (sums <= (rng.random(len(beliefs)) * sums[:, -1])[:, None]).sum(axis=1)
-            beliefs = _moved(table, beliefs, everybody, drawn)
 
 
 def _users(problem: SequenceData, policy: SequencePolicy) -> int:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
-from privopt.mechanisms.policy.setting import reachable
+from privopt.mechanisms.policy.setting import forgets, reachable
 from privopt.models import MarkovChain
 from privopt.problems.belief_release.bound import BallLevels, cheapest, priced
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
@@ -149,16 +149,9 @@ def _next(
     step = chain.step(record)
     may = reachable(chain, 0 if chain.homogeneous else record)
     can = np.asarray(may[can].any(axis=0))
-    if _forgets(chain, 0 if chain.homogeneous else record):
+    if forgets(chain, 0 if chain.homogeneous else record):
         return np.array(step[0]), 1, can
     return distribution @ step, count + chain.k + 2, can
-
-
-@lru_cache(maxsize=64)
-def _forgets(chain: MarkovChain, step: int) -> bool:
-    """Whether the next state does not depend on the present one."""
-    rows = chain.exact_step(step)
-    return all((row.weights, row.total) == (rows[0].weights, rows[0].total) for row in rows[1:])
 
 
 @lru_cache(maxsize=16)
@@ -173,7 +166,7 @@ def _influence(
 ) -> Balls:
     """The largest |ln (post P)(x) / (p P)(x)| over post / p in [e^-level, e^level], at most the level."""
     when = 0 if chain.homogeneous else record
-    if _forgets(chain, when):
+    if forgets(chain, when):
         return Balls.exact(0.0)
     step = chain.step(record)
     known = bool((distribution.mid[can] >= FAINT).all())

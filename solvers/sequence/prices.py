@@ -18,7 +18,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.steps import Answer
 from privopt.mechanisms.policy.formulas.steps import Step as OneStep
-from privopt.mechanisms.policy.setting import Setting
+from privopt.mechanisms.policy.setting import Setting, forgets
 from privopt.problems.belief_release.bound import structure_bound
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.bound import (
@@ -75,7 +75,7 @@ MAX_ROWS = 200
 
 
 def independent(problem: SequenceInformationPrivacy) -> bool:
-    """Whether letters tell nothing of one another, so that releases may be treated one by one.
+    """Whether letters are independent of one another, so that releases may be treated one by one.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def independent(problem: SequenceInformationPrivacy) -> bool:
     """
     chain = problem.chain
     records = 1 if chain.homogeneous else problem.horizon - 1
-    return all(len({(row.weights, row.total) for row in chain.exact_step(t)}) == 1 for t in range(records))
+    return all(forgets(chain, t) for t in range(records))
 
 
 def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:

@@ -135,11 +135,9 @@ class Filter:
         """The belief after a record that the next one does not depend on: the same whatever was released."""
         when = 0 if self.chain.homogeneous else record
         if when not in self._begun:
-            rows = self.chain.exact_step(when)
-            alike = all((row.weights, row.total) == (rows[0].weights, rows[0].total) for row in rows)
-            can = np.array([weight > 0 for weight in rows[0].weights])
+            can = setting.reachable(self.chain, when)[0]
             belief = np.where(can, np.maximum(self.chain.step(when)[0], FLOOR), 0.0)
-            self._begun[when] = belief if alike else None
+            self._begun[when] = belief if setting.forgets(self.chain, when) else None
         return self._begun[when]
 
     @cached_property

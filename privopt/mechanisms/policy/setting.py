@@ -121,6 +121,18 @@ def reachable(chain: MarkovChain, step: int) -> Bools:
     return np.array([[weight > 0 for weight in row.weights] for row in rows])
 
 
+@lru_cache(maxsize=64)
+def forgets(chain: MarkovChain, step: int) -> bool:
+    """Whether the state after record ``step`` does not depend on the one at it.
+
+    Examples
+    --------
+    >>> forgets(MarkovChain([[0.25, 0.75]] * 2), 0), forgets(MarkovChain([[0.25, 0.75], [0.5, 0.5]]), 0)
+    (True, False)
+    """
+    return len({(row.weights, row.total) for row in chain.exact_step(step)}) == 1
+
+
 def _ever(chain: MarkovChain) -> Bools:
     """Transitions that some step allows."""
     if chain.max_length is None:

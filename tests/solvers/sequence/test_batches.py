@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.core.balls import Balls
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.programme import Table, solve_programme
 from privopt.mechanisms.policy.formulas.types import joint_types
@@ -25,13 +26,18 @@ from privopt.mechanisms.policy.formulas.words import (
     solve_words,
     uniform_words,
 )
-from privopt.problems.belief_release.bound import priced_bound
+from privopt.problems.belief_release.bound import priced
 from privopt.solvers.sequence.aggregate import solve_aggregated
 from privopt.solvers.sequence.interior import Matter, interior
 from privopt.solvers.sequence.widening import Widened, fill, serve, widen
 
 STEP = np.array([[0.8, 0.2], [0.3, 0.7]])
 STICKY = np.array([[0.9, 0.1], [0.1, 0.9]])
+
+
+def priced_bound(p: Floats, cost: Floats, nats: float, lam: Floats) -> float:
+    proved = priced(Balls.exact(p), cost, nats, lam)
+    return math.inf if proved is None else proved[1]
 
 
 def listed(letters: int, length: int) -> np.ndarray:

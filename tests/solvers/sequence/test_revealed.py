@@ -13,9 +13,10 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
+from privopt.core.balls import Balls
 from privopt.core.solver import Budget
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.problems.sequence_information_privacy.bound import check_dual, least_costs, sequence_bound
+from privopt.problems.sequence_information_privacy.bound import check_dual, costs_of, sequence_bound
 from privopt.solvers.sequence.prices import (
     _programme,
     hamming_prices,
@@ -23,6 +24,10 @@ from privopt.solvers.sequence.prices import (
 )
 
 RARE = po.MarkovChain([[0.5, 0.5, 0], [0.2, 0.5, 0.3], [0, 0.5, 0.5]])
+
+
+def least_costs(rows: Floats, cost: Floats, nats: float, prices: Floats) -> Floats:
+    return costs_of(Balls.exact(rows), cost, Balls.exact(nats) if nats < np.inf else None, prices).lower
 
 
 def least(row: Floats, cost: Floats, epsilon: float) -> float:
