@@ -1,4 +1,4 @@
-"""Questions, one a file: the data, the objective, the judgement; never a search."""
+"""Problems, a folder each: the data, the objective, the judgement; never a search."""
 
 from privopt.core.folders import own_folders
 

@@ -1,4 +1,4 @@
-"""Algorithms, one a file, in one folder a question; they propose and are never believed."""
+"""Algorithms, one a file, in one folder a problem; they propose and are never believed."""
 
 from privopt.core.folders import own_folders
 

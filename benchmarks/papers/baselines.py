@@ -118,7 +118,7 @@ class ThresholdSmoothing:
         rising = all(a < b for a, b in zip(self.letters, self.letters[1:], strict=False))
         if len(self.letters) < 2 or not rising or len(self.distribution) != len(self.letters):
             raise InvalidProblem(
-                "threshold smoothing needs two or more increasing numbers as letters, and their law"
+                "threshold smoothing needs two or more increasing numbers as letters, and their distribution"
             )
 
     def release(self, sequences: Streams, epsilon: float, rng: np.random.Generator) -> list[list[Label]]:

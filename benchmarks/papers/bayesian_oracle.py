@@ -26,7 +26,7 @@ def joint(chain: MarkovChain, length: int) -> Floats:
 
 
 def adversaries(distribution: Floats, most_known: int | None = None) -> Iterator[Pair]:
-    """Laws of all records given what is known and the one or the other value of a target, where both are possible."""
+    """Distributions of all records given what is known and the one or the other value of a target, where both are possible."""
     n = distribution.ndim
     for target in range(n):
         others = [j for j in range(n) if j != target]

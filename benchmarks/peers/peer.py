@@ -59,7 +59,7 @@ class Peer:
 
     @property
     def key(self) -> str:
-        """Question and name."""
+        """Problem and name."""
         return f"{self.question}/{self.name}"
 
     def refusal(self, problem: Problem[Any]) -> str | None:

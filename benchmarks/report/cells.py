@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Head:
-    """A column: its name, what a filter reads in it ("solver", "question", "instance"), or whose column it is."""
+    """A column: its name, what a filter reads in it ("solver", ``question``, "instance"), or whose column it is."""
 
     text: str
     role: str = ""

@@ -25,7 +25,7 @@ from privopt.errors import MissingExtra
 WORDS = (
     (
         "utility, leakage, budget",
-        "Of the mechanism that is sampled, with integer weights. Leakage is in nats; the budget is in the question's own unit.",
+        "Of the mechanism that is sampled, with integer weights. Leakage is in nats; the budget is in the problem's own unit.",
     ),
     (
         "seconds",

@@ -28,7 +28,7 @@ ETA = 2.0**-1074
 
 @dataclass(frozen=True, eq=False)
 class Balls:
-    """Numbers known to lie within ``mid`` plus or minus ``rad``, element by element.
+    """Balls: numbers known to lie within ``mid`` plus or minus ``rad``, element by element.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The outcome of an exact check of the integer form of a mechanism.
+    """A certificate: the outcome of an exact check of the integer form of a mechanism.
 
     Parameters
     ----------

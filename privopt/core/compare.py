@@ -86,7 +86,7 @@ class Comparison(Generic[M]):
 
 @dataclass(frozen=True)
 class Frontier(Generic[M]):
-    """Solutions over a grid of budgets, in increasing order; iterating yields solutions."""
+    """A frontier: solutions over a grid of budgets, in increasing order; iterating yields solutions."""
 
     problem: Problem[M]
     budgets: tuple[float, ...]

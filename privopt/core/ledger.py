@@ -42,7 +42,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class BudgetLedger:
-    """An account of noisy releases of the same data, which refuses what would exceed its total.
+    """An account of noisy releases of the same data, which refuses what would exceed its budget.
 
     For dependent records Bayesian levels need not add up, but levels of differential privacy do: releases of levels tau_1, tau_2, ...
     are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum. It is the one

@@ -41,7 +41,7 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A mechanism read in float64 by its problem: a reading, not a proof.
+    """The evaluation of a mechanism by its problem, in float64: a reading, not a proof.
 
     Parameters
     ----------

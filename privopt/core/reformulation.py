@@ -17,7 +17,7 @@ from privopt.mechanisms import Mechanism
 
 
 class Reformulation(Problem[M]):
-    """A problem that is another problem, its target, under another name.
+    """A reformulation: a problem that is another problem, its target, under another name.
 
     A subclass names the kind of its target and builds it; every solver of that kind then serves it, by the same name,
     beside solvers of its own. Judgement and proofs are those of the target: a mechanism has the same utility, leakage

@@ -72,7 +72,7 @@ def standing(objective: float, bound: float | None, scale: float) -> tuple[float
 
 @dataclass(frozen=True)
 class Solution(Generic[M]):
-    """A judged answer. The numbers are those of the quantised mechanism that will be sampled.
+    """A solution: a judged answer. The numbers are those of the quantised mechanism that will be sampled.
 
     Parameters
     ----------

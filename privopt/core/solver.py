@@ -18,7 +18,7 @@ P = TypeVar("P", bound=Problem[Any])
 
 
 class Guarantee(Named, Enum):
-    """What an algorithm proves; the value says it in words, the order is the order of preference."""
+    """The guarantee of an algorithm: what it proves; the value says it in words, the order is the order of preference."""
 
     OPTIMAL = "optimal: the checked bound equals the objective to tolerance"
     BOUNDED = "bounded: a checked bound says how far the optimum can be"
@@ -71,7 +71,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a solver brings to its problem: a mechanism, perhaps a bound with its proof. Nothing is believed.
+    """A proposal to a problem: a mechanism, perhaps a bound with the dual that proves it. Nothing is believed.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Proposal:
 
 
 class Solver(ABC, Generic[P]):
-    """An algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
+    """A solver: an algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
 
     ``guaranteed`` is what the algorithm proves for every instance; one that depends on the instance overrides
     :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers

@@ -50,7 +50,7 @@ _LARGEST = 709.0  # exp of more is not a float
 
 
 def local_differential_privacy(channel: ChannelInput, *, normalise: bool = False) -> float:
-    """Largest ln Pr(y|x) / Pr(y|x') over outputs and ordered pairs of inputs.
+    """Local differential privacy: the largest ln Pr(y|x) / Pr(y|x') over outputs and ordered pairs of inputs.
 
     One output is enough: a ratio of sums of probabilities never exceeds the largest ratio of two of them. Sadeghi,
     "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), local differential privacy.
@@ -85,7 +85,7 @@ def local_differential_privacy(channel: ChannelInput, *, normalise: bool = False
 
 
 def differential_privacy(channel: ChannelInput, neighbours: Neighbours, *, normalise: bool = False) -> float:
-    """Largest ln Pr(y|x) / Pr(y|x') over outputs and neighbouring inputs, in both directions.
+    """Differential privacy: the largest ln Pr(y|x) / Pr(y|x') over outputs and neighbouring inputs, both ways.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def log_lift(joint: JointLike, *, unit: Unit = "nats", normalise: bool = False) 
 def local_information_privacy(
     joint: JointLike, *, unit: Unit = "nats", normalise: bool = False
 ) -> InformationPrivacy:
-    """Largest and smallest log-lift: how much one release can raise or lower the belief in one secret.
+    """Local information privacy: the largest and smallest log-lift, what a release moves the belief in a secret by.
 
     Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021), asymmetric local
     information privacy. The level epsilon of a guarantee is always meant in nats.

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Mechanism(ABC):
-    """A frozen answer: a randomised map from data to released data, stored as probabilities.
+    """A mechanism: a frozen answer, a randomised map from data to released data, stored as probabilities.
 
     What is sampled, and what is certified, is the integer form given by :meth:`exact`; a quantised
     mechanism is one whose floats equal that form.

@@ -21,7 +21,7 @@ from privopt.mechanisms.draw import draw
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Channel(Mechanism):
-    """A randomised map: input x becomes output y with probability ``matrix[x, y]``.
+    """A channel: input x becomes output y with probability ``matrix[x, y]``.
 
     What is sampled and certified are integers. Rows of floats become weights that add up to one power
     of two for the whole channel, long enough to hold every float exactly; what the floats of a row miss

@@ -26,7 +26,7 @@ MAX_WRITTEN = 1 << 20
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Colouring(Mechanism):
-    """Vertex v is answered with colour c with probability ``probabilities[v, c]``.
+    """A randomised colouring: vertex v has colour c with probability ``probabilities[v, c]``.
 
     Vertices of one *level* share a row. Every row has integers of its own: a power of two as total, with as many
     bits as hold each of its floats exactly, so that an error of 1e-79 survives; what the floats of a row miss of 1 goes

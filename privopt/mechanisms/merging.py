@@ -20,7 +20,7 @@ from privopt.mechanisms.columns import decode, encode
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Merging(Mechanism):
-    """A partition of the input symbols into blocks: the block is released, never the symbol in it.
+    """A merging: a partition of the input symbols into blocks; the block is released, never the symbol in it.
 
     Parameters
     ----------

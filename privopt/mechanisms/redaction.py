@@ -22,7 +22,7 @@ TOTAL = 2**52
 
 @dataclass(frozen=True, eq=False)
 class RedactionMechanism(Mechanism):
-    """Record t with value v is redacted with probability ``probabilities[t, v]``, else released as it is.
+    """Redaction of single records: record t with value v is redacted with probability ``probabilities[t, v]``, else released as it is.
 
     Local redaction treats each record by itself. Sequential redaction walks away from the private record
     to both sides and, after the first release on a side, releases everything beyond: given the record

@@ -16,7 +16,7 @@ def html_table(caption: str, rows: Labels, columns: Labels, values: Floats) -> s
     Examples
     --------
     >>> import numpy as np
-    >>> "&lt;b&gt;" in html_table("law", ("<b>",), (0,), np.array([[1.0]]))
+    >>> "&lt;b&gt;" in html_table("table", ("<b>",), (0,), np.array([[1.0]]))
     True
     """
     head = "".join(f"<th>{escape(str(label))}</th>" for label in columns[:_MOST])

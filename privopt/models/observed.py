@@ -150,17 +150,17 @@ class ObservedJoint:
 
     @property
     def p_s(self) -> Floats:
-        """Law of S."""
+        """Distribution of S."""
         return self.sensitive_observed.p_s
 
     @property
     def p_x(self) -> Floats:
-        """Law of X."""
+        """Distribution of X."""
         return self.useful_observed.p_s
 
     @property
     def p_w(self) -> Floats:
-        """Law of W."""
+        """Distribution of W."""
         return self.sensitive_observed.p_x
 
     def to_dict(self) -> dict[str, object]:

@@ -116,10 +116,10 @@ def terms(problem: DistortionData, release: Release) -> Terms:
     limit = f"{number(problem.budget)} nats" if bounded else "what the certificate encloses"
     told = f"on average over releases, what is told about {secret} ({measure}) is at most {limit}"
     if problem.max_leakage == 0:
-        told = f"a release tells nothing about {secret}"
+        told = f"a release reveals nothing about {secret}"
     elif problem.max_leakage == math.inf:
         told = f"nothing is promised about {secret}: no bound was asked for"
-    alone = f"the worst that a single release tells, as only the average is bounded: {single_release(problem, release)}"
+    alone = f"the worst that a single release reveals, as only the average is bounded: {single_release(problem, release)}"
     return replace(
         plain,
         kind="utility" if problem.max_leakage == math.inf else "average",

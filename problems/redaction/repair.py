@@ -16,7 +16,7 @@ def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) ->
     """Hide the private records; raise partial redactions; then hide the nearest released records one by one.
 
     Leakage falls as the partial redactions rise together, 1 - q <- (1 - q)(1 - s), so the least s is found
-    by bisection; when no s < 1 suffices, the nearest released record of the side that tells more is hidden and s starts
+    by bisection; when no s < 1 suffices, the nearest released record of the side that reveals more is hidden and s starts
     again. Hiding only one value of it would not do: a redaction would then tell the other.
     """
     table = mechanism.probabilities.copy()
@@ -70,7 +70,7 @@ def _raise_partial(
 
 
 def _hide(table: NDArray[np.float64], private: int, reading: RedactionReading) -> bool:
-    """Hide the nearest record that is ever released on the side that tells more; False if there is none."""
+    """Hide the nearest record that is ever released on the side that reveals more; False if there is none."""
     sides = [np.flatnonzero((table[:private] < 1).any(axis=1))[::-1]]
     sides.append(private + 1 + np.flatnonzero((table[private + 1 :] < 1).any(axis=1)))
     for side in sorted((0, 1), key=lambda i: -reading.shares[i]):

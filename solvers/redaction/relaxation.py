@@ -135,7 +135,7 @@ def with_regions(
     begin = min(first(released.any(axis=1)), small)
     if begin == small:
         return redaction
-    # A record beyond that releases something tells at most its largest released influence; none tells nothing.
+    # A record beyond that releases something reveals at most its largest released influence; none reveals nothing.
     most = np.where(released, influences, 0.0).max(axis=1)
     delta = np.append(most[begin + 1 : small], most[small] if small < len(influences) else 0.0)
     u = solve(budget - delta, np.where(released, weights, 0.0).sum(axis=1)[begin:small])

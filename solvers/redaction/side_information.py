@@ -29,7 +29,7 @@ COARSE, FINE = 2.0**-20, 2.0**-44
 class SideInformation(Solver[Redaction]):
     """The best of what is proposed for adversaries who know no other record, with as little budget as needed.
 
-    A known record beside a released one can double what it tells, so a mechanism for a part of epsilon is raised to
+    A known record beside a released one can double what it reveals, so a mechanism for a part of epsilon is raised to
     redact more until it is private against an adversary who knows any other records (raising a redaction
     probability never raises that leakage either), and the best part is searched: parts of the local optimum of Massny,
     Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV, for two states and one

@@ -126,7 +126,7 @@ class _Lazy:
 @register
 @dataclass(frozen=True)
 class MarkovQuilt(Solver[Redaction]):
-    """Algorithm 1 of Massny et al.: hide a window whose outside tells little, in the manner of a Markov quilt.
+    """Algorithm 1 of Massny et al.: hide a window whose outside reveals little, in the manner of a Markov quilt.
 
     Hide the shorter side and part of the longer one, or equally many records on both sides.
 

@@ -69,7 +69,7 @@ def delta_by_events(rows: Floats, epsilon: float, pairs: Pairs) -> float:
 
 
 def laplace_rows(centres: range, ends: NDArray[np.int64], epsilon: float) -> Floats:
-    """Laws of a count plus Laplace noise of scale 1 / epsilon, in bins with integer ends, and the two tails."""
+    """Distributions of a count plus Laplace noise of scale 1 / epsilon, in bins with integer ends, and the two tails."""
     found = []
     for centre in centres:
         z = epsilon * (ends - centre)

@@ -273,7 +273,7 @@ class Source:
         return self.streams.about if self.real else f"{ABSENT}: {self.streams.about}"
 
     def chain(self) -> tuple[Floats, Floats]:
-        """Law of first letters and transitions, by frequency, half a count added to each cell."""
+        """Distribution of first letters and transitions, by frequency, half a count added to each cell."""
         k = self.streams.letters
         first = np.bincount([int(row[0]) for row in self.streams.sequences], minlength=k) + 0.5
         return first / first.sum(), fitted(self.streams.sequences, k)

@@ -40,12 +40,12 @@ class Example:
 
     @cached_property
     def prior(self) -> Floats:
-        """Law of the first letter."""
+        """Distribution of the first letter."""
         return np.array([1 - self.p1, self.p1])
 
     @cached_property
     def transition(self) -> Floats:
-        """Law of the second letter given the first."""
+        """Distribution of the second letter given the first."""
         return np.array([[1 - self.phi, self.phi], [self.phi, 1 - self.phi]])
 
     @cached_property
@@ -73,7 +73,7 @@ class Example:
 
     @cached_property
     def wrong(self) -> Floats:
-        """Law of the two errors, [n1, n2]."""
+        """Distribution of the two errors, [n1, n2]."""
         table = np.zeros((2, 2))
         for (x1, x2, y1, y2), chance in np.ndenumerate(self.distribution):
             table[int(x1 != y1), int(x2 != y2)] += chance

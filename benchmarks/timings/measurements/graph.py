@@ -37,7 +37,7 @@ def disagreements(instances: int) -> Iterator[Timing]:
         ("free boundary, paths", path, "path", "forest"),
         ("free boundary, lines", line, "shift", "forest"),
         ("balanced", capped, "balanced", "oracle"),
-        ("three colours, one law", rainbow, "rainbow", "k-colour-lp"),
+        ("three colours, one distribution", rainbow, "rainbow", "k-colour-lp"),
     )
     for case, make, ours, reference in pairs:
         rng = np.random.default_rng(len(case))

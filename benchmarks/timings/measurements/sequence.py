@@ -67,7 +67,7 @@ EXACT = 512
 
 
 def binary_words(size: int) -> tuple[Floats, Floats]:
-    """Law and mean Hamming cost of words of a sticky binary chain, start (.1, .9).
+    """Distribution and mean Hamming cost of words of a sticky binary chain, start (.1, .9).
 
     Examples
     --------

@@ -157,7 +157,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
         distance += 1
         for v in np.flatnonzero(r < 1):
             _record(most, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
-        if not r.any() or (events[distance - 1] and state.tells_no_more(most)):
+        if not r.any() or (events[distance - 1] and state.reveals_no_more(most)):
             return most
         before, state = start, state.redacted(r)
         start = state
@@ -214,7 +214,7 @@ class _State:
             for now, then in ((self.table, before.table), (self.gap, before.gap))
         )
 
-    def tells_no_more(self, seen: Directional) -> bool:
+    def reveals_no_more(self, seen: Directional) -> bool:
         """Whether no later output can raise a ratio: each mixes the columns of A, so it is at most their largest."""
         k = len(self.table)
         most = np.max([_log_ratios(self.table[:, v], self.gap[:, :, v]) for v in range(k)], axis=0)

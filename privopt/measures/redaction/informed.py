@@ -149,7 +149,7 @@ def _follow(
 
 
 def _settled(reach: Bools, plain: Floats, can: Bools, possible: NDArray[np.intp]) -> bool:
-    """Whether knowing farther records tells no more."""
+    """Whether knowing farther records reveals no more."""
     return bool((reach == can).all() and (plain[possible][:, can] > 0).all())
 
 

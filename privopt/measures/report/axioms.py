@@ -44,7 +44,7 @@ _GUESS = (
     "It is 0 when the best guess of S never changes, as for counts [[1, 0], [1, 2]]; a secret behind that S, with "
     "Pr(S2|S1) = [[0, 1], [2/3, 1/3]], leaks ln(4/3)."
 )
-_LAWS: dict[str, tuple[tuple[bool, bool, bool, bool], str]] = {
+_AXIOMS: dict[str, tuple[tuple[bool, bool, bool, bool], str]] = {
     "mutual_information": (_ALL, ""),
     "local_information_privacy": (_ALL, "Each of upper, lower and symmetric has all four."),
     "local_differential_privacy": ((False, True, True, True), "It compares distributions of Y, not of S."),
@@ -96,8 +96,8 @@ def axioms(
     (True, False)
     """
     name = measure if isinstance(measure, str) else getattr(measure, "__name__", repr(measure))
-    if name in _LAWS:
-        flags, why = _LAWS[name]
+    if name in _AXIOMS:
+        flags, why = _AXIOMS[name]
     elif name == "differential_privacy":
         flags, why = (False, connected is True, True, False), _NEIGHBOURS
     elif name == "delta_at":
@@ -105,7 +105,7 @@ def axioms(
     elif name in _ORDERED:
         flags, why = _ORDERED[name](None if alpha is None else read_order(alpha, _LEAST.get(name, 1.0)))
     else:
-        known = ", ".join(sorted([*_LAWS, *_ORDERED, "differential_privacy", "delta_at"]))
+        known = ", ".join(sorted([*_AXIOMS, *_ORDERED, "differential_privacy", "delta_at"]))
         raise InvalidProblem(f"{name!r} is not a leakage measure with known axioms: use one of {known}")
     return Axioms(name, *flags, why)
 

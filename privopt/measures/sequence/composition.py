@@ -12,7 +12,7 @@ from privopt.errors import InvalidProblem
 
 
 def composition(epsilons: Iterable[float], delta: float = 0.0) -> float:
-    """A level that the leakage of a whole sequence exceeds with probability at most delta.
+    """Composition: a level that the leakage of a whole sequence exceeds with probability at most delta.
 
     Each step leaks at most its epsilon, |ln Pr(y_k | x, past y) / Pr(y_k | past y)| <= e_k. Then the sum of the steps'
     logarithms, ln Pr(x | y) / Pr(x), is at most the sum of the e_k always; and at most c with probability 1 - delta

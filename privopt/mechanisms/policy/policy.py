@@ -28,7 +28,7 @@ LIMIT = 2**20
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class SequencePolicy(StepwisePolicy):
-    """Releases a sequence letter by letter, or word by word, so that no release changes any odds by more than its budget.
+    """A policy: it releases a sequence letter by letter, or word by word, and no release moves odds by more than its budget.
 
     Before each release everybody who has read the earlier ones has the same belief over the present input. A rule
     proposes a kernel for that belief; the policy does not trust it: it mixes the kernel with its own output
