@@ -34,6 +34,11 @@ def plain_label(label: Label) -> Label:
     return str(label) if isinstance(label, np.str_) else label
 
 
+def plain_labels(labels: Iterable[Label]) -> Labels:
+    """Labels with NumPy scalars turned into Python ones."""
+    return tuple(plain_label(label) for label in labels)
+
+
 def encode_label(label: Label) -> object:
     """A label as JSON holds it.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label, Labels, plain_label
+from privopt.files.labels import Label, Labels, plain_labels
 
 Given: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
 """Float64 where all is float, else an object array of floats and Fractions."""
@@ -110,7 +110,7 @@ def labels(values: Iterable[Label] | None, count: int, what: str) -> Labels:
     """Distinct labels; 0 .. count-1 when none are given."""
     if values is None:
         return tuple(range(count))
-    found = tuple(plain_label(value) for value in values)
+    found = plain_labels(values)
     if len(found) != count or len(set(found)) != count:
         raise InvalidMechanism(f"{what} must be {count} distinct labels, got {found!r}")
     return found

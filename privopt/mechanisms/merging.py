@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_label
+from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_labels
 from privopt.mechanisms._channel_table import MAX_CELLS
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import decode, encode
@@ -67,9 +67,9 @@ class Merging(Mechanism):
         *,
         simulation_only: bool = False,
     ) -> None:
-        parts = tuple(tuple(plain_label(symbol) for symbol in block) for block in blocks)
+        parts = tuple(map(plain_labels, blocks))
         of = _block_of(parts)
-        symbols = tuple(of) if inputs is None else tuple(plain_label(symbol) for symbol in inputs)
+        symbols = tuple(of) if inputs is None else plain_labels(inputs)
         if set(symbols) != set(of) or len(symbols) != len(of):
             odd = sorted(set(symbols) ^ set(of), key=repr)
             raise InvalidMechanism(f"blocks must hold every input exactly once; look at {odd[:5]!r}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import decode_labels, encode_labels, plain_label
+from privopt.files.labels import decode_labels, encode_labels, plain_labels
 from privopt.files.numbers import decode_table
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import decode, encode
@@ -71,7 +71,7 @@ class RedactionMechanism(Mechanism):
         simulation_only: bool = False,
     ) -> None:
         table = _table(probabilities)
-        labels = tuple(range(table.shape[1])) if states is None else tuple(plain_label(s) for s in states)
+        labels = tuple(range(table.shape[1])) if states is None else plain_labels(states)
         if len(labels) != table.shape[1] or len(set(labels)) != len(labels):
             raise InvalidMechanism(
                 f"states must be {table.shape[1]} distinct labels, one a column of probabilities, got {labels!r}"

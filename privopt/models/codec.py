@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from privopt.core.exact import Number
 from privopt.errors import InvalidModel
@@ -29,6 +30,17 @@ def encode_number(value: Number) -> int | float | str:
             raise InvalidModel("a fraction of more than 13000 bits cannot be written: round it first")
         return f"{value.numerator}/{value.denominator}"
     return "inf" if value == math.inf else value
+
+
+def encode_numbers(values: Sequence[Any]) -> list[object]:
+    """Numbers in nested lists, as JSON holds them.
+
+    Examples
+    --------
+    >>> encode_numbers([[Fraction(1, 3), 1], 0.5])
+    [['1/3', 1], 0.5]
+    """
+    return [encode_numbers(value) if isinstance(value, list) else encode_number(value) for value in values]
 
 
 def decode_number(value: object, what: str) -> Number:

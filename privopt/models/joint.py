@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
 from privopt.models.html import html_table
 from privopt.models.joint_frame import Bins, count_frame
 from privopt.models.validation import (
@@ -217,7 +217,7 @@ class JointDistribution:
         return {
             "type": "joint_distribution",
             "version": VERSION,
-            "table": [[encode_number(value) for value in row] for row in self._given.tolist()],
+            "table": encode_numbers(self._given.tolist()),
             "sensitive": encode_labels(self.sensitive),
             "useful": encode_labels(self.useful),
             "normalised": self._normalised,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidModel
-from privopt.files.labels import Label, Labels, plain_label
+from privopt.files.labels import Label, Labels, plain_labels
 from privopt.models.validation import hashable, sorted_labels
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _code(values: nw.Series[Any], column: str, bins: Bins | None) -> tuple[Codes
     labels = sorted_labels(dict.fromkeys(found))
     position = {label: i for i, label in enumerate(labels)}
     codes = np.fromiter(map(position.__getitem__, found), dtype=np.int64, count=len(found))
-    return codes, [plain_label(label) for label in labels]
+    return codes, list(plain_labels(labels))
 
 
 def _bin(values: nw.Series[Any], column: str, bins: Bins) -> tuple[Codes, list[Label]]:

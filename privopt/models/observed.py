@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
 from privopt.models.html import html_table
 from privopt.models.joint import JointDistribution
 from privopt.models.validation import (
@@ -168,7 +168,7 @@ class ObservedJoint:
         return {
             "type": "observed_joint",
             "version": VERSION,
-            "table": [[[encode_number(v) for v in row] for row in page] for page in self._given.tolist()],
+            "table": encode_numbers(self._given.tolist()),
             "sensitive": encode_labels(self.sensitive),
             "useful": encode_labels(self.useful),
             "observed": encode_labels(self.observed),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow, Number, integer_row
 from privopt.errors import InvalidModel
-from privopt.files.labels import Label, Labels, plain_label
+from privopt.files.labels import Label, Labels, plain_labels
 
 Objects: TypeAlias = NDArray[np.object_]
 Row: TypeAlias = Sequence[Number | np.integer[Any] | np.floating[Any]] | NDArray[Any]
@@ -105,8 +105,7 @@ def distinct_labels(values: Iterable[Label], what: str) -> Labels:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidModel(f"{what} is {values!r}: give a list of labels")
     seen: dict[Label, int] = {}
-    for position, value in enumerate(values):
-        label = plain_label(value)
+    for position, label in enumerate(plain_labels(values)):
         if not hashable(label):
             raise InvalidModel(
                 f"{what}[{position}] is {label!r}, which cannot be hashed: use str, int or tuple"

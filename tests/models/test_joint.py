@@ -163,7 +163,7 @@ def test_bad_frames(arguments: Any, message: str) -> None:
         ([[1 + 0j]], "a complex"),
         ([[None, 1]], "a NoneType"),
         ("table", "'table', a str"),
-        ([[0, 0]], "sums to 0, so it has no law"),
+        ([[0, 0]], "sums to 0, so it has no distribution"),
         (np.ma.masked_array([[1.0]], [[True]]), "masked"),
     ],
 )

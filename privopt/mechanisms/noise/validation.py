@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Labels, plain_label
+from privopt.files.labels import Labels, plain_labels
 from privopt.files.numbers import decode_float
 from privopt.mechanisms.noise.shapes import SHAPES
 from privopt.mechanisms.noise.statistics import AnyQuery
@@ -73,7 +73,7 @@ def states(value: object) -> Labels | None:
         return None
     if not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
         raise InvalidMechanism(f"states must be a list of labels, got {value!r}")
-    labels = tuple(plain_label(s) for s in value)
+    labels = plain_labels(value)
     if not labels or len(set(labels)) != len(labels):
         raise InvalidMechanism(f"states must be distinct labels, at least one, got {labels!r}")
     return labels

@@ -185,7 +185,7 @@ class MarkovChain:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Number of states."""
         return len(self.states)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.exact import IntegerRow, Number, integer_row
+from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_number
+from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
 from privopt.models.validation import (
     Objects,
     distinct_labels,
@@ -105,19 +105,14 @@ def encode_chain(parts: ChainParts) -> dict[str, object]:
     return {
         "type": "markov_chain",
         "version": VERSION,
-        "transition": _encode(parts.transition.tolist()),
-        "initial": None if parts.initial is None else _encode(parts.initial.tolist()),
+        "transition": encode_numbers(parts.transition.tolist()),
+        "initial": None if parts.initial is None else encode_numbers(parts.initial.tolist()),
         "states": encode_labels(parts.states),
         "order": parts.order,
         "letters": encode_labels(parts.letters),
         "normalised": parts.normalised,
         "counts": None if parts.counts is None else [list(row) for row in parts.counts],
     }
-
-
-def _encode(values: list[Number] | list[list[Number]] | list[list[list[Number]]]) -> list[object]:
-    """Numbers in nested lists."""
-    return [_encode(value) if isinstance(value, list) else encode_number(value) for value in values]
 
 
 def decode_chain(d: Mapping[str, object]) -> ChainParts:
