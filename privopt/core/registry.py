@@ -11,11 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from privopt.core.folders import import_below, is_own
+from privopt.core.folders import import_below, is_own, own_folders
 from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
 from privopt.errors import UnsuitableSolver
+from privopt.mechanisms.policy.rules import on_missing_rule
 
 S = TypeVar("S", bound=type[Solver[Any]])
 
@@ -77,9 +78,23 @@ def _scan_solvers() -> None:
 def _scan_everything() -> None:
     """Import every solver file there is."""
     _scan_solvers()
+    _scan_folders()
+
+
+def _scan_folders() -> None:
     for folder in os.environ.get(FOLDERS, "").split(os.pathsep):
         if folder:
             scan(folder)
+
+
+def _scan_own() -> None:
+    """Import the solver files in folders of one's own, which may bring rules of policies; without such folders, nothing."""
+    if own_folders():
+        _scan_solvers()
+    _scan_folders()
+
+
+on_missing_rule(_scan_own)
 
 
 def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]:

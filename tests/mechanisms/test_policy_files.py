@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 import sys
 from pathlib import Path
+from subprocess import run
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def test_a_stored_solution_is_verified_without_any_solver() -> None:
     assert rules <= set(rule_names())
     assert len(rules) == 16
     pairs = [(str(path.with_name("problem.json")), str(path)) for path in answers.values()]
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-c", VERIFY], input=json.dumps(pairs), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
@@ -95,3 +96,69 @@ def test_a_file_that_names_an_unknown_rule_is_refused_with_what_to_do() -> None:
         po.SequencePolicy.from_dict(fields)
     with pytest.raises(FileRefused, match="no rule is called 'mine'"):
         mechanism_from_dict(fields)
+
+
+OWN = """
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+import privopt as po
+from privopt.mechanisms.policy.rules import register_rule
+
+@dataclass(frozen=True)
+class Mine:
+    name: str = "mine"
+
+    def propose(self, setting, beliefs):
+        return np.repeat(np.eye(*setting.cost.shape)[None], len(beliefs), 0)
+
+register_rule(Mine())
+
+@po.register
+@dataclass(frozen=True)
+class Own(po.Solver[po.SequenceInformationPrivacy]):
+    solves: ClassVar = po.SequenceInformationPrivacy
+    name: ClassVar[str] = "own"
+
+    def guarantee(self, problem):
+        return po.Guarantee.FEASIBLE
+
+    def cost(self, problem):
+        return 0.01
+
+    def refuse(self, problem):
+        return None
+
+    def run(self, problem, budget):
+        return po.Proposal(problem.answer("mine"))
+"""
+
+SOLVE = """
+import sys
+import privopt as po
+problem = po.SequenceInformationPrivacy(po.MarkovChain([[0.9, 0.1], [0.1, 0.9]]), 1.0, horizon=3)
+solution = po.solve(problem, "own")
+assert solution.certified, solution
+solution.save(sys.argv[1])
+"""
+
+LOAD = """
+import sys
+import privopt as po
+print(po.Solution.load(sys.argv[1]).mechanism.rule, any(name.startswith("privopt.solvers") for name in sys.modules))
+"""
+
+
+def test_a_rule_in_a_folder_of_ones_own_is_known_in_every_process(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
+    answer = str(tmp_path / "solution.json")
+    beside = {**os.environ, "PRIVOPT_SOLVERS": str(tmp_path)}
+    run([sys.executable, "-c", SOLVE, answer], env=beside, check=True)
+    shown = run([sys.executable, "-c", LOAD, answer], env=beside, capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["mine", "False"]
+    without = {name: value for name, value in os.environ.items() if name != "PRIVOPT_SOLVERS"}
+    refused = run(
+        [sys.executable, "-c", LOAD, answer], env=without, capture_output=True, text=True, check=False
+    )
+    assert "FileRefused" in refused.stderr
+    assert "no rule is called 'mine'" in refused.stderr

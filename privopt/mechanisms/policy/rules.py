@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from privopt.errors import UnsuitableSolver
 from privopt.mechanisms.policy.formulas.closed import (
     ConstantRule,
@@ -23,7 +25,17 @@ from privopt.mechanisms.policy.formulas.words import (
 )
 from privopt.mechanisms.policy.setting import Setting
 
-__all__ = ["Cost", "Formula", "Rule", "Setting", "cost_of", "find_rule", "register_rule", "rule_names"]
+__all__ = [
+    "Cost",
+    "Formula",
+    "Rule",
+    "Setting",
+    "cost_of",
+    "find_rule",
+    "on_missing_rule",
+    "register_rule",
+    "rule_names",
+]
 
 _DECLARED: tuple[Formula, ...] = (
     HammingRule(),
@@ -44,6 +56,7 @@ _DECLARED: tuple[Formula, ...] = (
     AGGREGATION,
 )
 _rules: dict[str, Rule] = {formula.name: formula for formula in _DECLARED}
+_discover: list[Callable[[], object]] = []
 
 
 def register_rule(rule: Rule) -> Rule:
@@ -63,6 +76,11 @@ def register_rule(rule: Rule) -> Rule:
     return rule
 
 
+def on_missing_rule(discover: Callable[[], object]) -> None:
+    """Call this before a rule is given up as unknown: it may register rules of one's own, never one of the package."""
+    _discover.append(discover)
+
+
 def rule_names() -> tuple[str, ...]:
     """Every known rule."""
     return tuple(sorted(_rules))
@@ -74,7 +92,7 @@ def find_rule(name: str) -> Rule:
     Raises
     ------
     UnsuitableSolver
-        If there is none of that name.
+        If there is none of that name, after a look into folders of one's own.
 
     Examples
     --------
@@ -82,9 +100,12 @@ def find_rule(name: str) -> Rule:
     'closed-form'
     """
     if name not in _rules:
+        for discover in _discover:
+            discover()
+    if name not in _rules:
         raise UnsuitableSolver(
             f"no rule is called {name!r}; there are {', '.join(rule_names())}. Import the module that registers a rule of "
-            "your own first, or carry its kernels as prepared= of one of these"
+            "your own first, or name its folder in PRIVOPT_SOLVERS, or carry its kernels as prepared= of one of these"
         )
     return _rules[name]
 
