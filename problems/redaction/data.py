@@ -89,7 +89,7 @@ class RedactionData:
         """Steps away from a private record, to the left and to the right."""
         return left_steps(self.chain, private), right_steps(self.chain, private, self.length)
 
-    @property
+    @cached_property
     def informed(self) -> bool:
         """Whether the adversary may know other records."""
         return self.side_information is not None
