@@ -314,9 +314,9 @@ def test_numbers_beyond_floats_are_refused(
         verified(funnel, (path, 10**400))
 
 
-def test_a_policy_of_an_unknown_rule_is_no_mechanism() -> None:
+def test_a_policy_of_an_unknown_rule_is_a_refused_file() -> None:
     problem = po.SequenceInformationPrivacy(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 0.5, horizon=2)
-    with pytest.raises(InvalidMechanism, match="no rule is called 'nobody'"):
+    with pytest.raises(FileRefused, match="no rule is called 'nobody'"):
         verified((problem, solved(problem)), (("mechanism", "rule"), "nobody"))
 
 
@@ -509,5 +509,5 @@ def test_truth_values_are_no_probabilities() -> None:
     document = po.RedactionMechanism([[1.0, 1.0], [0.5, 0.0]]).to_dict()
     for value in (True, False):
         document["probabilities"][1][1] = value
-        with pytest.raises(InvalidMechanism, match="holds true or false"):
+        with pytest.raises(InvalidMechanism, match="give numbers, not true, false"):
             mechanism_from_dict(document)
