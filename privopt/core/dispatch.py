@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from privopt.core.alarm import raise_alarm
@@ -14,11 +14,18 @@ from privopt.core.judge import contradicts, judge, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import find_solver, solvers_of
-from privopt.core.solution import Solution, Status
+from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Budget, Candidate, Guarantee, Proposal, Solver, missing_requirement
 from privopt.errors import InvalidProblem, UnsuitableSolver
 
 BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
+
+QUICK = 0.1
+"""Predicted seconds of a prover that runs before anything else."""
+FEASIBLE_SHARE = 0.15
+"""Share of the time limit that feasible solvers get, at most, before those that prove."""
+SLICE = 4.0
+"""How many times its predicted seconds a prover may take while others wait."""
 
 
 def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
@@ -73,18 +80,19 @@ def select(problem: Problem[Any], *, time_limit: float = 10.0) -> Solver[Any] | 
     'optimal'
     """
     takers = [c for c in candidates(problem) if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
-    proved = _affordable(takers, 0.45 * time_limit) or _anytime(takers)
-    order = proved or takers
+    order = _provers(takers, (1 - FEASIBLE_SHARE) * time_limit) or takers
     return order[0].solver if order else None
 
 
-def _affordable(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    proving = (Guarantee.OPTIMAL, Guarantee.BOUNDED)
-    return [c for c in takers if c.guarantee in proving and c.seconds is not None and c.seconds <= seconds]
+def _provers(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
+    """Those that bound the optimum: first what is predicted to end in time, then what improves until it is stopped."""
+    proving = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
+    fitting = [c for c in proving if _seconds(c) <= 0.5 * seconds]
+    return fitting + [c for c in proving if c not in fitting and c.solver.interruptible]
 
 
-def _anytime(takers: Sequence[Candidate]) -> list[Candidate]:
-    return [c for c in takers if c.guarantee is Guarantee.BOUNDED and c.solver.interruptible]
+def _seconds(c: Candidate) -> float:
+    return math.inf if c.seconds is None or math.isnan(c.seconds) else c.seconds
 
 
 def solve(
@@ -104,7 +112,8 @@ def solve(
         What is asked.
     solver : str or Solver, optional
         A name such as ``"relaxation"`` or a solver object with its options; then only that one runs.
-        By default a quick feasible solver, then the best guarantee that fits the time limit.
+        By default a portfolio: quick proofs, cheap feasible solvers, then those that prove, until the gap is closed,
+        the time is spent or all have run.
     time_limit : float
         Seconds, > 0. Overshoot is at most two seconds.
     certify : bool
@@ -195,38 +204,99 @@ class _Call(Generic[M]):
 
 
 def _dispatch(call: _Call[M]) -> Solution[M]:
-    """Incumbent, then the best guarantee that fits, then feasible solvers; the best judged answer wins."""
+    """An anytime portfolio: quick proofs, then cheap feasible solvers, then those that prove, then the rest.
+
+    It ends when the gap is closed, the time is spent, or every taker has run to its end. The best judged answer
+    wins, with the best bound that was checked.
+    """
     listed = candidates(call.problem)
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
-    tried: dict[str, Solution[M]] = {}
+    search = _Search(call, takers)
     anchor = judge(call.problem, Proposal(call.problem.anchor()), certify=call.certify)
-    tried["anchor"] = replace(anchor, solver="anchor")
-    feasible = sorted(
-        (c for c in takers if c.guarantee is Guarantee.FEASIBLE), key=lambda c: (c.seconds, c.name)
-    )
-    for c in feasible[:1]:
-        tried[c.name] = call.run(c, 0.1 * call.time_limit)
-    if not _settled(tried.values()) and not _prove(call, takers, tried):
+    search.tried["anchor"] = replace(anchor, solver="anchor")
+    search.run()
+    best = _best(call.problem, search.tried)
+    alternatives = tuple(_account(c, search.tried) for c in listed)
+    return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)
+
+
+@dataclass
+class _Search(Generic[M]):
+    """The order in which takers run, and for how long."""
+
+    call: _Call[M]
+    takers: Sequence[Candidate]
+    tried: dict[str, Solution[M]] = field(default_factory=dict)
+    cut: dict[str, float] = field(default_factory=dict)
+    """Seconds of feasible solvers that were stopped before their end."""
+
+    def run(self) -> None:
+        """Run takers until the gap is closed, the time is spent, or all of them have run."""
+        limit = self.call.time_limit
+        feasible = sorted(
+            (c for c in self.takers if c.guarantee is Guarantee.FEASIBLE), key=lambda c: (_seconds(c), c.name)
+        )
+        provers = _provers(self.takers, self.call.left)
+        for c in sorted(provers, key=_seconds):
+            if _seconds(c) <= QUICK:
+                self._try(c, self.call.left / 3)
+        budget = min([FEASIBLE_SHARE * limit, *(max(QUICK, _seconds(c)) for c in provers)])
+        until = self.call.left - budget
         for c in feasible:
-            if call.left > 0 and c.name not in tried and not _settled(tried.values()):
-                tried[c.name] = call.run(c)
-    return call.finish(_best(call.problem, tried), tuple(_account(c, tried) for c in listed))
+            if self._affords(c, self.call.left - until):
+                self._try(c, self.call.left - until)
+        self._prove([c for c in provers if c.name not in self.tried])
+        for c in sorted(feasible, key=lambda c: c.name in self.cut):
+            if self.call.left > 2 * self.cut.get(c.name, 0.0):
+                self._try(c, self.call.left)
+
+    def _prove(self, provers: Sequence[Candidate]) -> None:
+        """The last that can be stopped gets all the time that is left; those before it several predictions."""
+        for i, c in enumerate(provers):
+            left = self.call.left
+            slice_ = min(max(SLICE * _seconds(c), left / 3), 0.6 * left)
+            if not c.solver.interruptible:
+                slice_ = min(SLICE * _seconds(c) + PATIENCE, left / 3)
+            elif not any(after.solver.interruptible for after in provers[i + 1 :]):
+                slice_ = left if self._answered else 0.6 * left
+            self._try(c, slice_)
+
+    def _affords(self, c: Candidate, seconds: float) -> bool:
+        """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""
+        return seconds > 0 and (_seconds(c) <= seconds or (c.solver.interruptible and not self._answered))
+
+    @property
+    def _answered(self) -> bool:
+        """Whether some solver did better than the anchor."""
+        ok = [s for s in self.tried.values() if s.status.ok]
+        return bool(ok) and max(ok, key=_rank).solver != "anchor"
+
+    def _try(self, c: Candidate, seconds: float) -> None:
+        done = c.name in self.tried and c.name not in self.cut
+        if done or min(seconds, self.call.left) <= 0 or _settled(self.call.problem, self.tried.values()):
+            return
+        begun = time.monotonic()
+        solution = self.call.run(c, seconds)
+        before = self.tried.get(c.name)
+        if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):
+            self.tried[c.name] = solution
+        spent = time.monotonic() - begun
+        self.cut.pop(c.name, None)
+        if c.guarantee is Guarantee.FEASIBLE and spent >= 0.9 * seconds:
+            self.cut[c.name] = spent
 
 
-def _settled(tried: Iterable[Solution[Any]]) -> bool:
-    """Whether some answer closes its gap, or it is proved that there is none."""
-    return any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in tried)
-
-
-def _prove(call: _Call[M], takers: Sequence[Candidate], tried: dict[str, Solution[M]]) -> bool:
-    """Run those that prove a bound until one does; whether one did."""
-    for c in _affordable(takers, 0.5 * call.left) or _anytime(takers):
-        if call.left <= 0:
-            return False
-        tried[c.name] = call.run(c)
-        if _settled([tried[c.name]]) or (tried[c.name].status.ok and tried[c.name].bound is not None):
-            return True
-    return False
+def _settled(problem: Problem[M], tried: Iterable[Solution[M]]) -> bool:
+    """Whether the best answer meets the least bound, whoever proved it, or it is proved that there is no answer."""
+    solutions = list(tried)
+    if any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in solutions):
+        return True
+    bounds = [s.bound for s in solutions if s.bound is not None]
+    best = max((s for s in solutions if s.status.ok), key=_rank, default=None)
+    if best is None or best.objective is None or not bounds:
+        return False
+    least = max(best.objective, min(bounds))
+    return standing(best.objective, least, problem.scale(best))[1] is Status.OPTIMAL
 
 
 def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
@@ -236,14 +306,13 @@ def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
         failures = list(reversed(tried.values()))
         return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
     winner = max(ok, key=_rank)
-    seconds = sum(s.seconds for s in tried.values())
     bounded = [s for s in tried.values() if s.bound is not None]
     tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
     if tightest is None or tightest.bound is None:
-        return replace(winner, seconds=seconds)
+        return winner
     if contradicts(problem, winner, tightest.bound):
-        return replace(raise_alarm(problem, winner, tightest), seconds=seconds)
-    return replace(with_bound(problem, winner, tightest.bound, tightest.dual), seconds=seconds)
+        return raise_alarm(problem, winner, tightest)
+    return with_bound(problem, winner, tightest.bound, tightest.dual)
 
 
 def _rank(solution: Solution[Any]) -> tuple[float, bool]:

@@ -47,7 +47,9 @@ class _BeliefBaseline(Solver[BeliefRelease]):
 @register
 @dataclass(frozen=True)
 class BeliefRandomisedResponse(_BeliefBaseline):
-    """The letter itself with probability e^epsilon / (e^epsilon + n - 1), any other letter alike.
+    """Baseline: randomised response, which knows nothing of the belief.
+
+    The letter itself with probability e^epsilon / (e^epsilon + n - 1), any other letter alike.
 
     It is epsilon-LDP (Warner's randomised response on n letters), and so keeps epsilon for any belief.
     """
@@ -65,7 +67,9 @@ class BeliefRandomisedResponse(_BeliefBaseline):
 @register
 @dataclass(frozen=True)
 class BeliefPublished(_BeliefBaseline):
-    """P(y | x) = P(y) / e^epsilon for y other than x, and the rest on x.
+    """Baseline: conditional randomised response as printed, private only where every possible letter is heavy.
+
+    P(y | x) = P(y) / e^epsilon for y other than x, and the rest on x.
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Theorem 4. It keeps
     the bounds exactly when every possible letter has belief 1 / (e^epsilon + 1) or more. Elsewhere the formula is taken
@@ -128,7 +132,9 @@ def sequence_stats(problem: SequenceInformationPrivacy, level: float) -> dict[st
 @register
 @dataclass(frozen=True)
 class RandomisedResponse(_PolicyBaseline):
-    """A letter is itself with probability e^epsilon / (e^epsilon + n - 1), any other alike; each letter on its own.
+    """Baseline: randomised response on each letter, which knows nothing of the chain.
+
+    A letter is itself with probability e^epsilon / (e^epsilon + n - 1), any other alike; each letter on its own.
 
     It is epsilon-LDP a letter (Warner's randomised response on n letters), and so keeps epsilon for any belief. Of whole
     sequences it leaks less than T epsilon; the statistics say how much.
@@ -144,7 +150,9 @@ class RandomisedResponse(_PolicyBaseline):
 @register
 @dataclass(frozen=True)
 class RandomisedResponseDouble(_PolicyBaseline):
-    """Randomised response that is 2 epsilon-LDP a letter.
+    """Baseline: randomised response at twice the budget, which the definition does not allow.
+
+    Randomised response that is 2 epsilon-LDP a letter.
 
     A release that leaks at most epsilon is 2 epsilon-LDP among the letters that are possible, so Jiang, Li, Tandon, "Online
     Context-aware Data Release with Sequence Information Privacy", compare with it (Section VI). The converse fails: it may
@@ -161,7 +169,9 @@ class RandomisedResponseDouble(_PolicyBaseline):
 @register
 @dataclass(frozen=True)
 class RandomisedResponseCalibrated(_PolicyBaseline):
-    """Randomised response at the largest level whose sequences of T letters leak at most T epsilon in all.
+    """Baseline: the randomised response whose sequences leak as much as those of a policy may.
+
+    Randomised response at the largest level whose sequences of T letters leak at most T epsilon in all.
 
     Independent responses leak less in all than the sum of what they leak one by one. This is the fair opponent of policies
     that keep T epsilon over a sequence; its single steps may leak more than epsilon, which the judge shows. T is the number
@@ -184,7 +194,9 @@ class RandomisedResponseCalibrated(_PolicyBaseline):
 @register
 @dataclass(frozen=True)
 class TemporalRandomisedResponse(_PolicyBaseline):
-    """A letter is itself, or alike any other letter of positive belief given the releases so far.
+    """Baseline: randomised response among the letters that are possible after what was released.
+
+    A letter is itself, or alike any other letter of positive belief given the releases so far.
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Section VI, describe in words, for
     gaze, a support chosen by the conditional distribution "given the previous values". Read as the values released, this is a
@@ -210,7 +222,9 @@ class TemporalRandomisedResponse(_PolicyBaseline):
 @register
 @dataclass(frozen=True)
 class Published(_PolicyBaseline):
-    """The formula for one step at the belief that releases so far give, taken as printed; words are treated as letters.
+    """Baseline: conditional randomised response as printed, at every belief, private only where every input is heavy.
+
+    The formula for one step at the belief that releases so far give, taken as printed; words are treated as letters.
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Theorem 4. A release keeps its
     budget exactly when every possible input has belief 1 / (e^epsilon + 1) or more. A chain leaves that domain as soon as a
@@ -233,7 +247,9 @@ class Published(_PolicyBaseline):
 @register
 @dataclass(frozen=True)
 class PublishedGradient(_PolicyBaseline):
-    """Coordinate descent from the uniform kernel at every belief; the formula states each reading of what is printed.
+    """Baseline: the descent of the paper on sequence information privacy, which stops short of the optimum.
+
+    Coordinate descent from the uniform kernel at every belief; the formula states each reading of what is printed.
 
     Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", Algorithm 2. It is said to find the
     global optimum; a coordinate that a bound has stopped never moves again, and so it does not.

@@ -170,7 +170,10 @@ def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
 @register
 @dataclass(frozen=True)
 class ExactLp(_BatchSolver):
-    """The programme of one batch, with a release for every word, in variables that are better scaled than those printed."""
+    """The best kernel on words at every belief, all releases in one linear program.
+
+    The programme of one batch, with a release for every word, in variables that are better scaled than those printed.
+    """
 
     name: ClassVar[str] = "exact-lp"
     formula: ClassVar[WordFormula] = EXACT_LP
@@ -185,7 +188,9 @@ class ExactLp(_BatchSolver):
 @register
 @dataclass(frozen=True)
 class RestrictedOutputs(_BatchSolver):
-    """The programme of one batch with some of the releases; the others are priced, and taken in where they help.
+    """The best kernel on words at every belief, from few releases that prices prove to be enough.
+
+    The programme of one batch with some of the releases; the others are priced, and taken in where they help.
 
     The optimum is exact: the search ends when no release left out is cheap enough to matter.
     """
@@ -203,7 +208,9 @@ class RestrictedOutputs(_BatchSolver):
 @register
 @dataclass(frozen=True)
 class OrbitLp(_BatchSolver):
-    """The programme of one batch over joint types of words: as many numbers as there are ways to count pairs of letters.
+    """Independent letters: the best kernel depends on how often each letter faces each other one.
+
+    The programme of one batch over joint types of words: as many numbers as there are ways to count pairs of letters.
 
     For letters that are independent and alike; for words too long to list see :func:`privopt.measures.iid_batch_distortion`.
     """
@@ -234,7 +241,9 @@ def _types(problem: SequenceInformationPrivacy) -> int:
 @register
 @dataclass(frozen=True)
 class IidClosedForm(_BatchSolver):
-    """The optimum for letters that are independent and uniform, with Hamming distortion: nothing is searched.
+    """Independent letters, all alike likely: a release draws on the nearest words.
+
+    The optimum for letters that are independent and uniform, with Hamming distortion: nothing is searched.
 
     For words too long to list see :func:`privopt.measures.iid_batch_distortion`.
     """
@@ -261,7 +270,9 @@ class IidClosedForm(_BatchSolver):
 @register
 @dataclass(frozen=True)
 class Aggregation(_BatchSolver):
-    """Programmes for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
+    """Thousands of words: first the heaviest, then all on the releases that prices call for, with a proved gap.
+
+    Programmes for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
 
     The first kernel takes what time there is; kernels for later beliefs come from one programme, without a bound.
     """

@@ -25,7 +25,9 @@ ROUNDING = 1e-12
 @register
 @dataclass(frozen=True)
 class BeliefClosedForm(Solver[BeliefRelease]):
-    """One sort: letters of belief at least theta are released for themselves, the others share groups of mass theta.
+    """The closed form of one step: Hamming error for any belief, any metric where every letter is heavy.
+
+    One sort: letters of belief at least theta are released for themselves, the others share groups of mass theta.
 
     For another metric it takes beliefs of at least theta each, where conditional randomised response, as printed by
     Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information Privacy", Theorem 4), is private
@@ -141,7 +143,9 @@ def _column_price(f: Cases) -> float:
 @register
 @dataclass(frozen=True)
 class ClosedForm(Solver[SequenceInformationPrivacy]):
-    """Each letter is released by the optimal kernel for the belief about it: one sort a letter.
+    """The closed form of least Hamming error at every belief, letter by letter.
+
+    Each letter is released by the optimal kernel for the belief about it: one sort a letter.
 
     The step is that of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy", with the
     formula that holds for every belief. It looks at one letter at a time; the bound says what looking ahead could gain.

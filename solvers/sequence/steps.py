@@ -49,7 +49,9 @@ class _BeliefStep(Solver[BeliefRelease]):
 @register
 @dataclass(frozen=True)
 class BeliefInterval(_BeliefStep):
-    """Groups of neighbouring letters of mass at least theta, each with the release that is best for it.
+    """Neighbouring letters share a release: the best split of a line into intervals, by dynamic programming.
+
+    Groups of neighbouring letters of mass at least theta, each with the release that is best for it.
 
     Sending groups of mass theta or more to one release each keeps the bounds. On a line the groups are intervals, and
     the best split is a shortest path over prefixes. A restriction: the prices of the groups bound what it loses.
@@ -68,7 +70,9 @@ class BeliefInterval(_BeliefStep):
 @register
 @dataclass(frozen=True)
 class BeliefStructureLp(_BeliefStep):
-    """One linear programme in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
+    """The best step for any distortion, by a sparse linear program over groups of letters, with prices as its proof.
+
+    One linear programme in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
 
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
     Privacy"), in other variables: far better scaled than the programme in P(y | x).
@@ -88,7 +92,10 @@ class BeliefStructureLp(_BeliefStep):
 @register
 @dataclass(frozen=True)
 class BeliefOracle(_BeliefStep):
-    """min E[D] over P(y | x) with e^-epsilon P(y) <= P(y | x) <= e^epsilon P(y) for every possible x, by HiGHS."""
+    """The reference optimum of a step: the definition, written out pair by pair as a linear program.
+
+    min E[D] over P(y | x) with e^-epsilon P(y) <= P(y | x) <= e^epsilon P(y) for every possible x, by HiGHS.
+    """
 
     name: ClassVar[str] = "oracle"
     formula: ClassVar[StepFormula] = DEFINITION
@@ -103,7 +110,10 @@ class BeliefOracle(_BeliefStep):
 @register
 @dataclass(frozen=True)
 class Interval(Solver[SequenceInformationPrivacy]):
-    """Groups of neighbours at every belief: milliseconds a letter where the programme takes seconds."""
+    """Neighbouring letters share a release at every belief: the best split of a line, by dynamic programming.
+
+    Groups of neighbours at every belief: milliseconds a letter where the programme takes seconds.
+    """
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "interval"
@@ -132,7 +142,9 @@ class Interval(Solver[SequenceInformationPrivacy]):
 @register
 @dataclass(frozen=True)
 class StructureLp(Solver[SequenceInformationPrivacy]):
-    """The optimal programme of one release, solved again at every belief that comes up.
+    """The best kernel at every belief for any distortion, of letters or short words, by a sparse linear program.
+
+    The optimal programme of one release, solved again at every belief that comes up.
 
     The step is the programme of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information
     Privacy", in better scaled variables. It looks at one release at a time; the bound says what looking ahead could gain.
@@ -168,7 +180,9 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 @register
 @dataclass(frozen=True)
 class Oracle(Solver[SequenceInformationPrivacy]):
-    """Every release by the programme that the definition gives, written out pair by pair.
+    """The reference policy: the definition of each step as a linear program, pair by pair, for tiny horizons.
+
+    Every release by the programme that the definition gives, written out pair by pair.
 
     It looks at one release at a time, so it is the optimum of the whole where there is one release or letters
     are independent, and what the other solvers should reach elsewhere.

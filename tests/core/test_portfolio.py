@@ -1,0 +1,84 @@
+"""The portfolio of solvers: wrong predictions, broken promises and hanging solvers cost time, never an answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.core import registry as _registry
+
+RNG = np.random.default_rng(5)
+WIDE = po.LocalInformationPrivacy(po.JointDistribution.normalised(RNG.dirichlet(np.ones(12), 8)), 1.0)
+
+
+@dataclass(frozen=True)
+class Planted(po.Solver[po.LocalInformationPrivacy]):
+    """Predicts far too little, then spends what it is given without polling the deadline."""
+
+    solves: ClassVar = po.LocalInformationPrivacy
+    name: ClassVar[str] = "planted"
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.OPTIMAL
+    interruptible: ClassVar[bool] = False
+    seconds: ClassVar[float] = 0.05
+
+    def cost(self, problem: po.LocalInformationPrivacy) -> float:
+        return self.seconds
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        time.sleep(100 * self.seconds)
+        return po.Proposal(problem.safe())
+
+
+@dataclass(frozen=True)
+class Hanging(Planted):
+    """Never ends."""
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        while True:
+            time.sleep(1.0)
+
+
+@dataclass(frozen=True)
+class Breaking(Planted):
+    """Promises the optimum and brings the constant mechanism."""
+
+    interruptible: ClassVar[bool] = True
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(problem.safe())
+
+
+@pytest.mark.parametrize("planted", [Planted, Hanging, Breaking])
+def test_a_wrong_promise_costs_time_and_no_answer(
+    monkeypatch: pytest.MonkeyPatch, planted: type[Planted]
+) -> None:
+    alone = po.solve(WIDE, time_limit=20.0)
+    monkeypatch.setitem(_registry._solvers, (po.LocalInformationPrivacy, "planted"), planted)
+    begun = time.monotonic()
+    solution = po.solve(WIDE, time_limit=20.0)
+    assert time.monotonic() - begun < 22
+    assert alone.status is solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(alone.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [20, 30])
+def test_the_anchor_is_no_answer_where_a_solver_has_a_better_one(n: int) -> None:
+    rows = np.random.default_rng(3).dirichlet(np.ones(n), n)
+    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(rows), 0.5)
+    solution = po.solve(problem, time_limit=2.0)
+    by_name = po.solve(problem, "subset-merging", time_limit=2.0)
+    assert solution.solver != "anchor"
+    assert solution.objective is not None
+    assert by_name.objective is not None
+    assert solution.objective >= 0.9 * by_name.objective > 0
+
+
+def test_a_loose_bound_does_not_end_the_search() -> None:
+    solution = po.solve(po.LocalInformationPrivacy(WIDE.joint, 1.0), time_limit=20.0)
+    ran = [line for line in solution.alternatives if "not run" not in line and ": no," not in line]
+    assert solution.status is po.Status.OPTIMAL or len(ran) >= 4
