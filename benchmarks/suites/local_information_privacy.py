@@ -200,8 +200,10 @@ def pointwise_scaling() -> tuple[Instance, ...]:
 def pointwise_about(suite: str) -> Sequence[str]:
     """Where the instances come from."""
     return (
-        "Pointwise maximal leakage: what to release of X so that no release makes a value of the secret S more than e^ε times "
-        "as likely as before.",
+        (
+            "Pointwise maximal leakage: what to release of X so that no release makes a value of the secret S more than e^ε times "
+            "as likely as before."
+        ),
         "Its tables are those of local information privacy, and diagonal ones, where the secret itself is published.",
     )
 

@@ -193,6 +193,7 @@ def test_infinite_numbers_can_be_written() -> None:
 # the command
 
 
+@pytest.mark.long
 def test_the_command_writes_rows_and_page(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     arguments = ["bench", "measure", "redaction-growth", "--quick", "--output", str(folder)]

@@ -52,6 +52,7 @@ def test_papers_are_found_and_names_are_taken_once() -> None:
 # what the paper prints
 
 
+@pytest.mark.long
 def test_table_one_matches(report: PaperReport) -> None:
     table = [c for c in report.claims if c.where == "Table I"]
     assert [c.printed for c in table] == ["3/2", "1/2", "2/3", "2"]

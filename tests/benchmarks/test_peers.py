@@ -158,6 +158,7 @@ def test_vertices_by_other_tools_give_our_optimum(name: str) -> None:
 # the command
 
 
+@pytest.mark.long
 def test_the_command_writes_rows_and_a_page(tmp_path: Path) -> None:
     command = ["bench", "peers", "--quick", "--output", str(tmp_path), "--peer", "opendp", "--json"]
     done = CliRunner().invoke(app, command)

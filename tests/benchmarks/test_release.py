@@ -149,6 +149,7 @@ def test_external_sets_that_are_present_are_the_right_ones(name: str) -> None:
 # a second draw, and answers that contradict each other
 
 
+@pytest.mark.long
 def test_a_finished_run_asked_again_does_not_draw_its_release_again(
     run: tuple[Path, Verdict], tmp_path: Path
 ) -> None:

@@ -386,6 +386,7 @@ def test_every_row_states_why_it_stopped(said: Content) -> None:
     assert all(line[place] for line in table.lines)
 
 
+@pytest.mark.long
 def test_the_page_is_the_same_again_from_its_files(
     run: tuple[Path, Verdict], page: str, tmp_path: Path
 ) -> None:
@@ -453,6 +454,7 @@ def test_a_large_run_stays_under_five_megabytes(said: Content) -> None:
 # other formats
 
 
+@pytest.mark.long
 def test_all_formats_are_written(exported: Path) -> None:
     figures = {path.name for path in (exported / "report" / "figures").iterdir()}
     stems = {name.rpartition(".")[0] for name in figures}
@@ -534,6 +536,7 @@ def test_the_data_of_a_figure_are_its_csv(exported: Path) -> None:
     assert found == {s: list(c) for s, c in curves.items()}
 
 
+@pytest.mark.long
 def test_markdown_alone_brings_its_pictures(tmp_path: Path) -> None:
     pytest.importorskip("altair")
     folder = write_folder(tmp_path / "run", [make_row(), make_row(solver="b", budget=2.0)])

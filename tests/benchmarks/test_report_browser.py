@@ -212,6 +212,7 @@ def test_text_problem_and_instance_filter_the_rows(watched: Watched) -> None:
     assert len(column(page, "runs", 0)) == expected
 
 
+@pytest.mark.long
 def test_saved_files_hold_the_caption_and_the_data(watched: Watched) -> None:
     page = watched.page
     for name in ("frontier-1", "gap-2", "profile-time-1", "scaling-1", "privacy-1"):
@@ -279,6 +280,7 @@ def test_a_change_of_scheme_draws_again(watched: Watched) -> None:
     assert min(contrasts(watched.page).values()) >= 4.5
 
 
+@pytest.mark.long
 def test_a_phone_scrolls_tables_but_not_the_page(browser: Browser, address: str) -> None:
     watched = Watched(browser, address)
     watched.page.set_viewport_size({"width": 360, "height": 740})

@@ -386,6 +386,7 @@ def test_a_refused_bound_is_the_reason_of_there_being_none() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.long
 def test_files_are_in_the_order_of_tasks(tmp_path: Path, jobs: int) -> None:
     suite = replace(TINY, instances=lambda: instances(3), showcase=None)
     job = Job(suite, tmp_path, tmp_path / "page.html", seeds=(1, 0), solvers=FAST, jobs=jobs)
@@ -455,6 +456,7 @@ def wait_for_rows(output: Path, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.long
 def test_a_run_that_is_stopped_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "my run"
     with subprocess.Popen(

@@ -162,6 +162,7 @@ def terminal(*args: str) -> tuple[int, str]:
     return process.wait(), found.decode()
 
 
+@pytest.mark.long
 def test_a_terminal_gets_wrapped_lines(folder: Path) -> None:
     for args in (("verify", "problem.json", "solution.json"), ("solve", "problem.json")):
         code, text = terminal(*args)

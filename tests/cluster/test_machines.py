@@ -23,6 +23,7 @@ from privopt.benchmarks.runner.job import Job
 from privopt.cluster.scheduler import client
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.long
 cluster = clusters.cluster
 PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 7, 3, 1.0)
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])

@@ -17,9 +17,15 @@ TIME_LIMIT = 20.0
 SLOW = {
     "bayesian_privacy-oracle-swing",
     "privacy_funnel-column-generation-lecture",
+    "privacy_funnel-difference-of-convex-lecture",
+    "privacy_funnel-difference-of-convex-small-capped",
     "redaction-central-lp-three-states",
+    "redaction-constant-search-binary-8",
     "redaction-joint-search-binary-6",
+    "redaction-joint-search-binary-7",
     "redaction-joint-search-binary-8",
+    "redaction-joint-search-three-states",
+    "redaction-joint-search-two-private",
     "redaction-oracle-nothing-allowed",
     "redaction-oracle-steps-2",
 }

@@ -160,6 +160,7 @@ def test_processing_releases_helps_no_adversary_and_releases_hurt_none(seed: int
     assert silent == pytest.approx(float(chain.initial.max()), rel=1e-12)
 
 
+@pytest.mark.long
 def test_guesses_are_right_as_often_as_posteriors_say() -> None:
     chain = po.MarkovChain([[0.7, 0.3], [0.4, 0.6]])
     policy, rng = po.SequencePolicy(chain, 0.9), np.random.default_rng(0)

@@ -86,7 +86,9 @@ def test_equally_likely_values_have_a_closed_form_at_every_budget(n: int) -> Non
             epsilon = math.log(r)
             expected = equally_likely(n, epsilon)
             corner = [r / n] * int(n // r)
-            corner += [1 - sum(corner, Fraction(0))] * (len(corner) < n) + [Fraction(0)] * (n - 1 - len(corner))
+            corner += [1 - sum(corner, Fraction(0))] * (len(corner) < n) + [Fraction(0)] * (
+                n - 1 - len(corner)
+            )
             assert set(caps.vertices(diagonal([1] * n), r)) == set(itertools.permutations(corner))
             assert math.log(n) - caps.entropy(corner) == pytest.approx(expected, abs=1e-12)
             assert solved(PML(itself(*[1] * n), epsilon)) == pytest.approx(expected, abs=1e-8)

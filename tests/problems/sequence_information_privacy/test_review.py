@@ -100,6 +100,7 @@ def test_two_runs_on_one_journal_never_both_release_a_step(tmp_path: Path) -> No
         assert not set(first) & set(second)
 
 
+@pytest.mark.long
 def test_the_exact_walk_of_a_large_alphabet_follows_only_what_it_can_afford() -> None:
     """Going through all outputs of one release of 70 letters takes some 350,000 products of long integers."""
     from privopt.problems.sequence_information_privacy.exact import MAX_WORK, walk

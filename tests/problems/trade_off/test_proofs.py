@@ -419,7 +419,7 @@ def test_silence_is_proved_best_where_values_of_the_secret_tell_nothing() -> Non
     assert InformationBottleneck(joint, trade_off=0.325).prove_bound({"kind": "analytic"}) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 6))])
 def test_silence_is_proved_best_only_where_it_is(seed: int) -> None:
     """Optima of exactly 0; beside each, no release that is tried is better than nothing."""
     rng = np.random.default_rng(seed)
@@ -474,6 +474,7 @@ def test_an_average_is_never_called_private_without_the_worst_release_beside_it(
     assert "'ill' 1000 times as likely" in str(marked.certify(marked.everything()))
 
 
+@pytest.mark.long
 def test_every_mode_says_what_it_claims() -> None:
     joint = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]], sensitive=["yes", "no"])
     kinds = {}

@@ -176,6 +176,7 @@ def test_every_search_finds_the_same_envelope(seed: int) -> None:
         assert envelope[1] == pytest.approx(swept_r, rel=1e-11, abs=1e-15)
 
 
+@pytest.mark.long
 def test_backends_agree_on_a_larger_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x = np.linspace(-1, 1, 200)

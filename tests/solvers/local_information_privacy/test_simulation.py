@@ -60,6 +60,7 @@ def test_the_merge_misses_the_budget_as_often_as_published() -> None:
     assert count / 1000 == pytest.approx(362 / 5000, abs=0.03)
 
 
+@pytest.mark.long
 def test_laws_hold_on_a_few_instances() -> None:
     rows = find_measurement("lip-laws").run(True)
     assert {row.case for row in rows} == set(invariants.INVARIANTS)

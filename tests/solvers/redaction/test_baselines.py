@@ -177,6 +177,7 @@ def test_the_middle_record_of_two_private_ones() -> None:
     assert answer.probabilities == pytest.approx(expected, abs=5e-5)
 
 
+@pytest.mark.long
 def test_joint_search_of_three_states_beats_what_it_starts_from() -> None:
     chain = po.MarkovChain([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]], initial=[0.3, 0.4, 0.3])
     for private in (1, (0, 3)):
@@ -186,6 +187,7 @@ def test_joint_search_of_three_states_beats_what_it_starts_from() -> None:
         assert found >= max(solved(problem, name) for name in ("windows", "relaxation")) - 1e-9
 
 
+@pytest.mark.long
 def test_joint_search_equals_the_oracle_on_three_states() -> None:
     chain = po.MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
     problem = po.Redaction(chain, 3, 0, 0.8)

@@ -124,6 +124,7 @@ def test_a_missing_back_end_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> Non
     assert fitness(ConicECOS(), problem(1.0)).refusal == refusal
 
 
+@pytest.mark.long
 def test_the_deadline_ends_a_back_end_that_cannot_be_asked_to_stop() -> None:
     chain = po.MarkovChain([[0.9999, 0.0001], [0.001, 0.999]])
     begun = time.monotonic()

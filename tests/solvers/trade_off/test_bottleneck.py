@@ -72,7 +72,7 @@ def test_edges(rows: list[list[int]], options: dict[str, Any], optimum: float | 
     assert solution.status is po.Status.OPTIMAL
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 6))])
 @pytest.mark.parametrize("options", [{"max_rate": 0.3}, {"trade_off": 0.1}], ids=lambda a: next(iter(a)))
 def test_random_tables_against_a_grid(seed: int, options: dict[str, Any]) -> None:
     problem = InformationBottleneck(table(seed, 2 + seed % 3, 2 + seed % 2), **options)
@@ -128,6 +128,7 @@ def test_bottleneck_lies_above_the_funnel_and_below_the_rate() -> None:
     assert (np.diff(kept, 2) <= 4e-6).all()
 
 
+@pytest.mark.long
 def test_channels_are_at_least_as_good_as_mergings() -> None:
     problem = InformationBottleneck(table(2, 3, 7), max_rate=0.8)
     merged, solution = best_partition(problem, 10.0), answer(problem)

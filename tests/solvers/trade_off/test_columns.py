@@ -182,6 +182,7 @@ def test_channels_are_at_least_as_good_as_mergings(seed: int) -> None:
     assert solution.objective >= merged.objective - 1e-6
 
 
+@pytest.mark.long
 def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
     joint = table(3, 2, 5)
     reach = answer(PrivacyFunnel(joint, max_leakage=0.0), "zero-leakage").utility
@@ -196,6 +197,7 @@ def test_the_frontier_is_convex_and_starts_at_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("step", ["linearised", "relaxed"])
+@pytest.mark.long
 def test_local_descent_is_feasible_and_close(step: str) -> None:
     from privopt.solvers.trade_off.local_descent import DifferenceOfConvex
 
@@ -312,6 +314,7 @@ def test_tampered_proofs_are_refused_or_prove_less() -> None:
         assert problem.check_bound(-math.inf, {**dual, "tree": [leaf]}) is None
 
 
+@pytest.mark.long
 def test_out_of_time_it_returns_an_honest_gap() -> None:
     problem = PrivacyFunnel(table(0, 10, 40), theta_fraction=0.7)
     begun = time.monotonic()
