@@ -185,6 +185,7 @@ def test_what_is_simulated_says_so_and_is_never_optimal() -> None:
     assert checked.ok
     assert any("simulated" in text for text in checked.remarks)
     tight = po.SequencePolicy(problem.chain, problem.epsilon)
+    assert solution.objective is not None
     pretended = with_bound(problem, solution, solution.objective, solution.dual)
     assert pretended.status is po.Status.GAP
     assert problem.scale(solution) < 0

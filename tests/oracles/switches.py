@@ -69,10 +69,11 @@ class Trace:
         if here is None:
             return
         self.files.add(here)
-        caller = frame.f_back
-        while caller is not None and (there := module(caller.f_code.co_filename)) is None:
+        caller, there = frame.f_back, None
+        while caller is not None and there is None:
+            there = module(caller.f_code.co_filename)
             caller = caller.f_back
-        if caller is not None and there is not None and there != here:
+        if there is not None and there != here:
             self.calls[there, here] += 1
 
 
