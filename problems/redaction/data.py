@@ -12,13 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures.redaction.leakage import (
-    RedactionReading,
-    left_steps,
-    read_redaction,
-    right_steps,
-    supports,
-)
+from privopt.measures.redaction.leakage import left_steps, right_steps, supports
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems.validation import level
@@ -93,10 +87,6 @@ class RedactionData:
     def informed(self) -> bool:
         """Whether the adversary may know other records."""
         return self.side_information is not None
-
-    def read(self, private: int, table: NDArray[np.float64]) -> RedactionReading:
-        """The leakage about one private record in floats, against the adversary of this problem."""
-        return read_redaction(self.chain, private, table, self.informed)
 
     @property
     def never(self) -> tuple[tuple[int, int], ...]:

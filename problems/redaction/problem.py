@@ -12,7 +12,7 @@ from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Pr
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
-from privopt.measures.redaction.leakage import release_probabilities
+from privopt.measures.redaction.leakage import released_share, worst_reading
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems.redaction.certificate import is_worst, prove
@@ -109,12 +109,8 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             If the mechanism does not fit the problem.
         """
         table = self.check(mechanism).probabilities
-        weights = self.record_weights
-        released = release_probabilities(self.chain, table, mechanism.sequential)
-        utility = math.fsum((weights * released).tolist()) / math.fsum(weights.tolist())
-        readings = {p: self.read(p, table) for p in self.private}
-        p = max(readings, key=lambda q: readings[q].leakage)
-        worst = readings[p]
+        utility = released_share(self.chain, table, self.weights, mechanism.sequential)
+        p, worst = worst_reading(self.chain, self.private, table, self.supports, self.informed)
         violation = max(0.0, worst.leakage - self.epsilon) if worst.leakage > self.epsilon else 0.0
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
         if worst.pair is None or worst.leakage == 0:

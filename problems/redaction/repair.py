@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.measures.redaction.leakage import RedactionReading
+from privopt.measures.redaction.leakage import RedactionReading, worst_reading
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.data import RedactionData
 
@@ -39,8 +39,7 @@ def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) ->
 
 
 def _worst(data: RedactionData, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
-    readings = [(p, data.read(p, table)) for p in data.private]
-    return max(readings, key=lambda item: item[1].leakage)
+    return worst_reading(data.chain, data.private, table, data.supports, data.informed)
 
 
 def _raise_partial(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
@@ -55,19 +57,22 @@ class Windows(Solver[Redaction]):
 
 def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, int, int]:
     """Widths hidden to the left and right of one private record, and how many pairs were tried."""
-    if len(problem.possible_values(private)) < 2:
+    possible = problem.possible_values(private)
+    if len(possible) < 2:
         return 0, 0, 0
     weights = problem.record_weights
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    left = _Lazy(_leakages(problem, private, 0), private, budget)
-    right = _Lazy(_leakages(problem, private, 1), problem.length - 1 - private, budget)
+    earlier, later = range(private - 1, -1, -1), range(private + 1, problem.length)
+    back, ahead = problem.steps(private)
+    left = _Lazy(_leakages(problem, earlier, back, possible), len(earlier), budget)
+    right = _Lazy(_leakages(problem, later, ahead, possible), len(later), budget)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
     tried, r = 0, _first(right, problem.epsilon)
     least = r
     left_width = _first(left, problem.epsilon)
     r = len(right) if left_width < len(left) else r
-    while left_width <= len(left) and budget.remaining > 0:
+    while left_width <= len(left) and time.monotonic() < budget.deadline:
         while r > least and _fits(left.at(left_width), right.at(r - 1), problem.epsilon):
             r -= 1
         if not _fits(left.at(left_width), right.at(r), problem.epsilon):
@@ -81,12 +86,12 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     return int(best[1]), int(best[2]), tried
 
 
-def _leakages(problem: Redaction, private: int, side: int) -> Iterator[Floats]:
+def _leakages(
+    problem: Redaction, records: range, steps: Iterator[Floats], possible: NDArray[np.intp]
+) -> Iterator[Floats]:
     """For each distance the largest log-ratios [x, x'] among possible values when all from there on are released."""
-    steps, possible = problem.steps(private)[side], problem.possible_values(private)
-    if problem.informed:
-        can = problem.supports[private + 1 :] if side else problem.supports[:private][::-1]
-        return informed_windows(steps, can, possible)
+    if problem.side_information is not None:
+        return informed_windows(steps, problem.supports[np.array(records, dtype=np.intp)], possible)
     return (ratios.max(axis=0)[np.ix_(possible, possible)] for ratios in first_release_ratios(steps))
 
 
@@ -107,7 +112,7 @@ class _Lazy:
 
     def __init__(self, source: Iterator[Floats], length: int, budget: Budget) -> None:
         self._source, self._length, self._seen = source, length, list[Floats]()
-        self._budget, self._late = budget, False
+        self._deadline, self._late = budget.deadline, False
 
     def __len__(self) -> int:
         return self._length
@@ -116,7 +121,7 @@ class _Lazy:
         if width >= self._length:
             return np.zeros((1, 1))
         while len(self._seen) <= width:
-            self._late = self._late or self._budget.remaining <= 0
+            self._late = self._late or time.monotonic() >= self._deadline
             if self._late:
                 return np.full((1, 1), np.inf)
             self._seen.append(np.maximum(next(self._source), 0.0))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.errors import InvalidMechanism
 from privopt.measures.redaction.directional import Directional, directional_leakage
 from privopt.measures.redaction.informed import informed_leakage
@@ -77,7 +79,8 @@ def redaction_leakage(
     if side_information not in (None, "any"):
         raise InvalidMechanism(f'side_information must be None or "any", got {side_information!r}')
     table = checked_table(chain, private, probabilities)
-    return read_redaction(chain, private, table, side_information is not None).leakage
+    can = None if side_information is None else supports(chain, len(table))
+    return read_redaction(chain, private, table, possible_values(chain, private), can).leakage
 
 
 def redaction_gradient(
@@ -122,7 +125,8 @@ def redaction_gradient(
            [-1.292929,  0.161616]]))
     """
     table = checked_table(chain, private, probabilities)
-    reading, gradient = read_redaction(chain, private, table), np.zeros_like(table)
+    reading = read_redaction(chain, private, table, possible_values(chain, private))
+    gradient = np.zeros_like(table)
     if reading.pair is not None and np.isfinite(reading.leakage):
         left, right = gradient[:private][::-1], gradient[private + 1 :]
         _fill(left, left_steps(chain, private), table[:private][::-1], reading.pair, reading.left)
@@ -143,21 +147,33 @@ def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) ->
     return table
 
 
+def worst_reading(
+    chain: MarkovChain, records: Sequence[int], table: Floats, can: Bools, informed: bool
+) -> tuple[int, RedactionReading]:
+    """The private record about which a mechanism leaks most, and its reading; see :func:`read_redaction`.
+
+    ``can`` says which values each record can have, ``informed`` whether the adversary may know other records.
+    """
+    known = can if informed else None
+    readings = [(p, read_redaction(chain, p, table, np.flatnonzero(can[p]), known)) for p in records]
+    return max(readings, key=lambda item: item[1].leakage)
+
+
 def read_redaction(
-    chain: MarkovChain, private: int, table: NDArray[np.float64], informed: bool = False
+    chain: MarkovChain, private: int, table: Floats, possible: NDArray[np.intp], known: Bools | None = None
 ) -> RedactionReading:
     """The leakage about one private record, with the pair and the output that attain it.
 
-    ``informed`` says whether the adversary may know other records.
+    ``possible`` are the values that it can have. With ``known``, the values that each record can have, the adversary
+    may know other records.
     """
-    possible = possible_values(chain, private)
     shown = table[private][possible] < 1
     if len(possible) > 1 and shown.any():
         v = int(possible[np.flatnonzero(shown)[0]])
         other = int(next(x for x in possible if x != v))
         return RedactionReading(np.inf, (v, other), (0, v), (0, v))
-    if informed:
-        return _worst_informed(chain, private, table, possible)
+    if known is not None:
+        return _worst_informed(chain, private, table, possible, known)
     # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
     equal = chain.homogeneous and chain.stationary
     left = directional_leakage(left_steps(chain, private), table[:private][::-1], equal)
@@ -234,20 +250,39 @@ def release_probabilities(
     return released
 
 
+def released_share(
+    chain: MarkovChain, table: Floats, weights: Sequence[float] | None, sequential: int | None = None
+) -> float:
+    """The utility: the share of records released, by weight (1 for each by default).
+
+    Examples
+    --------
+    >>> chain = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
+    >>> released_share(chain, np.array([[1.0, 1.0], [0.0, 1.0]]), [1, 3])
+    0.375
+    """
+    values = np.ones(len(table)) if weights is None else np.array(weights, dtype=np.float64)
+    released = release_probabilities(chain, table, sequential)
+    return math.fsum((values * released).tolist()) / math.fsum(values.tolist())
+
+
 def left_steps(chain: MarkovChain, private: int) -> Iterator[Floats]:
     """Time-reversed steps from the private record to the first one."""
+    if private > 0 and chain.homogeneous and chain.stationary:
+        return itertools.repeat(chain.reversed(private), private)
     return (chain.reversed(t) for t in range(private, 0, -1))
 
 
 def right_steps(chain: MarkovChain, private: int, length: int) -> Iterator[Floats]:
     """Steps from the private record to the last one."""
+    if private >= 0 and chain.homogeneous:
+        return itertools.repeat(chain.transition, max(0, length - 1 - private))
     return (chain.step(t) for t in range(private, length - 1))
 
 
 def _worst_informed(
-    chain: MarkovChain, private: int, table: NDArray[np.float64], possible: NDArray[np.intp]
+    chain: MarkovChain, private: int, table: Floats, possible: NDArray[np.intp], can: Bools
 ) -> RedactionReading:
-    can = supports(chain, len(table))
     left = informed_leakage(left_steps(chain, private), table[:private][::-1], can[:private][::-1], possible)
     steps = right_steps(chain, private, len(table))
     right = informed_leakage(steps, table[private + 1 :], can[private + 1 :], possible)
