@@ -127,10 +127,15 @@ def log_enclosure(numerator: int, denominator: int) -> tuple[float, float]:
             ctx.prec = precision
             value = (arb(numerator) / arb(denominator)).log()
             if value.rel_accuracy_bits() >= 64 or precision >= MAX_BITS:
-                return ball_floor(value), ball_ceiling(value)
+                return ball_enclosure(value)
             precision *= 2
     finally:
         ctx.prec = saved
+
+
+def ball_enclosure(ball: arb) -> tuple[float, float]:
+    """Floats (lo, hi) around every point of a real ball."""
+    return ball_floor(ball), ball_ceiling(ball)
 
 
 def ball_floor(ball: arb) -> float:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from privopt.arrays import Ints
 from privopt.core.certificate import Certificate, Terms
+from privopt.core.exact import MAX_BITS
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
 from privopt.measures.redaction.leakage import released_share, worst_reading
 from privopt.mechanisms import Mechanism, RedactionMechanism
+from privopt.mechanisms.redaction import TOTAL
 from privopt.models import MarkovChain
-from privopt.problems.redaction.certificate import is_worst, prove
+from privopt.problems.redaction.certificate import Event, Finding, findings_of, is_worst, utility_enclosure
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.dual import check_dual
 from privopt.problems.redaction.examples import examples
 from privopt.problems.redaction.repair import repair
-from privopt.problems.redaction.terms import output_in_words, terms
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -117,7 +121,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             return Evaluation(utility, worst.leakage, utility, feasible, violation)
         states = self.chain.states
         pair = states[worst.pair[0]], states[worst.pair[1]]
-        where = output_in_words(states, p, worst.left, worst.right, worst.known)
+        where = _output_in_words(states, p, worst.left, worst.right, worst.known)
         return Evaluation(utility, worst.leakage, utility, feasible, violation, pair, where)
 
     def certify(self, mechanism: RedactionMechanism) -> Certificate:
@@ -128,23 +132,37 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         InvalidMechanism
             If the mechanism does not fit the problem.
         """
-        proof = prove(self, self.check(mechanism))
+        weights, states = self.check(mechanism).exact(), self.chain.states
+        findings, (partial, _) = findings_of(self, weights), _shown_impossible(self, mechanism, weights)
+        p = max(findings, key=lambda q: findings[q].enclosure)
+        finding, ok = findings[p], all(f.passes is True for f in findings.values())
+        reason = _reason(self, findings, ok)
+        if partial:
+            record, value = partial[0]
+            ok = False
+            reason = (
+                f"record {record} can never be {states[value]!r}, yet that value would be shown: hide it always, "
+                "as problem.repair does"
+            )
+        lo, hi = finding.enclosure
+        pair = finding.pair if hi > 0 else None
+        where = _output_in_words(states, p, finding.left, finding.right, finding.known)
         return self.certificate(
             mechanism,
             mechanism.fingerprint,
-            ok=proof.ok,
+            ok=ok,
             claim="leakage <= budget",
-            reason=proof.reason,
-            method=proof.method,
-            leakage=proof.leakage,
-            utility=proof.utility,
-            worst=proof.worst,
-            where=proof.where,
+            reason=reason,
+            method=finding.method,
+            leakage=(max(0.0, lo), max(0.0, hi)),
+            utility=utility_enclosure(self, weights, mechanism.sequential),
+            worst=() if pair is None else (states[pair[0]], states[pair[1]]),
+            where="" if pair is None else where,
         )
 
     def terms(self, mechanism: RedactionMechanism) -> Terms:
         """What a certificate of a redaction is about: whose values, against whom, and what it leaves out."""
-        return terms(self, mechanism)
+        return _terms(self, mechanism)
 
     def is_worst(self, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair of values leaks as much as any, about some private record."""
@@ -221,3 +239,139 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             + ("" if self.side_information is None else f", side_information={self.side_information!r}")
             + ")"
         )
+
+
+def _reason(data: RedactionData, findings: Mapping[int, Finding], ok: bool) -> str:
+    """Why the claim holds, or fails."""
+    if ok:
+        return (
+            f"every ratio of output probabilities is at most e^epsilon, for {len(findings)} private record(s)"
+        )
+    broken = next((p for p, f in findings.items() if f.passes is False), None)
+    if broken is None:
+        undecided = next(p for p, f in findings.items() if f.passes is None)
+        return f"undecided at {MAX_BITS} bits for private record {undecided}, which is not a pass"
+    f, states = findings[broken], data.chain.states
+    pair = "" if f.pair is None else f" for {states[f.pair[0]]!r} against {states[f.pair[1]]!r}"
+    where = _output_in_words(states, broken, f.left, f.right, f.known)
+    return f"leakage is at least {f.enclosure[0]:.17g} > epsilon = {data.epsilon:.17g}{pair}, {where}"
+
+
+def _shown_impossible(
+    data: RedactionData, mechanism: RedactionMechanism, weights: Ints
+) -> tuple[list[Event], list[Event]]:
+    """Events (record, state) that the chain rules out and the mechanism might show: among partial releases, and others.
+
+    Such a value has no probability under the model, so no leakage counts it. Where every possible value of the record
+    is released always, it is in the clear by design of the mechanism (files of version 0.1.0 have such), which is said.
+    """
+    can = data.supports
+    shown = (weights < TOTAL) & ~can
+    by_design = ((weights == 0) | ~can).all(axis=1)
+    partial = shown & ~by_design[:, None]
+    if mechanism.sequential is not None:
+        beyond = ~can
+        beyond[[t for t, _ in mechanism.never], [v for _, v in mechanism.never]] = False
+        beyond[mechanism.sequential] = False
+        shown = shown | beyond
+    one, other = ([(int(t), int(v)) for t, v in np.argwhere(mask)] for mask in (partial, shown & ~partial))
+    return one, other
+
+
+def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
+    """What a certificate of a redaction mechanism is about."""
+    named = [f"record {p}" for p in data.private]
+    which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
+    if math.isinf(data.epsilon):
+        claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")
+    elif data.epsilon == 0:
+        claim = f"no release says anything of {which}".rstrip(",")
+    else:
+        claim = (
+            f"no release shifts the odds between two values of {which} by more than a factor of "
+            f"{factor(data.epsilon)}"
+        )
+    uncovered = [
+        "other sequences that depend on this one, and what is kept beside the release",
+        "data that the chain rules out: an impossible value is hidden always, yet that one occurred may show",
+    ]
+    _, clear = _shown_impossible(data, mechanism, mechanism.exact())
+    if clear:
+        record, value = clear[0]
+        uncovered[-1] = (
+            f"data that the chain rules out: this mechanism shows {len(clear)} impossible value(s) in the clear, such as "
+            f"{data.chain.states[value]!r} at record {record}"
+        )
+    if not data.informed:
+        uncovered.append(
+            "an adversary who knows other records of the sequence may learn more than the budget; "
+            'side_information="any" covers that'
+        )
+    if len(named) > 1:
+        uncovered.append(
+            "several private records at once: what is said of two together may exceed the budget of one"
+        )
+    beside = (
+        ", and the values of any other records besides: the factor is then on top of what these already say"
+        if data.informed
+        else ", but no record of the sequence"
+    )
+    walk = (
+        " (sequential: what lies beyond a first release follows from it)" if data.form == "sequential" else ""
+    )
+    return Terms(
+        kind="privacy",
+        statement=claim,
+        assumption=f"the records follow {data.chain!r} exactly as written (each row divided by its exact sum)",
+        adversary="anyone who sees the release and knows the chain and the mechanism" + beside,
+        unit=f"private record, of one release of a sequence of {data.length} records{walk}",
+        uncovered=tuple(uncovered),
+    )
+
+
+def factor(epsilon: float) -> str:
+    """e^epsilon in a few digits, never less than it is; "1" followed by the excess where that is small."""
+    if epsilon > 20:
+        return f"e^{epsilon:.17g}"
+    excess = math.expm1(epsilon) * (1 + 2.0**-48)
+    if excess < 1e-3:
+        return f"1 + {_upward(excess, 4)}"
+    return _upward((1 + excess) * (1 + 2.0**-50), 4 + max(0, math.floor(-math.log10(excess))))
+
+
+def _upward(value: float, digits: int) -> str:
+    """A positive number in some digits or more, never less than it is."""
+    text = f"{value:.{digits}g}"
+    if float(text) >= value:
+        return text
+    text = f"{float(text) + 10.0 ** (math.floor(math.log10(value)) - digits + 1):.{digits}g}"
+    return text if float(text) >= value else _upward(value, digits + 4)
+
+
+def _output_in_words(
+    states: Sequence[Hashable],
+    record: int,
+    left: Event,
+    right: Event,
+    known: tuple[Event, Event] = ((0, -1), (0, -1)),
+) -> str:
+    """The output at which a private record leaks most, from (distance, value) on each side, and what is known of others."""
+    if left[0] == 0 and left[1] >= 0:
+        return f"private record {record} itself is released as {states[left[1]]!r}"
+    sides = []
+    for name, sign, (distance, value), (far, other) in (
+        ("left", -1, left, known[0]),
+        ("right", 1, right, known[1]),
+    ):
+        if distance == 0:
+            sides.append(f"nothing released on the {name}")
+        elif value < 0 and other >= 0:
+            sides.append(f"all redacted on the {name} up to record {record + sign * far}")
+        elif value < 0:
+            sides.append(f"all redacted on the {name}")
+        else:
+            at = record + sign * distance
+            sides.append(f"first release on the {name} {states[value]!r} at record {at}")
+        if other >= 0:
+            sides.append(f"record {record + sign * far} known to be {states[other]!r}")
+    return f"about private record {record}: {', '.join(sides)}"

@@ -306,7 +306,7 @@ def test_what_certificates_say(problem: po.Redaction, words: tuple[str, ...]) ->
 def test_factors_are_rounded_up(epsilon: float) -> None:
     from flint import arb
 
-    from privopt.problems.redaction.terms import factor
+    from privopt.problems.redaction.problem import factor
 
     text = factor(epsilon)
     value = Fraction(text.removeprefix("1 + ")) + (1 if text.startswith("1 + ") else 0)
