@@ -24,6 +24,8 @@ QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
+ALIKE = 1e-9
+"""Objectives that differ by less, relative to the problem's scale, count as equal."""
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
@@ -305,7 +307,7 @@ def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
     if not ok:
         failures = list(reversed(tried.values()))
         return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
-    winner = max(ok, key=_rank)
+    winner = _winner(problem, ok)
     bounded = [s for s in tried.values() if s.bound is not None]
     tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
     if tightest is None or tightest.bound is None:
@@ -313,6 +315,14 @@ def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
     if contradicts(problem, winner, tightest.bound):
         return raise_alarm(problem, winner, tightest)
     return with_bound(problem, winner, tightest.bound, tightest.dual)
+
+
+def _winner(problem: Problem[M], ok: Sequence[Solution[M]]) -> Solution[M]:
+    """The best answer; one whose own bound closed wins over another that is better in its last digits only."""
+    best = max(ok, key=_rank)
+    room = ALIKE * problem.scale(best)
+    closed = [s for s in ok if s.status is Status.OPTIMAL and _rank(s)[0] >= _rank(best)[0] - room]
+    return max(closed, key=_rank, default=best)
 
 
 def _rank(solution: Solution[Any]) -> tuple[float, bool]:

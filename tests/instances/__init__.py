@@ -1,0 +1,1 @@
+"""Instances and helpers that several tests share."""

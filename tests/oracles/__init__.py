@@ -1,0 +1,1 @@
+"""References that are slow and independent of the code under test."""
