@@ -15,6 +15,8 @@ import pytest
 
 from privopt.measures import __all__ as MEASURES
 
+pytestmark = pytest.mark.long  # it works through a copy of the tree, with processes of its own
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^( *)```(\w+)(?: title="(.*?)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
