@@ -43,8 +43,8 @@ class IntegerRow:
         return Fraction(self.weights[index], self.total)
 
     def floats(self) -> list[float]:
-        """Probabilities, each rounded correctly."""
-        return [float(self.fraction(i)) for i in range(len(self.weights))]
+        """Probabilities, each rounded correctly (division of Python integers rounds once)."""
+        return [weight / self.total for weight in self.weights]
 
 
 def integer_row(values: Iterable[Number]) -> IntegerRow:

@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
@@ -274,6 +275,10 @@ class Problem(ABC, Generic[M]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON form: equal for equal problems."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         return fingerprint_of(self.to_dict())
 
 

@@ -19,7 +19,6 @@ from privopt.models.validation import (
     Objects,
     Table,
     exact_distribution,
-    float_row,
     frozen_floats,
     label_tuple,
     number_array,
@@ -181,7 +180,7 @@ class JointDistribution:
         weights = np.array(exact.weights, dtype=object).reshape(rows, columns)
         of_s, of_x = weights.sum(axis=1), weights.sum(axis=0)
         values: dict[str, object] = {
-            "table": frozen_floats(np.array(float_row(exact)).reshape(rows, columns)),
+            "table": frozen_floats(np.array(exact.floats()).reshape(rows, columns)),
             "sensitive": label_tuple(sensitive, rows, "sensitive"),
             "useful": label_tuple(useful, columns, "useful"),
             "p_s": frozen_floats([w / exact.total for w in of_s]),

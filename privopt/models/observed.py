@@ -18,7 +18,6 @@ from privopt.models.joint import JointDistribution
 from privopt.models.validation import (
     Objects,
     exact_distribution,
-    float_row,
     frozen_floats,
     label_tuple,
     number_array,
@@ -137,7 +136,7 @@ class ObservedJoint:
         found = [label_tuple(v, n, what) for v, n, what in zip(labels, given.shape, names, strict=True)]
         s, x, w = found
         values: dict[str, object] = {
-            "table": frozen_floats(np.array(float_row(exact)).reshape(given.shape)),
+            "table": frozen_floats(np.array(exact.floats()).reshape(given.shape)),
             **dict(zip(names, found, strict=True)),
             "sensitive_observed": JointDistribution.normalised(weights.sum(axis=1), s, w),
             "useful_observed": JointDistribution.normalised(weights.sum(axis=0), x, w),

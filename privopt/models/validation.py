@@ -73,14 +73,16 @@ def exact_distribution(values: Iterable[Number], what: str, remedy: str | None) 
     return integer_row(entries)
 
 
+def exact_distributions(
+    rows: Iterable[Iterable[Number]], names: Iterable[str], remedy: str | None
+) -> tuple[IntegerRow, ...]:
+    """The same for the rows of a table, by name."""
+    return tuple(exact_distribution(row, name, remedy) for row, name in zip(rows, names, strict=True))
+
+
 def _decimal(value: Fraction) -> str:
     """A readable form of an exact sum, of whatever size."""
     return repr(float(value)) if value < 10**300 else "more than 1e300"
-
-
-def float_row(row: IntegerRow) -> list[float]:
-    """Probabilities, each rounded correctly (division of Python integers rounds once)."""
-    return [weight / row.total for weight in row.weights]
 
 
 def frozen_floats(values: object) -> Floats:

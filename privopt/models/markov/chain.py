@@ -19,7 +19,7 @@ from privopt.models.html import html_table
 from privopt.models.markov import parts as derived
 from privopt.models.markov.fit import count_transitions
 from privopt.models.markov.parts import ChainParts, chain_parts, decode_chain, encode_chain
-from privopt.models.validation import Row, Table, float_row, frozen_floats, hashable, number_array
+from privopt.models.validation import Row, Table, hashable, number_array
 
 Steps: TypeAlias = Sequence[Row | Table] | NDArray[Any]
 
@@ -167,19 +167,17 @@ class MarkovChain:
         return chain
 
     def _fill(self, parts: ChainParts) -> None:
-        rows = parts.exact_rows()
-        initial = parts.exact_initial(rows)
-        floats = [[float_row(row) for row in matrix] for matrix in rows]
+        exact = parts.exact()
         values: dict[str, object] = {
-            "transition": frozen_floats(floats[0] if parts.homogeneous else floats),
-            "initial": frozen_floats(float_row(initial)),
+            "transition": exact.transition_floats,
+            "initial": exact.initial_floats,
             "states": parts.states,
             "letters": parts.letters,
             "order": parts.order,
             "counts": parts.counts,
-            "homogeneous": parts.homogeneous,
-            "exact_initial": initial,
-            "_rows": rows,
+            "homogeneous": exact.homogeneous,
+            "exact_initial": exact.initial,
+            "_rows": exact.rows,
             "_parts": parts,
         }
         for name, value in values.items():
@@ -356,7 +354,7 @@ class MarkovChain:
 
     @cached_property
     def _stationary_reversed(self) -> Floats:
-        return frozen_floats(derived.exact_backward(self.exact_initial, self._rows[0]))
+        return derived.exact_backward(self.exact_initial, self._rows[0])
 
     def _record(self, t: SupportsIndex, ahead: int) -> int:
         """A record's number, checked to have this many records after it."""

@@ -20,6 +20,7 @@ from privopt.models.validation import (
     Objects,
     distinct_labels,
     exact_distribution,
+    exact_distributions,
     frozen_floats,
     label_tuple,
     number_array,
@@ -41,6 +42,17 @@ _FIELDS: dict[str, object] = {
 
 
 @dataclass(frozen=True, eq=False)
+class Distributions:
+    """The exact distributions of a chain, of rows by matrix and of the first record, and the same as read-only floats."""
+
+    rows: tuple[Rows, ...]
+    initial: IntegerRow
+    transition_floats: Floats
+    initial_floats: Floats
+    homogeneous: bool
+
+
+@dataclass(frozen=True, eq=False)
 class ChainParts:
     """The numbers and labels as written; everything else about a chain follows from them."""
 
@@ -57,28 +69,35 @@ class ChainParts:
         """Whether one matrix serves every step."""
         return self.transition.ndim == 2
 
-    def exact_rows(self) -> tuple[Rows, ...]:
-        """Exact distributions of the rows of each matrix."""
+    def exact(self) -> Distributions:
+        """The exact distributions: of the rows of each matrix, and of the first record, as written or stationary."""
         remedy = None if self.normalised else REMEDY
         if self.homogeneous:
-            return (self._rows_of(self.transition, "of transition", remedy),)
-        return tuple(self._rows_of(m, f"of transition[{t}]", remedy) for t, m in enumerate(self.transition))
-
-    def _rows_of(self, matrix: Objects, what: str, remedy: str | None) -> Rows:
-        return tuple(
-            exact_distribution(row, f"row {i} (state {state!r}) {what}", remedy)
-            for i, (state, row) in enumerate(zip(self.states, matrix.tolist(), strict=True))
-        )
-
-    def exact_initial(self, rows: tuple[Rows, ...]) -> IntegerRow:
-        """Exact distribution of the first record: as written, or stationary."""
+            rows: tuple[Rows, ...] = (self._rows_of(self.transition, "of transition", remedy),)
+        else:
+            rows = tuple(
+                self._rows_of(m, f"of transition[{t}]", remedy) for t, m in enumerate(self.transition)
+            )
         if self.initial is not None:
-            return exact_distribution(self.initial.tolist(), "initial", None if self.normalised else REMEDY)
-        if not self.homogeneous:
+            initial = exact_distribution(self.initial.tolist(), "initial", remedy)
+        elif self.homogeneous:
+            initial = stationary_distribution(rows[0], self.states)
+        else:
             raise InvalidModel(
                 "a chain with one matrix per step has no stationary distribution: give initial="
             )
-        return stationary_distribution(rows[0], self.states)
+        floats = [[[w / row.total for w in row.weights] for row in matrix] for matrix in rows]
+        return Distributions(
+            rows,
+            initial,
+            frozen_floats(floats[0] if self.homogeneous else floats),
+            frozen_floats([w / initial.total for w in initial.weights]),
+            self.homogeneous,
+        )
+
+    def _rows_of(self, matrix: Objects, what: str, remedy: str | None) -> Rows:
+        names = [f"row {i} (state {state!r}) {what}" for i, state in enumerate(self.states)]
+        return exact_distributions(matrix.tolist(), names, remedy)
 
 
 def chain_parts(
@@ -102,14 +121,15 @@ def chain_parts(
 
 def encode_chain(parts: ChainParts) -> dict[str, object]:
     """Every part, numbers unrounded."""
+    states = encode_labels(parts.states)
     return {
         "type": "markov_chain",
         "version": VERSION,
         "transition": encode_numbers(parts.transition.tolist()),
         "initial": None if parts.initial is None else encode_numbers(parts.initial.tolist()),
-        "states": encode_labels(parts.states),
+        "states": states,
         "order": parts.order,
-        "letters": encode_labels(parts.letters),
+        "letters": list(states) if parts.letters is parts.states else encode_labels(parts.letters),
         "normalised": parts.normalised,
         "counts": None if parts.counts is None else [list(row) for row in parts.counts],
     }
@@ -186,7 +206,7 @@ def stationary_distribution(rows: Rows, states: Labels) -> IntegerRow:
     solution = fmpz_mat([*system, [1] * k]).solve(fmpz_mat([[0]] * (k - 1) + [[1]]))
     parts = [solution[i, 0] for i in range(k)]
     return integer_row(
-        Fraction(int(part.p), int(part.q)) * row.total for part, row in zip(parts, rows, strict=True)
+        [Fraction(int(part.p), int(part.q)) * row.total for part, row in zip(parts, rows, strict=True)]
     )
 
 
@@ -236,7 +256,7 @@ def advance(initial: IntegerRow, rows: Rows, steps: int) -> IntegerRow:
     scale = math.lcm(*(row.total for row in rows))
     matrix = fmpz_mat([[weight * (scale // row.total) for weight in row.weights] for row in rows])
     result = fmpz_mat([list(initial.weights)]) * matrix**steps
-    return integer_row(int(result[0, j]) for j in range(len(rows)))
+    return integer_row([int(result[0, j]) for j in range(len(rows))])
 
 
 def marginals(initial: Floats, transition: Floats, n: int) -> Floats:
@@ -289,12 +309,10 @@ def backward(before: Floats, transition: Floats) -> Floats:
     return result
 
 
-def exact_backward(before: IntegerRow, rows: Rows) -> list[list[float]]:
+def exact_backward(before: IntegerRow, rows: Rows) -> Floats:
     """The same from exact distributions, each entry rounded once."""
-    k = len(rows)
-    shares = [Fraction(weight, row.total) for weight, row in zip(before.weights, rows, strict=True)]
-    result = []
-    for j in range(k):
-        joint = [share * row.weights[j] for share, row in zip(shares, rows, strict=True)]
-        result.append(integer_row(joint).floats() if any(joint) else [0.0] * k)
-    return result
+    scale = math.lcm(*(row.total for row in rows))
+    shares = [weight * (scale // row.total) for weight, row in zip(before.weights, rows, strict=True)]
+    joint = [[share * weight for weight in row.weights] for share, row in zip(shares, rows, strict=True)]
+    columns = [(column, sum(column)) for column in zip(*joint, strict=True)]
+    return frozen_floats([[x / total if total else 0.0 for x in column] for column, total in columns])
