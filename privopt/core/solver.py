@@ -24,7 +24,7 @@ class Guarantee(Named, Enum):
     BOUNDED = "bounded: a checked bound says how far the optimum can be"
     FEASIBLE = "feasible: private, with no bound on what is lost"
     BASELINE = "baseline: published and kept for comparison; may break its own promise"
-    ORACLE = "oracle: slow and obvious, for small instances and for tests"
+    ORACLE = "oracle: a reference implementation, for small instances and for tests"
 
     @property
     def rank(self) -> int:

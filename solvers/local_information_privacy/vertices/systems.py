@@ -160,7 +160,8 @@ SUPPORTS = 150
 def expected_vertices(problem: LocalInformationPrivacy) -> float:
     """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
 
-    Degenerate vertices count once for each system that finds them.
+    Degenerate vertices count once for each system that finds them. There are vertices always, so a sample without any
+    says that they are too rare to be met: as many then are possible as would just be missed.
     """
     rng = np.random.default_rng(0)
     polytope = system(problem)
@@ -174,7 +175,7 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
             supports = np.sort(rng.random((SUPPORTS, n)).argpartition(k - 1, axis=1)[:, :k], axis=1)
             hits += len(solve_systems(polytope, tight, supports, TOLERANCE))
         total += count * hits / (ROUNDS * SUPPORTS)
-    return total
+    return total or max(count for _, count in polytope.sizes()) / (ROUNDS * SUPPORTS)
 
 
 def description_seconds(problem: LocalInformationPrivacy) -> float:

@@ -210,3 +210,11 @@ def test_refusals_are_sentences_with_figures() -> None:
         solution = po.solve(problem, name)
         assert solution.status is po.Status.REFUSED
         assert "e+" in solution.reason
+
+
+@pytest.mark.parametrize("n", [20, 30])
+def test_vertices_that_no_sample_meets_are_not_taken_for_none(n: int) -> None:
+    rows = np.random.default_rng(3).dirichlet(np.ones(n), n)
+    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(rows), 0.5)
+    refused = {c.name for c in po.candidates(problem) if c.refusal is not None}
+    assert {"vertices-cdd", "vertices-exact", "vertices-systems"} <= refused
