@@ -93,7 +93,8 @@ def _one_record(data: RedactionData, weights: list[list[int]], p: int) -> Findin
             by_pair={(v, x): (math.inf, math.inf) for v in shown for x in possible if x != v},
         )
     equal = data.chain.exact_step(0) if data.chain.homogeneous else None
-    record = _Record(data, p, prior, possible, weights[:p][::-1], weights[p + 1 :], equal)
+    informed = data.side_information is not None
+    record = _Record(data, p, prior, possible, weights[:p][::-1], weights[p + 1 :], equal, informed)
     return record.exactly() if record.bits() <= BITS_IN_MEMORY else record.with_balls()
 
 
@@ -109,6 +110,8 @@ class _Record:
     right: list[list[int]]
     equal: Rows | None
     """The step of the chain, where all of them are equal."""
+    informed: bool
+    """Whether the adversary may know other records."""
 
     def steps(self, places: Iterable[int]) -> Iterator[Rows]:
         """Exact steps from some records to those after them."""
@@ -147,7 +150,7 @@ class _Record:
             longest = max(longest, total + reach * 52)
         stationary = self.data.chain.stationary or not p
         prior = 0 if stationary else p * max(row.total.bit_length() for row in next(self.steps([0])))
-        return (2 * longest if self.data.informed else longest) + len(self.prior) * prior
+        return (2 * longest if self.informed else longest) + len(self.prior) * prior
 
     def ratios(self, bits: int) -> tuple[Ratios, Ratios]:
         """Largest ratios of both sides, as integers (bits = 0) or as balls."""
@@ -167,12 +170,12 @@ class _Record:
         return (
             side_ratios(
                 matrices(range(p - 1, -1, -1), True), self.left, TOTAL, scales=inverse, possible=self.possible,
-                reachable=data.supports[:p][::-1].tolist(), ends=first, power=power, informed=data.informed,
+                reachable=data.supports[:p][::-1].tolist(), ends=first, power=power, informed=self.informed,
             ),
             side_ratios(
                 matrices(range(p, data.length - 1), False), self.right, TOTAL, scales=[kind(1)] * k,
                 possible=self.possible, reachable=data.supports[p + 1 :].tolist(), ends=None, power=power,
-                informed=data.informed,
+                informed=self.informed,
             ),
         )  # fmt: skip
 
@@ -217,7 +220,10 @@ def _compare(epsilon: float, a: Ratio, b: Ratio) -> tuple[bool | None, Enclosure
     if not isinstance(numerator, fmpz) or not isinstance(denominator, fmpz):
         return _compare_balls(epsilon, a, b)
     ratio = int(numerator), int(denominator)
-    return exp_at_least(epsilon, *ratio), log_enclosure(*ratio)
+    lo, hi = log_enclosure(*ratio)
+    if hi <= epsilon or lo > epsilon:  # the enclosure is proved, and most often decides
+        return hi <= epsilon, (lo, hi)
+    return exp_at_least(epsilon, *ratio), (lo, hi)
 
 
 def _compare_balls(epsilon: float, a: Ratio, b: Ratio) -> tuple[bool | None, Enclosure]:

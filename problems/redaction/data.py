@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures.redaction.leakage import left_steps, right_steps, supports
+from privopt.measures.redaction.leakage import steps_away, supports
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems.validation import level
@@ -81,12 +81,7 @@ class RedactionData:
 
     def steps(self, private: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
         """Steps away from a private record, to the left and to the right."""
-        return left_steps(self.chain, private), right_steps(self.chain, private, self.length)
-
-    @cached_property
-    def informed(self) -> bool:
-        """Whether the adversary may know other records."""
-        return self.side_information is not None
+        return steps_away(self.chain, private, self.length)
 
     @property
     def never(self) -> tuple[tuple[int, int], ...]:

@@ -114,7 +114,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         """
         table = self.check(mechanism).probabilities
         utility = released_share(self.chain, table, self.weights, mechanism.sequential)
-        p, worst = worst_reading(self.chain, self.private, table, self.supports, self.informed)
+        p, worst = worst_reading(self.chain, self.private, table, self.supports, self.side_information)
         violation = max(0.0, worst.leakage - self.epsilon) if worst.leakage > self.epsilon else 0.0
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
         if worst.pair is None or worst.leakage == 0:
@@ -302,7 +302,7 @@ def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
             f"data that the chain rules out: this mechanism shows {len(clear)} impossible value(s) in the clear, such as "
             f"{data.chain.states[value]!r} at record {record}"
         )
-    if not data.informed:
+    if data.side_information is None:
         uncovered.append(
             "an adversary who knows other records of the sequence may learn more than the budget; "
             'side_information="any" covers that'
@@ -313,7 +313,7 @@ def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
         )
     beside = (
         ", and the values of any other records besides: the factor is then on top of what these already say"
-        if data.informed
+        if data.side_information is not None
         else ", but no record of the sequence"
     )
     walk = (

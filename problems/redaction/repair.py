@@ -39,7 +39,7 @@ def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) ->
 
 
 def _worst(data: RedactionData, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
-    return worst_reading(data.chain, data.private, table, data.supports, data.informed)
+    return worst_reading(data.chain, data.private, table, data.supports, data.side_information)
 
 
 def _raise_partial(

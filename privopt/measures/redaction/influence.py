@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures.redaction.directional import first_release_ratios
-from privopt.measures.redaction.leakage import left_steps, possible_values, right_steps, supports
+from privopt.measures.redaction.leakage import left_steps, possible_values, right_steps, steps_away, supports
 from privopt.models import MarkovChain
 
 Records: TypeAlias = tuple[int, ...]
@@ -112,9 +112,10 @@ def regions(
         raise InvalidProblem(f"private record {private} is outside 0 .. {length - 1} (positions are 0-based)")
     if not (left >= 0 and right >= 0):
         raise InvalidProblem(f"budgets must be >= 0 nats, got left={left} and right={right}")
+    back, ahead = steps_away(chain, private, length)
     sides = (
-        (left_steps(chain, private), left, range(private - 1, -1, -1)),
-        (right_steps(chain, private, length), right, range(private + 1, length)),
+        (back, left, range(private - 1, -1, -1)),
+        (ahead, right, range(private + 1, length)),
     )
     members: tuple[list[int], list[int], list[int]] = ([], [], [])
     for steps, budget, records in sides:

@@ -129,9 +129,9 @@ def redaction_gradient(
     gradient = np.zeros_like(table)
     if reading.pair is not None and np.isfinite(reading.leakage):
         left, right = gradient[:private][::-1], gradient[private + 1 :]
-        _fill(left, left_steps(chain, private), table[:private][::-1], reading.pair, reading.left)
-        steps = right_steps(chain, private, len(table))
-        _fill(right, steps, table[private + 1 :], reading.pair, reading.right)
+        back, ahead = steps_away(chain, private, len(table))
+        _fill(left, back, table[:private][::-1], reading.pair, reading.left)
+        _fill(right, ahead, table[private + 1 :], reading.pair, reading.right)
     return reading.leakage, gradient
 
 
@@ -148,13 +148,13 @@ def checked_table(chain: MarkovChain, private: int, probabilities: ArrayLike) ->
 
 
 def worst_reading(
-    chain: MarkovChain, records: Sequence[int], table: Floats, can: Bools, informed: bool
+    chain: MarkovChain, records: Sequence[int], table: Floats, can: Bools, side_information: str | None
 ) -> tuple[int, RedactionReading]:
     """The private record about which a mechanism leaks most, and its reading; see :func:`read_redaction`.
 
-    ``can`` says which values each record can have, ``informed`` whether the adversary may know other records.
+    ``can`` says which values each record can have, ``side_information`` what the adversary knows beside the release.
     """
-    known = can if informed else None
+    known = None if side_information is None else can
     readings = [(p, read_redaction(chain, p, table, np.flatnonzero(can[p]), known)) for p in records]
     return max(readings, key=lambda item: item[1].leakage)
 
@@ -176,10 +176,9 @@ def read_redaction(
         return _worst_informed(chain, private, table, possible, known)
     # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
     equal = chain.homogeneous and chain.stationary
-    left = directional_leakage(left_steps(chain, private), table[:private][::-1], equal)
-    right = directional_leakage(
-        right_steps(chain, private, len(table)), table[private + 1 :], chain.homogeneous
-    )
+    back, ahead = steps_away(chain, private, len(table))
+    left = directional_leakage(back, table[:private][::-1], equal)
+    right = directional_leakage(ahead, table[private + 1 :], chain.homogeneous)
     return _worst(left, right, possible)
 
 
@@ -239,10 +238,8 @@ def release_probabilities(
     released: NDArray[np.float64] = (marginals * (1.0 - table)).sum(axis=1)
     if sequential is None:
         return released
-    for steps, side in (
-        (left_steps(chain, sequential), range(sequential - 1, -1, -1)),
-        (right_steps(chain, sequential, len(table)), range(sequential + 1, len(table))),
-    ):
+    sides = range(sequential - 1, -1, -1), range(sequential + 1, len(table))
+    for steps, side in zip(steps_away(chain, sequential, len(table)), sides, strict=True):
         hidden = marginals[sequential]
         for step, t in zip(steps, side, strict=True):
             hidden = (hidden @ step) * table[t]
@@ -266,6 +263,11 @@ def released_share(
     return math.fsum((values * released).tolist()) / math.fsum(values.tolist())
 
 
+def steps_away(chain: MarkovChain, private: int, length: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
+    """Steps away from the private record, to the first one and to the last one."""
+    return left_steps(chain, private), right_steps(chain, private, length)
+
+
 def left_steps(chain: MarkovChain, private: int) -> Iterator[Floats]:
     """Time-reversed steps from the private record to the first one."""
     if private > 0 and chain.homogeneous and chain.stationary:
@@ -283,9 +285,9 @@ def right_steps(chain: MarkovChain, private: int, length: int) -> Iterator[Float
 def _worst_informed(
     chain: MarkovChain, private: int, table: Floats, possible: NDArray[np.intp], can: Bools
 ) -> RedactionReading:
-    left = informed_leakage(left_steps(chain, private), table[:private][::-1], can[:private][::-1], possible)
-    steps = right_steps(chain, private, len(table))
-    right = informed_leakage(steps, table[private + 1 :], can[private + 1 :], possible)
+    back, ahead = steps_away(chain, private, len(table))
+    left = informed_leakage(back, table[:private][::-1], can[:private][::-1], possible)
+    right = informed_leakage(ahead, table[private + 1 :], can[private + 1 :], possible)
     reading = _worst(left.directional, right.directional, possible)
     if reading.pair is None:
         return reading
