@@ -71,7 +71,7 @@ def decode_numbers(value: object, what: str, levels: int) -> list[object]:
 def document(value: object, kind: str, defaults: Mapping[str, object]) -> dict[str, object]:
     """The fields of a document of one kind, with defaults where they are left out.
 
-    A default of ``...`` stands for a field that is required.
+    A default of ``...`` stands for a field that is required, a boolean for one that is a boolean.
     """
     if not isinstance(value, Mapping):
         raise InvalidModel(f"expected a {kind} document, a dict with string keys, not {short(value)}")
@@ -88,11 +88,7 @@ def document(value: object, kind: str, defaults: Mapping[str, object]) -> dict[s
     version = fields["version"]
     if version != VERSION or isinstance(version, bool):
         raise InvalidModel(f"the {kind} document has version {short(version)}: this release reads {VERSION}")
+    for key, default in defaults.items():
+        if isinstance(default, bool) and not isinstance(fields[key], bool):
+            raise InvalidModel(f"{key} is {short(fields[key])}: expected true or false")
     return {key: fields[key] for key in defaults}
-
-
-def decode_flag(value: object, what: str) -> bool:
-    """A boolean."""
-    if not isinstance(value, bool):
-        raise InvalidModel(f"{what} is {short(value)}: expected true or false")
-    return value

@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
+from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
 from privopt.models.html import html_table
 from privopt.models.joint_frame import Bins, count_frame
 from privopt.models.validation import (
@@ -242,7 +242,7 @@ class JointDistribution:
             decode_numbers(fields["table"], "table", 2),
             _decode_optional(fields["sensitive"], "sensitive"),
             _decode_optional(fields["useful"], "useful"),
-            decode_flag(fields["normalised"], "normalised"),
+            fields["normalised"] is True,
         )
 
     def __eq__(self, other: object) -> bool:

@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
+from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
 from privopt.models.html import html_table
 from privopt.models.joint import JointDistribution
 from privopt.models.validation import (
@@ -193,7 +193,7 @@ class ObservedJoint:
         names = ("sensitive", "useful", "observed")
         labels = tuple(None if fields[n] is None else decode_labels(fields[n], n) for n in names)
         table = decode_numbers(fields["table"], "table", 3)
-        return cls._build(table, labels, decode_flag(fields["normalised"], "normalised"))
+        return cls._build(table, labels, fields["normalised"] is True)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObservedJoint):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.measures.redaction.leakage import steps_away, supports
+from privopt.measures.redaction.leakage import supports
 from privopt.mechanisms import RedactionMechanism
 from privopt.models import MarkovChain
 from privopt.problems.validation import level
@@ -78,10 +78,6 @@ class RedactionData:
     def possible_values(self, record: int) -> NDArray[np.intp]:
         """States that a record can have, in increasing order."""
         return np.flatnonzero(self.supports[record])
-
-    def steps(self, private: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
-        """Steps away from a private record, to the left and to the right."""
-        return steps_away(self.chain, private, self.length)
 
     @property
     def never(self) -> tuple[tuple[int, int], ...]:

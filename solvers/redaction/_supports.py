@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
 
 HIDDEN, PARTIAL, WHOLE = 0, 1, 2
@@ -51,7 +52,7 @@ class Sights:
     def __post_init__(self) -> None:
         self.values = {p: self.problem.possible_values(p) for p in self.problem.private}
         self.private = [p for p, values in self.values.items() if len(values) > 1]
-        self._sources = {p: self.problem.steps(p) for p in self.private}
+        self._sources = {p: steps_away(self.problem.chain, p, self.problem.length) for p in self.private}
         self._steps: dict[int, tuple[list[Floats], list[Floats]]] = {p: ([], []) for p in self.private}
 
     def step(self, p: int, side: int, distance: int) -> Floats:

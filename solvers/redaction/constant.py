@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.reach import NEGLIGIBLE, NOISE, first, influences, refusal
 from privopt.solvers.redaction.windows import Windows
@@ -330,7 +331,8 @@ class ConstantSearch(Solver[Redaction]):
             if len(view):
                 influence = influences(problem, p, side, NEGLIGIBLE * problem.epsilon)
                 views.append(view)
-                arms.append(Arm.of(problem.steps(p)[side], influence, part, possible))
+                steps = steps_away(problem.chain, p, problem.length)[side]
+                arms.append(Arm.of(steps, influence, part, possible))
         search = PairSearch(arms, problem.epsilon, budget, self.all_regions)
         for arm, view, (threshold, constant) in zip(arms, views, search.best(), strict=True):
             view[: len(arm.influence)] = arm.rows(threshold, constant)

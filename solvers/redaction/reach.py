@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.measures.redaction import influence
+from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
 
 NEGLIGIBLE = 1e-9
@@ -59,7 +60,8 @@ def influences(
     Followed until all values of a record are negligible, ``most`` records are seen, or time is up.
     """
     rows: list[Floats] = []
-    walk = influence.influences(problem.steps(private)[side], problem.possible_values(private))
+    steps = steps_away(problem.chain, private, problem.length)[side]
+    walk = influence.influences(steps, problem.possible_values(private))
     for row in itertools.islice(walk, most):
         rows.append(row)
         if row.max() <= negligible or remaining() <= 0:

@@ -16,6 +16,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.directional import first_release_ratios
 from privopt.measures.redaction.influence import BinaryChain
 from privopt.measures.redaction.informed import informed_windows
+from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.redaction.reach import refusal
 
@@ -64,7 +65,7 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
     earlier, later = range(private - 1, -1, -1), range(private + 1, problem.length)
-    back, ahead = problem.steps(private)
+    back, ahead = steps_away(problem.chain, private, problem.length)
     left = _Lazy(_leakages(problem, earlier, back, possible), len(earlier), budget)
     right = _Lazy(_leakages(problem, later, ahead, possible), len(later), budget)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)

@@ -15,7 +15,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
-from privopt.models.codec import VERSION, decode_flag, decode_numbers, document, encode_numbers
+from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
 from privopt.models.validation import (
     Objects,
     distinct_labels,
@@ -143,7 +143,7 @@ def decode_chain(d: Mapping[str, object]) -> ChainParts:
         decode_numbers(fields["transition"], "transition", 3),
         None if initial is None else decode_numbers(initial, "initial", 1),
         None if fields["states"] is None else decode_labels(fields["states"], "states"),
-        decode_flag(fields["normalised"], "normalised"),
+        fields["normalised"] is True,
     )
     letters = parts.states
     if fields["letters"] is not None:

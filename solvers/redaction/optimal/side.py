@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.data import RedactionData
 
 
@@ -106,7 +107,7 @@ def sides(data: RedactionData, private: int) -> tuple[Side, Side]:
         )
         return left, right
     weights = chain.marginals(n) * (data.record_weights / data.record_weights.sum())[:, None]
-    before, after = (np.array(list(steps)).reshape(-1, 2, 2) for steps in data.steps(private))
+    before, after = (np.array(list(steps)).reshape(-1, 2, 2) for steps in steps_away(chain, private, n))
     return Side(before, weights[:private][::-1]), Side(after, weights[private + 1 :])
 
 
