@@ -298,6 +298,8 @@ def mechanism_fingerprint(mechanism: Json) -> str:
         known = {**numbers, "clip": None if clip is None else [float(v) + 0.0 for v in clip], "version": 1}
         return canonical({**DEFAULTS["noisy_query"], **mechanism, **known, "simulation_only": simulated})
     whole = {**DEFAULTS.get(mechanism["type"], {}), **mechanism, "version": 1, "simulation_only": simulated}
+    if mechanism["type"] == "merging" and mechanism.get("inputs") is None:
+        whole["inputs"] = [label for block in mechanism["blocks"] for label in block]
     if "chain" in whole:
         whole["chain"] = {**CHAIN, **whole["chain"], "version": 1}
     return canonical(whole)
