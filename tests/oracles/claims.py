@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flint import arb, ctx
+
 from oracles.documents import (
     CHAIN,
     DEFAULTS,
