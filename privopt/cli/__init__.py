@@ -16,13 +16,15 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from privopt import __version__
-from privopt.cli.compare import compare, frontier
+from privopt.cli.compare import compare
 from privopt.cli.fit import fit
+from privopt.cli.frontier import frontier
 from privopt.cli.release import release
 from privopt.cli.reproduce import reproduce
 from privopt.cli.show import complain
 from privopt.cli.solve import solve
-from privopt.cli.verify import solvers, verify
+from privopt.cli.solvers import solvers
+from privopt.cli.verify import verify
 from privopt.errors import PrivoptError
 
 # typer exports this one of its usage errors; their parent covers a missing argument and an unknown option too.

@@ -86,21 +86,17 @@ def exp_at_least(epsilon: float, numerator: int, denominator: int) -> bool | Non
     from flint import arb, ctx, fmpq
 
     exponent = fmpq(*Fraction(epsilon).as_integer_ratio())
-    saved = ctx.prec
-    try:
-        precision = 64
-        while precision <= MAX_BITS:
-            ctx.prec = precision
+    precision = 64
+    while precision <= MAX_BITS:
+        with ctx.workprec(precision):
             limit = arb(exponent).exp()
             ratio = arb(numerator) / arb(denominator)
             if ratio < limit:
                 return True
             if ratio > limit:
                 return False
-            precision *= 2
-        return None
-    finally:
-        ctx.prec = saved
+        precision *= 2
+    return None
 
 
 def log_enclosure(numerator: int, denominator: int) -> tuple[float, float]:
@@ -120,17 +116,13 @@ def log_enclosure(numerator: int, denominator: int) -> tuple[float, float]:
         return 0.0, 0.0
     if denominator == 0:
         return math.inf, math.inf
-    saved = ctx.prec
-    try:
-        precision = 128
-        while True:
-            ctx.prec = precision
+    precision = 128
+    while True:
+        with ctx.workprec(precision):
             value = (arb(numerator) / arb(denominator)).log()
             if value.rel_accuracy_bits() >= 64 or precision >= MAX_BITS:
                 return ball_enclosure(value)
-            precision *= 2
-    finally:
-        ctx.prec = saved
+        precision *= 2
 
 
 def ball_enclosure(ball: arb) -> tuple[float, float]:

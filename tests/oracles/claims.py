@@ -13,7 +13,6 @@ import json
 import math
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +47,7 @@ def broken(problem: Json, solution: Json, reached: arb | None = None) -> str | N
 
     ``reached`` is an objective that some allowed mechanism is known to have: no bound may be below it.
     """
-    with _precision():
+    with ctx.workprec(256):
         try:
             return next(_Claims(problem, solution, reached).broken(), None)
         except Undecided:
@@ -59,7 +58,7 @@ def broken(problem: Json, solution: Json, reached: arb | None = None) -> str | N
 
 def attained(problem: Json, mechanism: Json) -> arb | None:
     """A ball below which no bound may be: the optimum where that has a closed form, else what a mechanism attains."""
-    with _precision():
+    with ctx.workprec(256):
         best = optimum(problem)
         if best is not None:
             return best
@@ -84,15 +83,6 @@ def truth(problem: Json, mechanism: Json) -> Truth:
             _KNOWN.clear()
         _KNOWN[key] = TRUTHS[problem["type"]](problem, mechanism)
     return _KNOWN[key]
-
-
-@contextmanager
-def _precision() -> Iterator[None]:
-    saved, ctx.prec = ctx.prec, 256
-    try:
-        yield
-    finally:
-        ctx.prec = saved
 
 
 @dataclass
