@@ -20,9 +20,8 @@ from functools import cache
 from types import FrameType
 from typing import Any
 
-from oracles import claims
-
 import privopt as po
+from oracles import claims
 from privopt.core.judge import judge
 from privopt.files.json import parse_json
 from privopt.mechanisms import mechanism_from_dict

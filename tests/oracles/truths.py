@@ -17,6 +17,7 @@ from functools import reduce
 from typing import Any
 
 from flint import arb
+
 from oracles.documents import (
     CHAIN,
     DEFAULTS,
