@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -22,6 +22,8 @@ BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
 
 QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
+PROBE = 1.0
+"""Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
 ALIKE = 1e-9
@@ -215,9 +217,9 @@ def _dispatch(call: _Call[M]) -> Solution[M]:
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
     search = _Search(call, takers)
     anchor = judge(call.problem, Proposal(call.problem.anchor()), certify=call.certify)
-    search.tried["anchor"] = replace(anchor, solver="anchor")
+    search.runs.append(replace(anchor, solver="anchor"))
     search.run()
-    best = _best(call.problem, search.tried)
+    best = _best(call.problem, search.runs)
     alternatives = tuple(_account(c, search.tried) for c in listed)
     return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)
 
@@ -228,9 +230,12 @@ class _Search(Generic[M]):
 
     call: _Call[M]
     takers: Sequence[Candidate]
+    runs: list[Solution[M]] = field(default_factory=list)
+    """What was judged, in order; a solver that ran twice is there twice."""
     tried: dict[str, Solution[M]] = field(default_factory=dict)
+    """The best run of each solver."""
     cut: dict[str, float] = field(default_factory=dict)
-    """Seconds of feasible solvers that were stopped before their end."""
+    """Seconds of solvers that were stopped before their end: they may run again, for longer."""
 
     def run(self) -> None:
         """Run takers until the gap is closed, the time is spent, or all of them have run."""
@@ -241,14 +246,15 @@ class _Search(Generic[M]):
         provers = _provers(self.takers, self.call.left)
         for c in sorted(provers, key=_seconds):
             if _seconds(c) <= QUICK:
-                self._try(c, self.call.left / 3)
+                self._try(c, min(PROBE, self.call.left / 3))
         budget = min([FEASIBLE_SHARE * limit, *(max(QUICK, _seconds(c)) for c in provers)])
         until = self.call.left - budget
         for c in feasible:
             if self._affords(c, self.call.left - until):
                 self._try(c, self.call.left - until)
-        self._prove([c for c in provers if c.name not in self.tried])
-        for c in sorted(feasible, key=lambda c: c.name in self.cut):
+        self._prove([c for c in provers if c.name not in self.tried or c.name in self.cut])
+        unfinished = [c for c in (*provers, *feasible) if c.name in self.cut]
+        for c in (*(c for c in feasible if c.name not in self.tried), *unfinished):
             if self.call.left > 2 * self.cut.get(c.name, 0.0):
                 self._try(c, self.call.left)
 
@@ -270,45 +276,45 @@ class _Search(Generic[M]):
     @property
     def _answered(self) -> bool:
         """Whether some solver did better than the anchor."""
-        ok = [s for s in self.tried.values() if s.status.ok]
+        ok = [s for s in self.runs if s.status.ok]
         return bool(ok) and max(ok, key=_rank).solver != "anchor"
 
     def _try(self, c: Candidate, seconds: float) -> None:
         done = c.name in self.tried and c.name not in self.cut
-        if done or min(seconds, self.call.left) <= 0 or _settled(self.call.problem, self.tried.values()):
+        if done or min(seconds, self.call.left) <= 0 or _settled(self.call.problem, self.runs):
             return
         begun = time.monotonic()
         solution = self.call.run(c, seconds)
+        self.runs.append(solution)
         before = self.tried.get(c.name)
         if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):
             self.tried[c.name] = solution
         spent = time.monotonic() - begun
         self.cut.pop(c.name, None)
-        if c.guarantee is Guarantee.FEASIBLE and spent >= 0.9 * seconds:
+        if spent >= 0.9 * seconds:
             self.cut[c.name] = spent
 
 
-def _settled(problem: Problem[M], tried: Iterable[Solution[M]]) -> bool:
+def _settled(problem: Problem[M], runs: Sequence[Solution[M]]) -> bool:
     """Whether the best answer meets the least bound, whoever proved it, or it is proved that there is no answer."""
-    solutions = list(tried)
-    if any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in solutions):
+    if any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in runs):
         return True
-    bounds = [s.bound for s in solutions if s.bound is not None]
-    best = max((s for s in solutions if s.status.ok), key=_rank, default=None)
+    bounds = [s.bound for s in runs if s.bound is not None]
+    best = max((s for s in runs if s.status.ok), key=_rank, default=None)
     if best is None or best.objective is None or not bounds:
         return False
     least = max(best.objective, min(bounds))
     return standing(best.objective, least, problem.scale(best))[1] is Status.OPTIMAL
 
 
-def _best(problem: Problem[M], tried: dict[str, Solution[M]]) -> Solution[M]:
+def _best(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
     """The best judged objective with the best checked bound; failures are remembered in the statistics."""
-    ok = [s for s in tried.values() if s.status.ok and s.objective is not None]
+    ok = [s for s in runs if s.status.ok and s.objective is not None]
     if not ok:
-        failures = list(reversed(tried.values()))
+        failures = runs[::-1]
         return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
     winner = _winner(problem, ok)
-    bounded = [s for s in tried.values() if s.bound is not None]
+    bounded = [s for s in runs if s.bound is not None]
     tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
     if tightest is None or tightest.bound is None:
         return winner
