@@ -173,14 +173,18 @@ class _Call(Generic[M]):
     def left(self) -> float:
         return self.begun + self.time_limit - time.monotonic()
 
-    def run(self, candidate: Candidate, seconds: float | None = None) -> Solution[M]:
-        """Run one candidate within some seconds (all that is left by default) and judge it."""
+    def run(
+        self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
+    ) -> Solution[M]:
+        """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it."""
         name, begun = candidate.name, time.monotonic()
         if candidate.refusal is not None:
             return Solution(Status.REFUSED, reason=candidate.refusal, solver=name)
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
         try:
-            proposal = propose(candidate.solver, self.problem, Budget(deadline, self.seed, self.progress))
+            proposal = propose(
+                candidate.solver, self.problem, Budget(deadline, self.seed, self.progress, incumbent)
+            )
             patience = max(0.0, deadline - time.monotonic()) + PATIENCE
             judged = judge(
                 self.problem,
@@ -279,12 +283,18 @@ class _Search(Generic[M]):
         ok = [s for s in self.runs if s.status.ok]
         return bool(ok) and max(ok, key=_rank).solver != "anchor"
 
+    @property
+    def _incumbent(self) -> M | None:
+        """The mechanism of the best answer so far."""
+        best = max((s for s in self.runs if s.status.ok), key=_rank, default=None)
+        return None if best is None else best.answer
+
     def _try(self, c: Candidate, seconds: float) -> None:
         done = c.name in self.tried and c.name not in self.cut
         if done or min(seconds, self.call.left) <= 0 or _settled(self.call.problem, self.runs):
             return
         begun = time.monotonic()
-        solution = self.call.run(c, seconds)
+        solution = self.call.run(c, seconds, self._incumbent)
         self.runs.append(solution)
         before = self.tried.get(c.name)
         if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):

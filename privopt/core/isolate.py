@@ -8,7 +8,7 @@ import math
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
@@ -94,12 +94,15 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     from loky.process_executor import BrokenProcessPool
 
     payload = _pack(solver, problem)
+    stored = None if budget.incumbent is None else budget.incumbent.to_dict()
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:
         executor.submit(time.monotonic).result(timeout=60)
         allowed = budget.remaining + min(PATIENCE, time.monotonic() - begun)
-        future: Future[tuple[bool, bytes | str]] = executor.submit(_child, payload, allowed, budget.seed)
+        future: Future[tuple[bool, bytes | str]] = executor.submit(
+            _child, payload, allowed, budget.seed, stored
+        )
         ok, answer = future.result(timeout=None if math.isinf(allowed) else allowed)
     except FutureTimeout as cause:
         executor.shutdown(wait=True, kill_workers=True)
@@ -137,15 +140,19 @@ def _importable(name: str) -> bool:
     return origin is None or any(Path(origin).resolve().is_relative_to(place) for place in installed)
 
 
-def _child(payload: bytes, seconds: float, seed: int) -> tuple[bool, bytes | str]:
+def _child(
+    payload: bytes, seconds: float, seed: int, stored: Mapping[str, Any] | None
+) -> tuple[bool, bytes | str]:
     """In the child: run with prints thrown away; exceptions come back as text."""
     import cloudpickle
+
+    from privopt.mechanisms.load import mechanism_from_dict
 
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             solver, problem = cloudpickle.loads(payload)
-            return True, bytes(
-                cloudpickle.dumps(solver.run(problem, Budget(time.monotonic() + seconds, seed)))
-            )
+            start = None if stored is None else mechanism_from_dict(stored)
+            budget = Budget(time.monotonic() + seconds, seed, incumbent=start)
+            return True, bytes(cloudpickle.dumps(solver.run(problem, budget)))
     except BaseException as cause:  # noqa: BLE001 - SystemExit too: the reason is sent to the parent
         return False, describe(cause)

@@ -111,6 +111,14 @@ class Problem(ABC, Generic[M]):
     mechanism_type: ClassVar[type[Mechanism]]
 
     @property
+    def judging_seconds(self) -> float:
+        """Predicted seconds of judging one mechanism (evaluate, quantise, certify); 0 where it never matters.
+
+        ``solve`` refuses at once an instance whose judgement alone would be late.
+        """
+        return 0.0
+
+    @property
     @abstractmethod
     def budget(self) -> float:
         """The number that bounds the answer; see the class for what it bounds."""

@@ -109,6 +109,11 @@ class Reformulation(Problem[M]):
         """Why the target has no mechanism, if ``witness`` proves it."""
         return self.target.check_infeasible(witness)
 
+    @property
+    def judging_seconds(self) -> float:
+        """What the target predicts."""
+        return self.target.judging_seconds
+
     def objective_of(self, utility: float, leakage: float) -> float:
         """The target's objective."""
         return self.target.objective_of(utility, leakage)
@@ -149,6 +154,9 @@ def propose(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Propo
     """
     if not isinstance(problem, Reformulation) or isinstance(problem, solver.solves):
         return run_guarded(solver, problem, budget)
+    start = budget.incumbent
+    if start is not None:
+        budget = replace(budget, incumbent=problem.posed(problem.check(start)))
     proposal = propose(solver, problem.target, budget)
     if proposal.mechanism is None:
         return proposal

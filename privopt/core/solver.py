@@ -51,11 +51,15 @@ class Budget:
         For ``numpy.random.default_rng``; the same seed gives the same answer.
     progress : callable (fraction, message)
         To be told how far the run is.
+    incumbent : Mechanism, optional
+        The best answer so far, judged feasible by the problem: a search may start from it, a prover may prune by it.
+        A solver in a process of its own gets a copy, rebuilt from its stored form.
     """
 
     deadline: float = float("inf")
     seed: int = 0
     progress: Callable[[float, str], None] = _silent
+    incumbent: Mechanism | None = None
 
     @property
     def remaining(self) -> float:
