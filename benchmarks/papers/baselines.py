@@ -63,7 +63,7 @@ class TemporalRandomisedResponse:
         return [self._stream(letters, epsilon, rng) for letters in sequences]
 
     def _stream(self, letters: Sequence[Label], epsilon: float, rng: np.random.Generator) -> list[Label]:
-        found: list[Label] = []
+        released: list[Label] = []
         distribution = self.chain.initial
         for t, letter in enumerate(letters):
             x, support = self.chain.index(letter), np.flatnonzero(distribution > 0)
@@ -72,10 +72,10 @@ class TemporalRandomisedResponse:
             others = support[support != x]
             true = 1.0 / (1.0 + len(others) * math.exp(-epsilon))
             y = x if rng.random() < true else int(rng.choice(others))
-            found.append(self.chain.states[y])
+            released.append(self.chain.states[y])
             if t + 1 < len(letters):
                 distribution = self.chain.step(t)[x]
-        return found
+        return released
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class ThresholdSmoothing:
         ]
         pooled = np.concatenate(noisy) if noisy else np.zeros(0)
         top = float(np.quantile(pooled, self.quantile).clip(self.letters[1], high)) if pooled.size else high
-        found: list[list[Label]] = []
+        released: list[list[Label]] = []
         for v, h, first in zip(values, heads, noisy, strict=True):
             cut = np.minimum(v[h:], top)
             later = cut + rng.laplace(0.0, (top - low) / epsilon, len(cut))
-            found.append([*self._ranked(first, high, epsilon), *self._ranked(later, top, epsilon)])
-        return found
+            released.append([*self._ranked(first, high, epsilon), *self._ranked(later, top, epsilon)])
+        return released
 
     def _value(self, letter: Label) -> float:
         if not isinstance(letter, int | float) or letter not in self.letters:

@@ -36,10 +36,10 @@ def adversaries(distribution: Floats, most_known: int | None = None) -> Iterator
                     yield from _two(distribution, dict(zip(known, values, strict=True)), target)
 
 
-def _two(distribution: Floats, given: dict[int, int], target: int) -> Iterator[Pair]:
+def _two(distribution: Floats, known: dict[int, int], target: int) -> Iterator[Pair]:
     rows = []
     for value in range(distribution.shape[target]):
-        where = tuple({**given, target: value}.get(j, slice(None)) for j in range(distribution.ndim))
+        where = tuple({**known, target: value}.get(j, slice(None)) for j in range(distribution.ndim))
         part = np.zeros_like(distribution)
         part[where] = distribution[where]
         if part.sum() > 0:

@@ -260,10 +260,10 @@ def chosen(what: str) -> tuple[Item, ...]:
 
 
 def reproduce(
-    asked: Iterable[Item], setting: Setting, progress: Callable[[float, str], None] | None = None
+    selection: Iterable[Item], setting: Setting, progress: Callable[[float, str], None] | None = None
 ) -> Iterator[tuple[Item, Reproduced]]:
     """Compute items one after the other; one without code is open, one that raises has failed."""
-    checks, todo = _CHECKS.items(), tuple(asked)
+    checks, todo = _CHECKS.items(), tuple(selection)
     for done, item in enumerate(todo):
         if progress is not None:
             progress(done / len(todo), item.name)
@@ -275,15 +275,15 @@ def _computed(check: Check | None, setting: Setting) -> Reproduced:
         return Reproduced("", Finding.OPEN, _NOTHING)
     begun = time.monotonic()
     try:
-        found = check(setting)
+        verdict = check(setting)
     except Exception as cause:  # noqa: BLE001 - one item that fails must not end the others; its reason is the verdict
-        found = Reproduced("", Finding.FAILED, describe(cause))
-    return replace(found, seconds=time.monotonic() - begun)
+        verdict = Reproduced("", Finding.FAILED, describe(cause))
+    return replace(verdict, seconds=time.monotonic() - begun)
 
 
-def counts(found: Iterable[Reproduced]) -> dict[str, int]:
+def counts(verdicts: Iterable[Reproduced]) -> dict[str, int]:
     """How many items there are of each finding, in the order of findings."""
-    tally = Counter(one.finding for one in found)
+    tally = Counter(one.finding for one in verdicts)
     return {finding.value: tally[finding] for finding in Finding if tally[finding]}
 
 
@@ -310,19 +310,19 @@ class Paper:
     source: str
     about: tuple[str, ...]
     shown: Callable[[Item], bool] = lambda item: True
-    summary: Callable[[Found], Iterable[Exhibit]] = lambda found: ()
+    summary: Callable[[Found], Iterable[Exhibit]] = lambda results: ()
 
     def __call__(self, quick: bool = False) -> PaperReport:
         """Compute the items again; ``quick`` asks for coarse grids and few instances."""
         begun, (authors, title) = time.monotonic(), SOURCES[self.source]
-        found = tuple(reproduce(filter(self.shown, chosen(self.source)), Setting(quick)))
+        results = tuple(reproduce(filter(self.shown, chosen(self.source)), Setting(quick)))
         return PaperReport(
             name=self.name,
             title=title,
             authors=authors,
             about=self.about,
-            claims=tuple(claim for item, one in found for claim in claims_of(item, one)),
-            exhibits=(*(exhibit for _, one in found for exhibit in one.exhibits), *self.summary(found)),
+            claims=tuple(claim for item, one in results for claim in claims_of(item, one)),
+            exhibits=(*(exhibit for _, one in results for exhibit in one.exhibits), *self.summary(results)),
             seconds=time.monotonic() - begun,
         )
 

@@ -110,7 +110,7 @@ def _rows() -> Iterator[tuple[str, str, float, float, str]]:
         number = len(one.records) if one.name == "Galton" else one.records.size
         yield one.name, "n", one.count, number, told
         yield one.name, "m", one.m, one.records.shape[1], told
-        yield one.name, "rho", one.rho, one.found, told
+        yield one.name, "rho", one.rho, one.max_correlation, told
         yield (
             one.name,
             "sensitivity",
@@ -149,11 +149,11 @@ def response_error(stay: float, epsilon: float) -> float:
     problem = BayesianPrivacy(
         lazy(stay), ("count", 1), epsilon, length=LENGTH, mechanism="randomised_response"
     )
-    found = noise.noisy(problem, "markov-recursion")
-    if found is None:
+    mechanism = noise.noisy(problem, "markov-recursion")
+    if mechanism is None:
         return math.inf
-    truth = 1 - found.scale
-    return 1.959964 * math.sqrt(LENGTH * truth * found.scale) / (2 * truth - 1)
+    truth = 1 - mechanism.scale
+    return 1.959964 * math.sqrt(LENGTH * truth * mechanism.scale) / (2 * truth - 1)
 
 
 def lazy_errors(quick: bool) -> pd.DataFrame:
@@ -207,12 +207,12 @@ def measured(one: data.Families | data.Stream, quick: bool) -> pd.DataFrame:
     for epsilon in budgets(quick):
         row = {"ε": epsilon}
         if isinstance(one, data.Families):
-            found = noise.family_mechanisms(one, epsilon)
+            mechanisms = noise.family_mechanisms(one, epsilon)
         else:
-            found = noise.stream_mechanisms(one, epsilon)
-        for name, mechanism in found.items():
+            mechanisms = noise.stream_mechanisms(one, epsilon)
+        for name, mechanism in mechanisms.items():
             row[name] = noise.error(mechanism)
-        for name, mechanism in found.items():
+        for name, mechanism in mechanisms.items():
             if mechanism is not None:
                 runs = noise.errors(mechanism, noise.answer(one), rng)
                 row[f"{EMPIRICAL}: {name}"] = float(np.quantile(runs, 0.95))
@@ -226,12 +226,12 @@ LP = 1e-6
 SOME_BUDGETS = (0.1, 1.0, 5.0, 20.0)
 
 
-def on(real: bool, found: Reproduced) -> Reproduced:
+def on(real: bool, verdict: Reproduced) -> Reproduced:
     """A verdict that needs the records: without them nothing is said of the paper."""
-    if real or found.finding is Finding.NOT_REPRODUCIBLE:
-        return found
+    if real or verdict.finding is Finding.NOT_REPRODUCIBLE:
+        return verdict
     why = "The records are absent: computed on seeded records that follow the printed parameters."
-    return substitute(found.ours, why, found.exhibits)
+    return substitute(verdict.ours, why, verdict.exhibits)
 
 
 def level(rng: np.random.Generator) -> float:
@@ -244,24 +244,24 @@ def distribution(rng: np.random.Generator, records: int, zeros: bool = False) ->
     weights = rng.dirichlet(np.full(2**records, 0.7))
     if zeros:
         weights = weights * (rng.random(2**records) > 0.25) + 1e-3 * (np.arange(2**records) == 0)
-    found: Floats = (weights / weights.sum()).reshape((2,) * records)
-    return found
+    table: Floats = (weights / weights.sum()).reshape((2,) * records)
+    return table
 
 
 def independent(rng: np.random.Generator, records: int) -> Floats:
     """A joint distribution of independent binary records."""
-    found = np.ones(())
+    joint = np.ones(())
     for share in rng.uniform(0.05, 0.95, records):
-        found = np.multiply.outer(found, np.array([1 - share, share]))
-    return found
+        joint = np.multiply.outer(joint, np.array([1 - share, share]))
+    return joint
 
 
 def grouped(rng: np.random.Generator, sizes: tuple[int, ...]) -> Floats:
     """Independent groups of binary records that depend on each other in any way."""
-    found = np.ones(())
+    joint = np.ones(())
     for size in sizes:
-        found = np.multiply.outer(found, distribution(rng, size))
-    return found
+        joint = np.multiply.outer(joint, distribution(rng, size))
+    return joint
 
 
 def positive_chain(rng: np.random.Generator, states: int) -> MarkovChain:

@@ -66,7 +66,7 @@ class Families:
     real: bool
 
     @property
-    def found(self) -> float:
+    def max_correlation(self) -> float:
         """Largest Pearson correlation between two records of a group."""
         return GaussianModel(np.cov(self.records.T)).max_correlation
 
@@ -186,11 +186,11 @@ def walk(chain: MarkovChain, length: int, seed: int = 0) -> NDArray[np.int64]:
     [0, 1, 1, 1]
     """
     draws = np.random.default_rng(seed).random(length)
-    found = np.zeros(length, dtype=np.int64)
-    found[0] = draws[0] < chain.initial[1]
+    states = np.zeros(length, dtype=np.int64)
+    states[0] = draws[0] < chain.initial[1]
     for t in range(1, length):
-        found[t] = draws[t] < chain.transition[found[t - 1], 1]
-    return found
+        states[t] = draws[t] < chain.transition[states[t - 1], 1]
+    return states
 
 
 def gamma(chain: MarkovChain) -> float:
@@ -227,8 +227,8 @@ def counts(chain: MarkovChain, epsilon: float, length: int | None) -> BayesianPr
 
 def noisy(problem: BayesianPrivacy, solver: str, certify: bool = False) -> NoisyQuery | None:
     """A solver's mechanism; None where its bound reaches no level."""
-    found = solve(problem, solver, certify=certify).mechanism
-    return found if isinstance(found, NoisyQuery) and not found.constant else None
+    mechanism = solve(problem, solver, certify=certify).mechanism
+    return mechanism if isinstance(mechanism, NoisyQuery) and not mechanism.constant else None
 
 
 def error(mechanism: NoisyQuery | None, beta: float = BETA) -> float:
@@ -278,8 +278,8 @@ def errors(
 ) -> NDArray[np.float64]:
     """Absolute errors of simulated runs: the mechanism's noise on the query's value."""
     shape = SHAPES[mechanism.noise]
-    found = [float(shape.simulate(truth, mechanism.scale, rng)) for _ in range(runs)]
-    return np.abs(np.array(found) - truth)
+    answers = [float(shape.simulate(truth, mechanism.scale, rng)) for _ in range(runs)]
+    return np.abs(np.array(answers) - truth)
 
 
 def released_errors(mechanism: NoisyQuery, truth: float, runs: int) -> NDArray[np.float64]:
@@ -291,14 +291,14 @@ def released_errors(mechanism: NoisyQuery, truth: float, runs: int) -> NDArray[n
         If OpenDP is not installed.
     """
     shape = SHAPES[mechanism.noise]
-    found = [
+    answers = [
         float(shape.release(truth, mechanism.scale, mechanism.sensitivity, mechanism.tau))
         for _ in range(runs)
     ]
-    return np.abs(np.array(found) - truth)
+    return np.abs(np.array(answers) - truth)
 
 
-def excess(found: NDArray[np.float64], alpha: float) -> float:
+def excess(run_errors: NDArray[np.float64], alpha: float) -> float:
     """By how many standard deviations the number of errors beyond alpha differs from 5 % of them.
 
     Examples
@@ -306,8 +306,8 @@ def excess(found: NDArray[np.float64], alpha: float) -> float:
     >>> excess(np.array([0.0] * 95 + [2.0] * 5), 1.0)
     0.0
     """
-    runs = len(found)
-    return float(abs((found > alpha).sum() - BETA * runs) / math.sqrt(runs * BETA * (1 - BETA)))
+    runs = len(run_errors)
+    return float(abs((run_errors > alpha).sum() - BETA * runs) / math.sqrt(runs * BETA * (1 - BETA)))
 
 
 def plain(data: Families | Stream, mechanism: NoisyQuery) -> float:
@@ -322,5 +322,5 @@ def plain(data: Families | Stream, mechanism: NoisyQuery) -> float:
 @cache
 def chain_level(chain: MarkovChain, epsilon: float) -> float:
     """The level that the recursion allows on a chain of any length."""
-    found = noisy(counts(chain, epsilon, None), "markov-recursion")
-    return 0.0 if found is None else found.tau
+    mechanism = noisy(counts(chain, epsilon, None), "markov-recursion")
+    return 0.0 if mechanism is None else mechanism.tau

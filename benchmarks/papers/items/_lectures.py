@@ -72,10 +72,10 @@ def block_matrix(size: int, blocks: Sequence[Sequence[int]]) -> Floats:
     """The 0-1 matrix of a merging of 1-based symbols; symbols not named stay alone, in their order, after the blocks."""
     named = {x for block in blocks for x in block}
     parts = [*blocks, *([x] for x in range(1, size + 1) if x not in named)]
-    found = np.zeros((size, len(parts)))
+    matrix = np.zeros((size, len(parts)))
     for y, part in enumerate(parts):
-        found[np.array(part) - 1, y] = 1.0
-    return found
+        matrix[np.array(part) - 1, y] = 1.0
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +104,12 @@ def answer(
     ValueError
         If there is none.
     """
-    found = solve(problem, solver, time_limit=30, seed=seed, certify=certify)
-    release = found.answer
-    if not found.status.ok or not isinstance(release, Channel | Merging):
-        raise ValueError(f"{solver} on {problem!r}: {found.status.name}, {found.reason}")
+    solution = solve(problem, solver, time_limit=30, seed=seed, certify=certify)
+    release = solution.answer
+    if not solution.status.ok or not isinstance(release, Channel | Merging):
+        raise ValueError(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
     read = problem.evaluate(release)
-    bound = math.inf if found.bound is None else found.bound
+    bound = math.inf if solution.bound is None else solution.bound
     return Found(release, read.utility, read.leakage, read.objective, bound)
 
 
@@ -141,10 +141,10 @@ def programme(
     from scipy.optimize import linprog
 
     above, limits = (None, None) if below is None else below
-    found = linprog(cost, A_ub=above, b_ub=limits, A_eq=equal[0], b_eq=equal[1], method="highs-ds")
-    if found.fun is None:
-        raise ArithmeticError(f"the linear programme has no value: {found.message}")
-    return float(found.fun), np.asarray(found.x, dtype=np.float64)
+    optimum = linprog(cost, A_ub=above, b_ub=limits, A_eq=equal[0], b_eq=equal[1], method="highs-ds")
+    if optimum.fun is None:
+        raise ArithmeticError(f"the linear programme has no value: {optimum.message}")
+    return float(optimum.fun), np.asarray(optimum.x, dtype=np.float64)
 
 
 def as_printed(texts: Sequence[str], ours: Sequence[float], why: str, digits: int = 6) -> Reproduced:
@@ -196,11 +196,11 @@ def log_lift_range(s: int, columns: Sequence[int]) -> tuple[float, float]:
     masks = [np.outer(r, c) for r, c in itertools.product((row, ~row), (inside, ~inside))]
     sums = [float(table[mask].sum()) for mask in masks]
     slack = [CELL * int(mask.sum()) for mask in masks]
-    found = []
+    log_lifts = []
     for signs in itertools.product((-1, 1), repeat=4):
         a, r, c, o = (t + sign * d for t, sign, d in zip(sums, signs, slack, strict=True))
-        found.append(math.log(a * (a + r + c + o) / ((a + r) * (a + c))))
-    return min(found), max(found)
+        log_lifts.append(math.log(a * (a + r + c + o) / ((a + r) * (a + c))))
+    return min(log_lifts), max(log_lifts)
 
 
 def absolute(low: float, high: float) -> tuple[float, float]:

@@ -70,13 +70,13 @@ def delta_by_events(rows: Floats, epsilon: float, pairs: Pairs) -> float:
 
 def laplace_rows(centres: range, ends: NDArray[np.int64], epsilon: float) -> Floats:
     """Distributions of a count plus Laplace noise of scale 1 / epsilon, in bins with integer ends, and the two tails."""
-    found = []
+    distributions = []
     for centre in centres:
         z = epsilon * (ends - centre)
         near = np.minimum(np.abs(z[1:]), np.abs(z[:-1]))
         inner = 0.5 * np.exp(-near) * -np.expm1(-np.diff(z))
-        found.append(np.concatenate([[0.5 * math.exp(z[0])], inner, [0.5 * math.exp(-z[-1])]]))
-    return np.array(found)
+        distributions.append(np.concatenate([[0.5 * math.exp(z[0])], inner, [0.5 * math.exp(-z[-1])]]))
+    return np.array(distributions)
 
 
 def laplace_information(records: int, gap: int, epsilon: float) -> float:
@@ -121,8 +121,8 @@ def best_reward(distribution: Floats, alpha: float) -> float:
         return -total, power * (np.exp(belief) - np.exp(terms - total))
 
     search: Any = minimize  # its stubs know fewer calls
-    found = search(lost, np.zeros(len(distribution)), jac=True, method="BFGS", tol=1e-8)
-    return math.exp(-float(found.fun))
+    optimum = search(lost, np.zeros(len(distribution)), jac=True, method="BFGS", tol=1e-8)
+    return math.exp(-float(optimum.fun))
 
 
 def sibson(prior: Floats, rows: Floats, alpha: float) -> float:
@@ -146,8 +146,8 @@ def over_priors(measure: Callable[[Floats, Floats, float], float], rows: Floats,
         return -measure(softmax(z), rows, alpha)
 
     search: Any = minimize  # its stubs know fewer calls
-    found = search(lost, np.zeros(len(rows)), method="BFGS", tol=1e-12)
-    return -float(found.fun)
+    optimum = search(lost, np.zeros(len(rows)), method="BFGS", tol=1e-12)
+    return -float(optimum.fun)
 
 
 def split(rows: Floats, parts: NDArray[np.int64], prior: Floats) -> Floats:
@@ -184,15 +184,15 @@ def budget(rng: np.random.Generator) -> tuple[float, float]:
 
 def rows(graph: DatasetGraph, epsilon: float, delta: float = 0.0) -> tuple[Floats, Floats]:
     """A and b of A p <= b: both colours in both directions of every edge, p = Pr[colour 1]."""
-    found, limits, growth = [], [], math.exp(epsilon)
+    coefficients, limits, growth = [], [], math.exp(epsilon)
     for edge in graph.edges().tolist():
         for u, v in (edge, edge[::-1]):
             for sign in (1.0, -1.0):
                 row = np.zeros(graph.size)
                 row[u], row[v] = sign, -sign * growth
-                found.append(row)
+                coefficients.append(row)
                 limits.append(delta if sign > 0 else delta + growth - 1)
-    return np.array(found), np.array(limits)
+    return np.array(coefficients), np.array(limits)
 
 
 def programme(
@@ -213,8 +213,8 @@ def programme(
     for v, p in fixed.items():
         bounds[v] = (p, p)
     call: Any = linprog  # its stubs know fewer methods
-    found = call(np.where(blue, -weights, weights), matrix, limits, bounds=bounds, method="highs")
-    return np.asarray(found.x) if found.status == 0 else None
+    optimum = call(np.where(blue, -weights, weights), matrix, limits, bounds=bounds, method="highs")
+    return np.asarray(optimum.x) if optimum.status == 0 else None
 
 
 def private(rng: np.random.Generator, graph: DatasetGraph, epsilon: float, delta: float) -> Floats:
@@ -236,10 +236,10 @@ def answer(problem: BoundaryColouring, solver: str) -> Floats:
     ValueError
         If it gave none.
     """
-    found = solve(problem, solver, certify=False)
-    if not found.status.ok:
-        raise ValueError(f"{solver}: {found.status.name}, {found.reason}")
-    return np.asarray(found.mechanism.probabilities[:, 0])
+    solution = solve(problem, solver, certify=False)
+    if not solution.status.ok:
+        raise ValueError(f"{solver}: {solution.status.name}, {solution.reason}")
+    return np.asarray(solution.mechanism.probabilities[:, 0])
 
 
 def initial(error: float, i: int, epsilon: float, delta: float) -> float:

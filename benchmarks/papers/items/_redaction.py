@@ -42,9 +42,9 @@ def largest(distribution: MarkovChain, distance: int) -> float:
 
 def reach(distribution: MarkovChain, budget: float) -> int:
     """The smallest distance of at least 1 whose max-influence is within the budget."""
-    found = BinaryChain.of(distribution)
-    assert found is not None
-    return found.first_within(budget)
+    binary = BinaryChain.of(distribution)
+    assert binary is not None
+    return binary.first_within(budget)
 
 
 def one_side(distribution: MarkovChain, rows: Floats) -> float:
@@ -59,10 +59,10 @@ def both_sides(distribution: MarkovChain, left: Floats, right: Floats) -> float:
 
 def utility(problem: Redaction, solver: str | Solver[Redaction]) -> float:
     """Utility of a solver's mechanism, which must have been proved private."""
-    found = solve(problem, solver)
-    if found.utility is None or not found.certified:
-        raise ValueError(f"{solver} on {problem!r}: {found.status.name}, {found.reason}")
-    return found.utility
+    solution = solve(problem, solver)
+    if solution.utility is None or not solution.certified:
+        raise ValueError(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
+    return solution.utility
 
 
 def question(rng: np.random.Generator, sign: int = 0, longest: int = 30) -> Redaction:
@@ -83,14 +83,14 @@ def regions_of(distribution: MarkovChain, records: int, budget: float) -> tuple[
 def prefix_budgets(distribution: MarkovChain, records: int, budget: float) -> Floats:
     """What the medium records may use up together, from the first to each of them (Appendix A)."""
     large, medium = regions_of(distribution, records, budget)
-    found = []
+    budgets = []
     for i in range(1, medium + 1):
         after = large + i + 1
         ahead = 0.0
         if after <= records:
             ahead = float(told(distribution, after).min()) if i < medium else largest(distribution, after)
-        found.append(budget - ahead)
-    return np.array(found)
+        budgets.append(budget - ahead)
+    return np.array(budgets)
 
 
 def mechanism_side(distribution: MarkovChain, records: int, budget: float, q: Floats) -> Floats:

@@ -202,8 +202,8 @@ def release(
     --------
     >>> from privopt.benchmarks.papers.sequences import optimum_at_once
     >>> half = np.full((2, 2), 0.5)
-    >>> found = release(half[0], half, np.array([[0, 1, 1]]), lambda b: optimum_at_once(b, 1.0), 1 - np.eye(2), 0)
-    >>> found.releases.shape, round(found.cost, 6), round(found.leakage, 6)
+    >>> released = release(half[0], half, np.array([[0, 1, 1]]), lambda b: optimum_at_once(b, 1.0), 1 - np.eye(2), 0)
+    >>> released.releases.shape, round(released.cost, 6), round(released.leakage, 6)
     ((1, 3), 0.18394, 1.0)
     """
     rng, users = np.random.default_rng(seed), np.arange(len(data))
@@ -296,13 +296,13 @@ def walks(transition: Floats, users: int, steps: int, seed: int) -> tuple[Ints, 
     [[1, 1, 1], [1, 1, 1]]
     """
     rng, n = np.random.default_rng(seed), len(transition)
-    found = np.empty((users, steps), dtype=np.int64)
-    found[:, 0] = rng.integers(0, n, users)
+    states = np.empty((users, steps), dtype=np.int64)
+    states[:, 0] = rng.integers(0, n, users)
     sums = transition.cumsum(axis=1)
     for step in range(1, steps):
         u = rng.random(users)[:, None]
-        found[:, step] = np.minimum((sums[found[:, step - 1]] < u).sum(axis=1), n - 1)
-    return tuple(found)
+        states[:, step] = np.minimum((sums[states[:, step - 1]] < u).sum(axis=1), n - 1)
+    return tuple(states)
 
 
 @cache

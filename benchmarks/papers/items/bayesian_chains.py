@@ -58,7 +58,7 @@ def markov_bound(setting: Setting) -> Reproduced:
         recursion = markov_recursion(chain, tau, n).value
         return max(worst - recursion, recursion - markov_published(chain, tau).value)
 
-    found = invariant(check, setting, setting.count(3, 30), "", tools.LP)
+    verdict = invariant(check, setting, setting.count(3, 30), "", tools.LP)
     rest = [
         markov_recursion(data.printed_chain(name), 25.0).value - 25 for name in ("Activity", "Electricity 80")
     ]
@@ -66,7 +66,7 @@ def markov_bound(setting: Setting) -> Reproduced:
         "Sound on random chains of two and three states, against the worst of all mechanisms by linear programmes. It is loose: for chains of any "
         f"length what is added to a large tau is {rest[0]:.4f} for Activity and {rest[1]:.4f} for Electricity 80, not 8.080 and 6.011."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("B-TH62b")
@@ -146,10 +146,10 @@ def _of_ratio(gamma: float) -> MarkovChain:
 @reproduces("B-EQ5a")
 def many_records(setting: Setting) -> Reproduced:
     """80 records, gamma 10,000."""
-    found = markov_published(_of_ratio(1e4), 0.5).value
+    bound = markov_published(_of_ratio(1e4), 0.5).value
     return holds(
-        found < 80 * 0.5,
-        f"{found:.3f} < 40",
+        bound < 80 * 0.5,
+        f"{bound:.3f} < 40",
         f"With n = 80 and ε = .5 it is below the general bound up to gamma = {math.exp(79 * 0.5 / 4):.0f}.",
     )
 
@@ -157,11 +157,11 @@ def many_records(setting: Setting) -> Reproduced:
 @reproduces("B-EQ5b")
 def few_records(setting: Setting) -> Reproduced:
     """20 records, gamma 100."""
-    found = markov_published(_of_ratio(100.0), 0.5).value
-    switch = next(n for n in range(2, 1000) if found < n * 0.5)
+    bound = markov_published(_of_ratio(100.0), 0.5).value
+    switch = next(n for n in range(2, 1000) if bound < n * 0.5)
     return holds(
-        found > 20 * 0.5,
-        f"{found:.3f} > 10",
+        bound > 20 * 0.5,
+        f"{bound:.3f} > 10",
         f"With n = 20 it is below the general bound up to gamma = {math.exp(19 * 0.5 / 4):.2f}; with gamma = 100 from n = {switch} on.",
     )
 
@@ -172,12 +172,12 @@ def least_budget(setting: Setting) -> Reproduced:
     chain = data.printed_chain("Electricity 80")
     floor = 4 * math.log(data.gamma(chain))
     budgets = (0.01, 0.1, 1.0)
-    found = [solve(noise.counts(chain, epsilon, None), "markov-recursion") for epsilon in budgets]
-    levels = [one.mechanism.tau for one in found]
+    solutions = [solve(noise.counts(chain, epsilon, None), "markov-recursion") for epsilon in budgets]
+    levels = [one.mechanism.tau for one in solutions]
     return refuted(
         all(
             one.certified and one.mechanism.leakage <= epsilon
-            for one, epsilon in zip(found, budgets, strict=True)
+            for one, epsilon in zip(solutions, budgets, strict=True)
         ),
         f"levels {', '.join(f'{tau:.5f}' for tau in levels)} for ε = .01, .1, 1, far below {floor:.3f}",
         "It is the floor of the bound and not, as the text goes on to say, of the chain: for Electricity 80 of any length every ε is reached, "
@@ -212,12 +212,12 @@ def figure_two(setting: Setting) -> Reproduced:
 def against_prior(setting: Setting) -> Reproduced:
     """Laplace noise by the published bound against randomised response, from just above the floor on."""
     floor = 4 * math.log(0.6 / 0.4)
-    found = {}
+    errors = {}
     for epsilon in (floor + 0.01, 2.0, 4.0, 8.0):
         laplace = noise.error(noise.published(noise.counts(frames.lazy(0.6), epsilon, frames.LENGTH)))
-        found[epsilon] = laplace, frames.response_error(0.6, epsilon)
+        errors[epsilon] = laplace, frames.response_error(0.6, epsilon)
     listed = "; ".join(
-        f"{laplace:.3g} and {other:.3g} at ε = {epsilon:.3g}" for epsilon, (laplace, other) in found.items()
+        f"{laplace:.3g} and {other:.3g} at ε = {epsilon:.3g}" for epsilon, (laplace, other) in errors.items()
     )
     return substitute(
         listed,

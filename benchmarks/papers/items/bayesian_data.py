@@ -22,13 +22,13 @@ _OTHER = "The paper's file was not to be had: this is an older release of the sa
 def galton(setting: Setting) -> Reproduced:
     """Heights of families."""
     one = data.galton()
-    found = compared([one.rho, one.m], [one.found, one.records.shape[1]], 5e-4, "")
+    comparison = compared([one.rho, one.m], [one.max_correlation, one.records.shape[1]], 5e-4, "")
     why = (
         f"The correlation of fathers and children, the largest of three. The public table has {len(one.records)} rows, one more than printed, "
         "and 1 to 254 cm has width 253, not 254."
     )
     return tools.on(
-        one.real, Reproduced(f"{len(one.records)} rows; rho, m = {found.ours}", found.finding, why)
+        one.real, Reproduced(f"{len(one.records)} rows; rho, m = {comparison.ours}", comparison.finding, why)
     )
 
 
@@ -36,14 +36,14 @@ def galton(setting: Setting) -> Reproduced:
 def family_iq(setting: Setting) -> Reproduced:
     """Scores of mothers and children."""
     one = data.family_iq()
-    found = compared(
+    comparison = compared(
         [one.count, one.m, one.rho, 120],
-        [one.records.size, one.records.shape[1], one.found, one.width],
+        [one.records.size, one.records.shape[1], one.max_correlation, one.width],
         5e-5,
         "",
     )
     why = "434 pairs; which public table was used is inferred from these numbers. The correlation is that of unclipped scores."
-    return tools.on(one.real, Reproduced(found.ours, found.finding, why))
+    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-T3c")
@@ -53,7 +53,7 @@ def synthetic_iq(setting: Setting) -> Reproduced:
     spread, mean = float(one.records.std()), float(one.records.mean())
     beyond = 60 / np.sqrt(15.0)
     return substitute(
-        f"{one.records.size} records, rho {one.found:.4f}, mean {mean:.2f}, standard deviation {spread:.2f}",
+        f"{one.records.size} records, rho {one.max_correlation:.4f}, mean {mean:.2f}, standard deviation {spread:.2f}",
         "Made up again, with our seed. 15 must be the standard deviation: as a variance it would put the clips 40 and 160 "
         f"{beyond:.1f} standard deviations from the mean.",
     )
@@ -64,12 +64,12 @@ def activity_row(setting: Setting) -> Reproduced:
     """Length and gamma of the activity stream."""
     one = data.activity()
     known = int((one.states >= 0).sum())
-    found = compared([one.count, 7.54], [len(one.states), data.gamma(one.chain)], 5e-3, "")
+    comparison = compared([one.count, 7.54], [len(one.states), data.gamma(one.chain)], 5e-3, "")
     why = (
         f"{len(one.states)} counts unknown intervals too; the chain is fitted to {known}. 7.54 is the ratio of the rounded entries .882 and .117, "
         f"{data.raw_gamma('Activity'):.3f}, of which .117 is .1176 cut off."
     )
-    return tools.on(one.real, Reproduced(found.ours, found.finding, why))
+    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-T3e")
@@ -99,9 +99,9 @@ def _printed(name: str) -> list[float]:
 def activity_matrix(setting: Setting) -> Reproduced:
     """The matrix of the activity stream."""
     one, printed = data.activity(), _printed("Activity")
-    found = compared(printed, _entries(one), 5e-4, "", digits=4)
+    comparison = compared(printed, _entries(one), 5e-4, "", digits=4)
     why = f"Three entries agree; .117 is .1176 cut off, so that the row sums to {printed[0] + printed[1]:.3f}. Unknown intervals are left out and the rest is joined."
-    return tools.on(one.real, Reproduced(found.ours, found.finding, why))
+    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-MATb")
@@ -187,12 +187,12 @@ def positive(setting: Setting) -> Reproduced:
             "All printed matrices are positive; the range needs the records, which are absent.",
         )
     middle = float((energy.min() + energy.max()) / 2)
-    found = compared([80.0], [middle], 5.0, "", digits=4)
+    comparison = compared([80.0], [middle], 5.0, "", digits=4)
     why = (
         f"All matrices are positive. Our series runs from {energy.min():.1f} to {energy.max():.1f} kWh on {len(energy)} days; 70, 80 and 90 "
         "are tens. 731 records are days, where the text speaks of hours. " + _OTHER
     )
-    return Reproduced(f"{found.ours} kWh", found.finding, why)
+    return Reproduced(f"{comparison.ours} kWh", comparison.finding, why)
 
 
 @reproduces("B-CLIP")
@@ -219,9 +219,9 @@ def days(setting: Setting) -> Reproduced:
     for day in whole[: setting.count(3, 60)]:
         chain = data.fitted(day)
         errors.append(noise.error(noise.noisy(noise.counts(chain, epsilon, data.DAY), "markov-recursion")))
-    found = compared([61.0], [float(len(table))], 0.0, "")
+    comparison = compared([61.0], [float(len(table))], 0.0, "")
     why = (
         f"{len(table)} days of {data.DAY} intervals. Results for days are not in the text; computed here for {len(errors)} whole days with both states, by the "
         f"recursion on the chain of the day: 5 % error {min(errors):.2f} to {max(errors):.2f} at ε = 10."
     )
-    return tools.on(one.real, Reproduced(found.ours, found.finding, why))
+    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))

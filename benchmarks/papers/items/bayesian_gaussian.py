@@ -66,12 +66,12 @@ def gaussian_bound(setting: Setting) -> Reproduced:
     def check(rng: np.random.Generator) -> float:
         nonlocal better
         matrix, rho = tools.limited(rng, int(rng.integers(2, 7)))
-        found, exact = brute_force_factor(matrix)
+        factor, exact = brute_force_factor(matrix)
         if not exact:
             return math.inf
         ours = class_factor(len(matrix), rho)
         better = max(better, published_factor(len(matrix), rho) / ours)
-        return max(found - ours, ours - published_factor(len(matrix), rho) * (1 + 1e-12))
+        return max(factor - ours, ours - published_factor(len(matrix), rho) * (1 + 1e-12))
 
     sound = invariant(check, setting, setting.count(30, 500), "", 1e-7)
     epsilon, x, other = 2.0, 1.0, 0.0
@@ -123,9 +123,9 @@ def eigenvalues(setting: Setting) -> Reproduced:
 def pairs(setting: Setting) -> Reproduced:
     """Two records."""
     values = (0.1, 0.4483, 0.9)
-    found = [brute_force_factor(_equal(2, rho).covariance)[0] for rho in values]
+    factors = [brute_force_factor(_equal(2, rho).covariance)[0] for rho in values]
     return compared(
-        [1 + rho for rho in values], found, 0.0, "The exact factor of two records at rho = .1, .4483, .9."
+        [1 + rho for rho in values], factors, 0.0, "The exact factor of two records at rho = .1, .4483, .9."
     )
 
 
@@ -174,12 +174,12 @@ def clipping(setting: Setting) -> Reproduced:
 def clipped_bound(setting: Setting) -> Reproduced:
     """Targets outside the interval tell more."""
     targets = ((160.0, 40.0), (161.0, 39.0), (200.0, 0.0), (400.0, -200.0))
-    found = [tools.clipped_tail(x, other, 0.45) for x, other in targets]
+    leakages = [tools.clipped_tail(x, other, 0.45) for x, other in targets]
     general = bayesian_leakage(_equal(2, 0.45), 1.0, scope="all_reals").value
     printed = published_factor(2, 0.45)
     return refuted(
-        found[0] <= printed < found[1] and abs(found[-1] - general) < 1e-3,
-        ", ".join(f"{value:.5f}" for value in found) + f" > {printed:.2f}",
+        leakages[0] <= printed < leakages[1] and abs(leakages[-1] - general) < 1e-3,
+        ", ".join(f"{value:.5f}" for value in leakages) + f" > {printed:.2f}",
         "Two records, rho = .45, mean 100, standard deviation 15, clipped to [40, 160], level 1: targets 160/40, 161/39, 200/0, 400/-200. "
         "Inside the interval it holds; over all reals, as printed, the relatives are forced to the ends and only m remains.",
     )
@@ -258,10 +258,10 @@ def figure_one(setting: Setting) -> Reproduced:
     caption = f"Factor h by correlation for groups of m records: published (dashed), and the least for the same class (ours). {LOST}"
     printed = frame[columns[: len(frames.SIZES)]].to_numpy(np.float64)
     rising = bool((printed[1:] >= printed[:-1]).all() and (printed[:, 1:] >= printed[:, :-1]).all())
-    found = [published_factor(m, 0.1) for m in (2, 3, 5, 10)]
+    factors = [published_factor(m, 0.1) for m in (2, 3, 5, 10)]
     return holds(
         rising and printed[0].max() == 1,
-        "h(.1) = " + ", ".join(f"{value:.4f}" for value in found) + " for m = 2, 3, 5, 10",
+        "h(.1) = " + ", ".join(f"{value:.4f}" for value in factors) + " for m = 2, 3, 5, 10",
         f"More correlation and larger groups cost more, and the larger m, the smaller rho has to be. {LOST}",
         (Exhibit("Figure 1", caption, frame, draw),),
     )

@@ -89,12 +89,12 @@ def independence(setting: Setting) -> Reproduced:
     def check(rng: np.random.Generator) -> float:
         n, tau = int(rng.integers(1, 4)), tools.level(rng)
         joint = tools.independent(rng, n)
-        found = (
+        leakages = (
             response_leakage(joint, tau),
             laplace_leakage(joint, [0, 1], tau),
             exact_small(joint, tau).value,
         )
-        return max(abs(value - tau) for value in found)
+        return max(abs(value - tau) for value in leakages)
 
     why = (
         "Two mechanisms, and the worst of all by linear programmes, leak their level of differential privacy."
@@ -182,9 +182,13 @@ def groups(setting: Setting) -> Reproduced:
             factors = rng.normal(size=(size, size + 1))
             matrix[np.ix_(names == block, names == block)] = factors @ factors.T
         model = GaussianModel(matrix[np.ix_(order, order)])
-        found = {frozenset(block) for block in model.blocks}
-        asked = {frozenset(np.flatnonzero(names[order] == block).tolist()) for block in range(len(sizes))}
-        return 0.0 if found == asked and GroupModel(int(sizes.max())).size == max(map(len, asked)) else 1.0
+        blocks = {frozenset(block) for block in model.blocks}
+        expected = {frozenset(np.flatnonzero(names[order] == block).tolist()) for block in range(len(sizes))}
+        return (
+            0.0
+            if blocks == expected and GroupModel(int(sizes.max())).size == max(map(len, expected))
+            else 1.0
+        )
 
     return invariant(
         check,
@@ -208,12 +212,12 @@ def general_bound(setting: Setting) -> Reproduced:
         near.append(abs(laplace_leakage(copies, [0, 1], tau) - max(sizes) * tau))
         return worst - max(sizes) * tau
 
-    found = invariant(check, setting, setting.count(3, 30), "", tools.LP)
+    verdict = invariant(check, setting, setting.count(3, 30), "", tools.LP)
     why = (
         "The worst of all mechanisms by linear programmes over all adversaries; a noisy count of identical records leaks m tau "
         f"(to {max(near):.0e})."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("B-T2")

@@ -27,7 +27,9 @@ MOST = 5.0
 def _families_at(epsilon: float) -> dict[str, dict[str, float]]:
     """5 % errors of the Gaussian sets, by mechanism."""
     return {
-        one.name: {name: noise.error(found) for name, found in noise.family_mechanisms(one, epsilon).items()}
+        one.name: {
+            name: noise.error(mechanism) for name, mechanism in noise.family_mechanisms(one, epsilon).items()
+        }
         for one in data.gaussian_sets()
     }
 
@@ -48,11 +50,11 @@ def factors(setting: Setting) -> Reproduced:
 def _example(one: data.Families | data.Stream) -> tuple[str, NoisyQuery]:
     """A data set's mechanism by the published bound, at 1 nat for families, at 10 for streams."""
     if isinstance(one, data.Families):
-        found = noise.family_mechanisms(one, 1.0)[noise.PUBLISHED]
+        mechanism = noise.family_mechanisms(one, 1.0)[noise.PUBLISHED]
     else:
-        found = noise.stream_mechanisms(one, 10.0)[noise.PUBLISHED]
-    assert found is not None
-    return one.name, found
+        mechanism = noise.stream_mechanisms(one, 10.0)[noise.PUBLISHED]
+    assert mechanism is not None
+    return one.name, mechanism
 
 
 @reproduces("B-S73b")
@@ -66,14 +68,14 @@ def algorithm(setting: Setting) -> Reproduced:
         if abs(noise.plain(one, mechanism) - truth) > 1e-6 * max(1.0, truth):
             raise ValueError(f"two readings of the query on {name} differ")
         try:
-            found = noise.released_errors(mechanism, truth, runs)
+            errors = noise.released_errors(mechanism, truth, runs)
         except MissingExtra:
-            found, exact = (
+            errors, exact = (
                 noise.errors(mechanism, truth, rng, runs),
                 "simulated noise, as OpenDP is not installed",
             )
-        worst = max(worst, noise.excess(found, mechanism.accuracy(noise.BETA)))
-        rows.append(f"{name} {np.quantile(found, 0.95) / mechanism.accuracy(noise.BETA):.3f}")
+        worst = max(worst, noise.excess(errors, mechanism.accuracy(noise.BETA)))
+        rows.append(f"{name} {np.quantile(errors, 0.95) / mechanism.accuracy(noise.BETA):.3f}")
     return holds(
         worst < MOST,
         ", ".join(rows) + " times the theoretical error",
@@ -140,8 +142,8 @@ def least_budgets(setting: Setting) -> Reproduced:
 @reproduces("B-MIN3")
 def most_favourable(setting: Setting) -> Reproduced:
     """Which threshold has the lowest floor."""
-    found = dict(zip(data.PRINTED, tools.floors(), strict=True))
-    electric = {name: floor for name, floor in found.items() if name != "Activity"}
+    floors = dict(zip(data.PRINTED, tools.floors(), strict=True))
+    electric = {name: floor for name, floor in floors.items() if name != "Activity"}
     sets = [data.electricity(threshold) for threshold in (70, 80, 90)]
     told = ", ".join(f"{4 * math.log(data.gamma(one.chain)):.2f}" for one in sets)
     return refuted(
@@ -261,12 +263,12 @@ def figure_five(setting: Setting) -> Reproduced:
 def activity_ratio(setting: Setting) -> Reproduced:
     """General by published error."""
     n, floor = 17_568, 4 * math.log(7.54)
-    found = {epsilon: n * (1 - floor / epsilon) for epsilon in (10.0, 15.0, 20.0)}
+    ratios = {epsilon: n * (1 - floor / epsilon) for epsilon in (10.0, 15.0, 20.0)}
     mechanisms = noise.stream_mechanisms(data.activity(), 20.0)
     solved = noise.error(mechanisms[noise.GENERAL]) / noise.error(mechanisms[noise.PUBLISHED])
     return refuted(
-        max(found.values()) < 1e5 / 2 and solved < n,
-        ", ".join(f"{value:.0f}" for value in found.values())
+        max(ratios.values()) < 1e5 / 2 and solved < n,
+        ", ".join(f"{value:.0f}" for value in ratios.values())
         + f" at ε = 10, 15, 20; solvers at 20: {solved:.0f}",
         "The ratio is n (1 - 4 ln gamma / ε), below n = 17568 for every ε: ten thousand, not a hundred thousand.",
     )
@@ -279,10 +281,10 @@ def wherever_applicable(setting: Setting) -> Reproduced:
     floor = 4 * math.log(data.gamma(one.printed))
     end = floor * one.count / (one.count - 1)
     middle = (floor + end) / 2
-    found = {epsilon: noise.stream_mechanisms(one, epsilon) for epsilon in (middle, end + 0.1)}
+    mechanisms = {epsilon: noise.stream_mechanisms(one, epsilon) for epsilon in (middle, end + 0.1)}
     # The solver falls back on the general bound there, as the printed formula on its own does not.
     alone = math.log(20) / (middle - floor)
-    near, far = noise.error(found[middle][noise.GENERAL]), found[end + 0.1]
+    near, far = noise.error(mechanisms[middle][noise.GENERAL]), mechanisms[end + 0.1]
     return refuted(
         alone > near and noise.error(far[noise.PUBLISHED]) < noise.error(far[noise.GENERAL]) / 10,
         f"{alone:.0f} against {near:.0f} at ε = {middle:.4f} for Electricity 80",
@@ -307,9 +309,9 @@ def stability(setting: Setting) -> Reproduced:
 @reproduces("B-F5d")
 def empirical(setting: Setting) -> Reproduced:
     """Errors of a thousand runs against theory, for all sets, budgets and mechanisms."""
-    found = [frames.measured(one, setting.quick) for one in data.every_set()]
+    tables = [frames.measured(one, setting.quick) for one in data.every_set()]
     deviations, ratios = [], []
-    for frame in found:
+    for frame in tables:
         for name in _LINES:
             deviations.extend(frame[f"deviation: {name}"].dropna().tolist())
             ratios.extend((frame[f"{drawings.EMPIRICAL}: {name}"] / frame[name]).dropna().tolist())
@@ -357,9 +359,9 @@ def prior_gaussian(setting: Setting) -> Reproduced:
     """The earlier bound for Gaussian records on each group."""
     rows = []
     for one in data.gaussian_sets():
-        found = noise.family_mechanisms(one, 1.0)[noise.GENERAL]
-        assert found is not None
-        rows.append((one.name, one.m * found.tau, noise.error(found)))
+        mechanism = noise.family_mechanisms(one, 1.0)[noise.GENERAL]
+        assert mechanism is not None
+        rows.append((one.name, one.m * mechanism.tau, noise.error(mechanism)))
     return holds(
         all(abs(told - 1) < 1e-9 for _, told, _ in rows),
         ", ".join(f"{name} {alpha:.1f}" for name, _, alpha in rows) + " at ε = 1",

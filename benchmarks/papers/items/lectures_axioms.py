@@ -34,26 +34,26 @@ from privopt.solvers.local_information_privacy.watchdog import AlphaLiftWatchdog
 Measure = Callable[[JointDistribution], float]
 
 
-def _path(given: JointDistribution) -> float:
-    return differential_privacy(given, [(i, i + 1) for i in range(len(given.p_s) - 1)])
+def _path(joint: JointDistribution) -> float:
+    return differential_privacy(joint, [(i, i + 1) for i in range(len(joint.p_s) - 1)])
 
 
 SYMMETRIC: dict[str, Measure] = {
     "mutual_information": mutual_information,
-    "upper": lambda given: local_information_privacy(given).upper,
-    "lower": lambda given: -local_information_privacy(given).lower,
-    "symmetric": lambda given: local_information_privacy(given).symmetric,
+    "upper": lambda joint: local_information_privacy(joint).upper,
+    "lower": lambda joint: -local_information_privacy(joint).lower,
+    "symmetric": lambda joint: local_information_privacy(joint).symmetric,
 }
 OTHERS: dict[str, Measure] = {
     "local_differential_privacy": local_differential_privacy,
-    "sibson_mutual_information": lambda given: sibson_mutual_information(given, 2),
-    "alpha_lift": lambda given: alpha_lift(given, 2),
-    "maximal_alpha_leakage": lambda given: maximal_alpha_leakage(given, 2)[0],
+    "sibson_mutual_information": lambda joint: sibson_mutual_information(joint, 2),
+    "alpha_lift": lambda joint: alpha_lift(joint, 2),
+    "maximal_alpha_leakage": lambda joint: maximal_alpha_leakage(joint, 2)[0],
     "maximal_leakage": maximal_leakage,
 }
 UNLINKED: dict[str, Measure] = {
     "differential_privacy": _path,
-    "alpha_leakage": lambda given: alpha_leakage(given, 3),
+    "alpha_leakage": lambda joint: alpha_leakage(joint, 3),
     "min_entropy_leakage": min_entropy_leakage,
 }
 LINKED = {**SYMMETRIC, **OTHERS}
@@ -70,10 +70,10 @@ def zero_if_independent(setting: Setting) -> Reproduced:
     unseen, kept = differential_privacy(apart, [(0, 1), (2, 3)]), mutual_information(apart)
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        alone = tools.distribution_of(np.outer(given.p_s, given.p_x))
+        joint = tools.distribution_of(tools.joint(rng))
+        alone = tools.distribution_of(np.outer(joint.p_s, joint.p_x))
         some = {**LINKED, "differential_privacy": _path, "alpha_leakage": UNLINKED["alpha_leakage"]}
-        return max(max(f(alone) - 1e-9, 1e-12 - f(given)) for f in some.values())
+        return max(max(f(alone) - 1e-9, 1e-12 - f(joint)) for f in some.values())
 
     rest = invariant(check, setting, setting.count(20, 200), "")
     return refuted(
@@ -85,15 +85,15 @@ def zero_if_independent(setting: Setting) -> Reproduced:
     )
 
 
-def _processed(rng: np.random.Generator, given: JointDistribution) -> JointDistribution:
+def _processed(rng: np.random.Generator, joint: JointDistribution) -> JointDistribution:
     return tools.distribution_of(
-        given.table @ tools.channel(rng, given.table.shape[1], int(rng.integers(2, 5)))
+        joint.table @ tools.channel(rng, joint.table.shape[1], int(rng.integers(2, 5)))
     )
 
 
-def _behind(rng: np.random.Generator, given: JointDistribution) -> JointDistribution:
-    reading = tools.channel(rng, given.table.shape[0], int(rng.integers(2, 5)))
-    return tools.distribution_of(reading.T @ given.table)
+def _behind(rng: np.random.Generator, joint: JointDistribution) -> JointDistribution:
+    reading = tools.channel(rng, joint.table.shape[0], int(rng.integers(2, 5)))
+    return tools.distribution_of(reading.T @ joint.table)
 
 
 @reproduces("F-P2")
@@ -102,9 +102,9 @@ def post_processing(setting: Setting) -> Reproduced:
     measures = {**LINKED, **UNLINKED}
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        after = _processed(rng, given)
-        return max(f(after) - f(given) for f in measures.values())
+        joint = tools.distribution_of(tools.joint(rng))
+        after = _processed(rng, joint)
+        return max(f(after) - f(joint) for f in measures.values())
 
     flagged = all(axioms(name).post_processing for name in [*OTHERS, *UNLINKED])
     why = f"All {len(measures)} measures, on random joint distributions and random later channels; our table of axioms says so too: {flagged}."
@@ -116,11 +116,11 @@ def linkage(setting: Setting) -> Reproduced:
     """What protects a secret protects everything behind it, for which measures."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        far = _behind(rng, given)
-        return max(f(far) - f(given) for f in LINKED.values())
+        joint = tools.distribution_of(tools.joint(rng))
+        far = _behind(rng, joint)
+        return max(f(far) - f(joint) for f in LINKED.values())
 
-    found = invariant(check, setting, setting.count(40, 300), "", 1e-8)
+    verdict = invariant(check, setting, setting.count(40, 300), "", 1e-8)
     counts, reading = np.array([[1, 0], [1, 2]]) / 4, np.array([[0, 1], [2 / 3, 1 / 3]])
     family = [differential_privacy([[1 - p, p] for p in chances], tools.hamming(2)) for chances in FAMILY]
     pairs = [
@@ -136,7 +136,7 @@ def linkage(setting: Setting) -> Reproduced:
         f"say ({family[0]:.4f} and {family[1]:.4f} nats), and for alpha-leakage, of which they do not say it: counts 1, 0; 1, 2 "
         f"give {pairs[0][0]:.4f} at order 3 and a secret behind them {pairs[0][1]:.4f}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-P4")
@@ -144,15 +144,15 @@ def equivalent(setting: Setting) -> Reproduced:
     """Linkage is post-processing of the other symbol where a measure is symmetric."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        far, after = _behind(rng, given), _processed(rng, given)
-        turned = [tools.distribution_of(one.table.T) for one in (given, far, after)]
+        joint = tools.distribution_of(tools.joint(rng))
+        far, after = _behind(rng, joint), _processed(rng, joint)
+        turned = [tools.distribution_of(one.table.T) for one in (joint, far, after)]
         apart = max(
             abs(f(a) - f(b))
             for f in SYMMETRIC.values()
-            for a, b in zip((given, far, after), turned, strict=True)
+            for a, b in zip((joint, far, after), turned, strict=True)
         )
-        falls = max(max(f(one) - f(given) for one in (far, after)) for f in SYMMETRIC.values())
+        falls = max(max(f(one) - f(joint) for one in (far, after)) for f in SYMMETRIC.values())
         return max(apart, falls)
 
     why = "Information and the three lift measures are equal for the transposed distribution, and both inequalities hold for each of them."
@@ -182,13 +182,13 @@ def diseases_of_a_family(setting: Setting) -> Reproduced:
 
 def _families() -> list[tuple[int, ...]]:
     """All ages that fit the printed table, in years: three black women, a black man, a white woman, two white men, the married."""
-    found: list[tuple[int, ...]] = []
+    databases: list[tuple[int, ...]] = []
     for low, high in ((x, 110 - 36 - x) for x in range(37)):  # median 36, and 36.7 is 110 / 3
         man, woman = 4 * 48.5 - 110, 4 * 33.5 - 110
         for other in range(37):
             ages = (low, 36, high, round(man), round(woman), other, round(3 * 24 - woman) - other)
-            found += [(*ages, *four) for four in combinations(range(7), 4) if _fits(ages, four)]
-    return found
+            databases += [(*ages, *four) for four in combinations(range(7), 4) if _fits(ages, four)]
+    return databases
 
 
 def _fits(ages: tuple[int, ...], married: tuple[int, ...]) -> bool:
@@ -205,11 +205,11 @@ def _fits(ages: tuple[int, ...], married: tuple[int, ...]) -> bool:
 @reproduces("F-B1")
 def census(setting: Setting) -> Reproduced:
     """Who is behind the table of seven people."""
-    found = _families()
-    ages = sorted(found[0][:7])
+    databases = _families()
+    ages = sorted(databases[0][:7])
     return holds(
-        len(found) == 1,
-        f"{len(found)} database fits: ages {', '.join(map(str, ages))}",
+        len(databases) == 1,
+        f"{len(databases)} database fits: ages {', '.join(map(str, ages))}",
         "The counts leave three black women, a black man, a white woman and two white men; of all whole ages only one list has "
         "the printed medians and means, and it says who is married. The number of equations and the 0.2 seconds were not checked.",
     )
@@ -238,12 +238,12 @@ def invariant_release(setting: Setting) -> Reproduced:
         return max(*any_way, same)
 
     instances = setting.count(50, 1000)
-    found = invariant(check, setting, instances, "")
+    verdict = invariant(check, setting, instances, "")
     why = (
         "No random release of the high-risk symbols has a lower worst alpha-lift than one that ignores X, and all those are "
         f"alike; it may still exceed the level, as in {above[0]} of {instances}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-A8")
@@ -260,7 +260,7 @@ def alpha_lift_watchdog(setting: Setting) -> Reproduced:
         merging[block, i] = 1.0
     uniform[high] = 0.0
     uniform[np.ix_(high, high)] = 1 / len(high)
-    found = [
+    measured = [
         (
             alpha_lift(joint.table @ m, alpha),
             mutual_information(joint.p_x[:, None] * Channel(m).matrix, unit="bits"),
@@ -270,10 +270,10 @@ def alpha_lift_watchdog(setting: Setting) -> Reproduced:
     lifts = local_information_privacy(joint.table @ merging).upper
     return holds(
         sorted(high.tolist()) in [sorted(b) for b in blocks]
-        and np.allclose(found[0], found[1], atol=1e-12)
-        and found[0][0] <= risks.max(),
-        f"at 0.1 nats and order 2 symbols {', '.join(str(x + 1) for x in high)} are merged: alpha-lift {found[0][0]:.4f} nats, "
-        f"I(X;Y) {found[0][1]:.4f} bits",
+        and np.allclose(measured[0], measured[1], atol=1e-12)
+        and measured[0][0] <= risks.max(),
+        f"at 0.1 nats and order 2 symbols {', '.join(str(x + 1) for x in high)} are merged: alpha-lift {measured[0][0]:.4f} nats, "
+        f"I(X;Y) {measured[0][1]:.4f} bits",
         "The 4x9 table of the running example. Releasing the same symbols uniformly gives the same values; the largest single "
         f"log-lift is then {lifts:.4f}, which the level does not bound.",
     )
@@ -285,17 +285,17 @@ def lift_bounds_leakage(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
-        upper, ours = local_information_privacy(given).upper, alpha_leakage(given, alpha)
+        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        upper, ours = local_information_privacy(joint).upper, alpha_leakage(joint, alpha)
         share[0] = max(share[0], ours / upper)
         return ours - alpha / (alpha - 1) * upper
 
-    found = invariant(check, setting, setting.count(100, 3000), "")
+    verdict = invariant(check, setting, setting.count(100, 3000), "")
     why = (
         "The factor a / (a - 1), which grows without limit near order 1, is not needed: alpha-leakage was at most "
         f"{share[0]:.4f} of the largest log-lift itself."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-R8")
@@ -304,14 +304,14 @@ def lift_bounds_alpha_lift(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
-        upper, ours = local_information_privacy(given).upper, alpha_lift(given, alpha)
+        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        upper, ours = local_information_privacy(joint).upper, alpha_lift(joint, alpha)
         share[0] = max(share[0], ours * alpha / (alpha - 1) / upper)
         return ours - upper
 
-    found = invariant(check, setting, setting.count(100, 3000), "")
+    verdict = invariant(check, setting, setting.count(100, 3000), "")
     why = f"Even (a - 1) / a of the bound is enough: alpha-lift was at most {share[0]:.4f} of that."
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-R9")
@@ -319,8 +319,8 @@ def maximal_bounds_alpha_leakage(setting: Setting) -> Reproduced:
     """Alpha-leakage against maximal alpha-leakage."""
 
     def check(rng: np.random.Generator) -> float:
-        given, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
-        return alpha_leakage(given, alpha) - maximal_alpha_leakage(given, alpha)[1]
+        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        return alpha_leakage(joint, alpha) - maximal_alpha_leakage(joint, alpha)[1]
 
     return invariant(
         check, setting, setting.count(50, 500), "On random joint distributions, at random orders."
@@ -332,9 +332,9 @@ def grows_with_order(setting: Setting) -> Reproduced:
     """Maximal alpha-leakage at two orders, at inf and at 1."""
 
     def check(rng: np.random.Generator) -> float:
-        given, orders = tools.distribution_of(tools.joint(rng)), sorted(tools.order(rng) for _ in "ab")
-        low, high = (maximal_alpha_leakage(given, a) for a in orders)
-        return max(low[0] - high[1], mutual_information(given) - low[1], high[0] - maximal_leakage(given))
+        joint, orders = tools.distribution_of(tools.joint(rng)), sorted(tools.order(rng) for _ in "ab")
+        low, high = (maximal_alpha_leakage(joint, a) for a in orders)
+        return max(low[0] - high[1], mutual_information(joint) - low[1], high[0] - maximal_leakage(joint))
 
     even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     small, large = (maximal_alpha_leakage(even, a)[0] for a in (2.0, 10.0))

@@ -39,11 +39,11 @@ def definitions(setting: Setting) -> Reproduced:
         bits, epsilon = int(rng.integers(1, 4)), float(rng.uniform(0, 2))
         rows = tools.channel(rng, 2**bits, int(rng.integers(2, 6)))
         near, far = tools.hamming(bits), tools.everything(2**bits)
-        given = tools.distribution_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
+        joint = tools.distribution_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
         return max(
             abs(differential_privacy(rows, near) - tools.level_by_events(rows, near)),
             abs(local_differential_privacy(rows) - tools.level_by_events(rows, far)),
-            abs(local_differential_privacy(given) - local_differential_privacy(rows)),
+            abs(local_differential_privacy(joint) - local_differential_privacy(rows)),
             abs(delta_at(rows, epsilon, neighbours=near) - tools.delta_by_events(rows, epsilon, near)),
             abs(delta_at(rows, epsilon) - tools.delta_by_events(rows, epsilon, far)),
         )
@@ -69,12 +69,12 @@ def voters(setting: Setting) -> Reproduced:
         return float(len(matrix) != 48) + (is_private_colouring(cube, p, epsilon) != printed)
 
     instances = setting.count(200, 3000)
-    found = invariant(check, setting, instances, "")
+    verdict = invariant(check, setting, instances, "")
     why = (
         "12 edges, 2 colours and 2 directions make 48 inequalities; a random mechanism is judged private exactly where it "
         f"meets them all ({private[0]} of {instances})."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-R3")
@@ -82,9 +82,9 @@ def both_sides(setting: Setting) -> Reproduced:
     """Log-lifts between two bounds bound the ratios of the channel."""
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        upper, lower, _ = local_information_privacy(given)
-        return local_differential_privacy(given) - (upper - lower)
+        joint = tools.distribution_of(tools.joint(rng))
+        upper, lower, _ = local_information_privacy(joint)
+        return local_differential_privacy(joint) - (upper - lower)
 
     even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     upper, lower, _ = local_information_privacy(even)
@@ -105,9 +105,9 @@ def local_implies_neighbours(setting: Setting) -> Reproduced:
         return near - far
 
     instances = setting.count(100, 1000)
-    found = invariant(check, setting, instances, "")
+    verdict = invariant(check, setting, instances, "")
     why = f"Databases of three bits; fewer pairs are compared, and the delta was smaller in {strict[0]} of {instances}."
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-R5")
@@ -116,19 +116,19 @@ def lifts_of_a_private_channel(setting: Setting) -> Reproduced:
     saved = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        given = tools.distribution_of(tools.joint(rng))
-        level, smallest = local_differential_privacy(given), float(given.p_s.min())
-        upper, lower, _ = local_information_privacy(given)
+        joint = tools.distribution_of(tools.joint(rng))
+        level, smallest = local_differential_privacy(joint), float(joint.p_s.min())
+        upper, lower, _ = local_information_privacy(joint)
         sharp = implied_bounds({"local_differential_privacy": level}, smallest_prior=min(smallest, 0.5))
         saved[0] = max(saved[0], 1 - sharp["upper"] / level)
         return max(upper - level, -lower - level, upper - sharp["upper"], -lower - sharp["lower"])
 
-    found = invariant(check, setting, setting.count(100, 2000), "")
+    verdict = invariant(check, setting, setting.count(100, 2000), "")
     why = (
         "So do the sharper bounds with the smallest prior p, ln(e^eps / (1 + p (e^eps - 1))) and ln(p + (1 - p) e^eps); the "
         f"first was smaller by up to {100 * saved[0]:.0f} %."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-R6")
@@ -190,19 +190,19 @@ def information_bound(setting: Setting) -> Reproduced:
         bound = (1 - math.exp(-gap * epsilon / 2)) * math.log2(1 + records / gap) - 1
         return bound - tools.laplace_information(records, gap, epsilon)
 
-    found = invariant(check, setting, setting.count(50, 1000), "")
+    verdict = invariant(check, setting, setting.count(50, 1000), "")
     ends = np.arange(-1600, 24800 + 1600)  # in units of 1/40
     binned = tools.laplace_rows(range(0, 24801, 800), ends, 0.5 / 40)
     ours = mutual_information(binned / len(binned), unit="bits", normalise=True)
     pairs = "; ".join(f"{v:.4f} against {b:.4f}" for v, b in zip(values, bounds, strict=True))
     fine = (
-        found.ours.startswith("0 of")
+        verdict.ours.startswith("0 of")
         and min(np.subtract(values, bounds)) > 0
         and abs(ours - values[0]) < 1e-3
     )
     return holds(
         fine,
-        f"{found.ours}; {pairs} bits",
+        f"{verdict.ours}; {pairs} bits",
         "Information by quadrature against the printed bound, for (n, k, epsilon) = "
         f"{', '.join(map(str, EXAMPLES))}; binned finely, ours of the first is {ours:.4f}. The 1 is a bit, epsilon is in nats.",
     )
@@ -225,11 +225,11 @@ def laplace_mechanism(setting: Setting) -> Reproduced:
     counting = NoisyQuery("count", "laplace", 2.0, 0.5, 0.5)
     answers = setting.count(500, 5000)
     rng = setting.rng()
-    found = [float(counting.release([1, 0, 1, 1], rng)) for _ in range(answers)]
+    released = [float(counting.release([1, 0, 1, 1], rng)) for _ in range(answers)]
     return holds(
-        off < 1e-9 and refused and abs(float(np.mean(found)) - 3) < 6 * 2.0 * math.sqrt(2 / answers),
+        off < 1e-9 and refused and abs(float(np.mean(released)) - 3) < 6 * 2.0 * math.sqrt(2 / answers),
         f"levels {off:.1e} off epsilon between neighbours and off n epsilon between all; less noise refused",
-        f"Levels of the binned noise for up to {records} records, and {answers} releases of the count 3 with mean {np.mean(found):.3f}.",
+        f"Levels of the binned noise for up to {records} records, and {answers} releases of the count 3 with mean {np.mean(released):.3f}.",
     )
 
 
@@ -278,12 +278,12 @@ def recurrences(setting: Setting) -> Reproduced:
         return max(apart, abs(1 - float(graphs.answer(problem, "line")[0]) - one))
 
     instances = setting.count(100, 1000)
-    found = invariant(check, setting, instances, "")
+    verdict = invariant(check, setting, instances, "")
     why = (
         "Both are the i-fold repetition of one step, and one step of the optimum is the larger of the two or 0. R_Ter needs "
         f"that 0: it was negative in {negative[0]} of {instances}. At epsilon 0 both divide by zero."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-G11")
@@ -348,9 +348,9 @@ def announced(setting: Setting) -> Reproduced:
     )
     errors = {}
     for name in names:
-        found = solve(BoundaryColouring(line, 1.0), name, certify=False).mechanism
-        assert colouring_privacy(line, found, 1.0, tolerance=1e-9).private
-        errors[name] = error_by_distance(line, found)[:, 0]
+        mechanism = solve(BoundaryColouring(line, 1.0), name, certify=False).mechanism
+        assert colouring_privacy(line, mechanism, 1.0, tolerance=1e-9).private
+        errors[name] = error_by_distance(line, mechanism)[:, 0]
     ratio = errors["laplace-threshold"] / errors["balanced"]
     frame = pd.DataFrame({"distance": range(8), **errors})
     fine = unequal < 1e-6 and many < 1e-6 and bool(np.abs(ratio - math.cosh(0.5)).max() < 1e-6)

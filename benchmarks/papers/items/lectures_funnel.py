@@ -82,10 +82,10 @@ def log_loss(setting: Setting) -> Reproduced:
             def loss(logits: np.ndarray, p: np.ndarray = posterior) -> float:
                 return float(np.logaddexp.reduce(logits) - p @ logits)
 
-            found = minimize(loss, np.zeros(len(posterior)), method="BFGS", options={"gtol": 1e-9})
-            belief = np.exp(found.x - np.logaddexp.reduce(found.x))
+            optimum = minimize(loss, np.zeros(len(posterior)), method="BFGS", options={"gtol": 1e-9})
+            belief = np.exp(optimum.x - np.logaddexp.reduce(optimum.x))
             off = max(off, float(np.abs(belief - optimal_alpha_belief(joint, 1.0, y)).max()))
-            after += mass * float(found.fun)
+            after += mass * float(optimum.fun)
         seen, unseen = expected_alpha_loss(joint, 1.0)
         gain = mutual_information(joint)
         return max(

@@ -127,22 +127,24 @@ def at_most_one(setting: Setting) -> Reproduced:
         sites = np.flatnonzero(graph.boundary() & (graph.codes == 0)).tolist()
         drawn = {v: float(rng.uniform(0.1, 0.9)) for v in sites}
         values = drawn if rng.random() < 0.3 else below(graph, drawn, epsilon, delta)
-        given = {int(str(v)): p for v, p in values.items()}
-        tries = [tools.programme(graph, epsilon, delta, rng.random(graph.size) + 0.1, given) for _ in "ab"]
-        found = solve(BoundaryColouring(graph, epsilon, delta, boundary=given), "propagation", certify=False)
-        if not found.status.ok:
+        boundary = {int(str(v)): p for v, p in values.items()}
+        tries = [tools.programme(graph, epsilon, delta, rng.random(graph.size) + 0.1, boundary) for _ in "ab"]
+        solution = solve(
+            BoundaryColouring(graph, epsilon, delta, boundary=boundary), "propagation", certify=False
+        )
+        if not solution.status.ok:
             none[0] += 1
             return float(any(one is not None for one in tries))
-        ours = found.mechanism.probabilities[:, 0]
+        ours = solution.mechanism.probabilities[:, 0]
         return max(1.0 if one is None else float(np.abs(one - ours).max()) for one in tries)
 
     instances = setting.count(40, 400)
-    found = invariant(check, setting, instances, "", 1e-6)
+    verdict = invariant(check, setting, instances, "", 1e-6)
     why = (
         "Two linear programmes with different random weights end at the same mechanism, that of the propagation, or have "
         f"none where it proves that the values contradict each other ({none[0]} of {instances})."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-G6")
@@ -188,14 +190,14 @@ def morphisms(setting: Setting) -> Reproduced:
         return float(_accepted(source, images, target) != is_one)
 
     instances = setting.count(200, 3000)
-    found = invariant(check, setting, instances, "")
+    verdict = invariant(check, setting, instances, "")
     ring = DatasetGraph([(0, 1), (1, 2), (2, 3), (3, 0)], [1] * 4)
     folded = _accepted(ring, [0, 1, 1, 0], DatasetGraph([(0, 1)], [1, 1]))
     why = (
         f"A map is accepted exactly where the definition does ({kept[0]} of {instances} random ones). The pictures are lost; "
         f"folding a ring of four onto an edge collapses two edges and keeps two: accepted, {folded}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-G8")

@@ -49,8 +49,8 @@ def two_decimals(setting: Setting) -> Reproduced:
         f"In nats. {cut} of 36 entries are the four-decimal table of a later slide, cut after two decimals; all signs agree, and "
         "every entry is reached by a table that rounds to the printed cells."
     )
-    found = tools.within(texts, ranges, f"{ours.min():.6f} to {ours.max():.6f}", why)
-    return found if signs else Reproduced(found.ours, Finding.OFF, "A sign differs.")
+    verdict = tools.within(texts, ranges, f"{ours.min():.6f} to {ours.max():.6f}", why)
+    return verdict if signs else Reproduced(verdict.ours, Finding.OFF, "A sign differs.")
 
 
 @reproduces("F-LL2")
@@ -137,12 +137,12 @@ def implies_information(setting: Setting) -> Reproduced:
         closest = max(closest, told / sharper)
         return max(told - upper, told - sharper, sharper - upper)
 
-    found = invariant(check, setting, setting.count(100, 2000), "")
+    verdict = invariant(check, setting, setting.count(100, 2000), "")
     why = (
         "Holds. Sharper with the lower level l too: the largest I(S;Y) is that of lifts e^u and e^-l only, for u = l it is "
         f"u tanh(u/2); a random table comes within {closest:.3f} of it."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-PF")
@@ -157,9 +157,11 @@ def polytope(setting: Setting) -> Reproduced:
         mixed = Channel(share * noise.matrix + (1 - share) / len(noise.outputs), joint.useful)
         both = joint.p_x[:, None] * mixed.matrix
         of_y, posteriors = both.sum(axis=0), both / both.sum(axis=0)
-        given = joint.s_given_x @ posteriors
+        s_given_y = joint.s_given_x @ posteriors
         level, prior = problem.epsilon, joint.p_s[:, None]
-        allowed = bool(((given >= math.exp(-level) * prior) & (given <= math.exp(level) * prior)).all())
+        allowed = bool(
+            ((s_given_y >= math.exp(-level) * prior) & (s_given_y <= math.exp(level) * prior)).all()
+        )
         rows = posterior_rows(problem)
         read = problem.evaluate(mixed)
         said = tools.entropy(joint.p_x) - sum(
@@ -203,17 +205,19 @@ def vertex_programme(setting: Setting) -> Reproduced:
 def _programme(joint: JointDistribution, epsilon: float) -> float:
     """The optimum by the definition: every vertex by trial, then a linear programme."""
     n = len(joint.useful)
-    given, prior = joint.s_given_x, joint.p_s[:, None]
-    rows = np.vstack([given - math.exp(epsilon) * prior, math.exp(-epsilon) * prior - given, -np.eye(n)])
-    found = []
+    s_given_x, prior = joint.s_given_x, joint.p_s[:, None]
+    rows = np.vstack(
+        [s_given_x - math.exp(epsilon) * prior, math.exp(-epsilon) * prior - s_given_x, -np.eye(n)]
+    )
+    feasible = []
     for tight in itertools.combinations(range(len(rows)), n - 1):
         square = np.vstack([rows[list(tight)], np.ones(n)])
         if abs(np.linalg.det(square)) < 1e-12:
             continue
         v = np.linalg.solve(square, np.eye(n)[-1])
         if (rows @ v <= 1e-10).all():
-            found.append(np.maximum(v, 0.0))
-    corners = np.array(found)
+            feasible.append(np.maximum(v, 0.0))
+    corners = np.array(feasible)
     cost = [tools.entropy(v) for v in corners]
     return tools.entropy(joint.p_x) - tools.programme(cost, (corners.T, joint.p_x))[0]
 
@@ -256,5 +260,5 @@ def vertex_counts(setting: Setting) -> Reproduced:
 
 
 def _count(problem: LocalInformationPrivacy) -> int:
-    found = np.concatenate(list(vertices(system(problem))))
-    return len(np.unique(np.round(found, 8), axis=0))
+    corners = np.concatenate(list(vertices(system(problem))))
+    return len(np.unique(np.round(corners, 8), axis=0))

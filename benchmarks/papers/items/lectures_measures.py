@@ -44,18 +44,18 @@ def full_data(setting: Setting) -> Reproduced:
             ask = DistortionPrivacy(
                 view(tools.distribution_of(table)), 1 - np.eye(n), max_distortion=within, leakage=measure
             )
-            found = solve(ask, certify=False, time_limit=5.0)
-            levels.append(math.nan if found.objective is None else -found.objective)
+            solution = solve(ask, certify=False, time_limit=5.0)
+            levels.append(math.nan if solution.objective is None else -solution.objective)
         strict[0] += levels[0] < levels[1] - 1e-4
         return levels[0] - levels[1]
 
     instances = setting.count(6, 60)
-    found = invariant(check, setting, instances, "", 1e-5)
+    verdict = invariant(check, setting, instances, "", 1e-5)
     why = (
         "The least leakage (lifts, local differential privacy, maximal leakage or information) at an error probability never "
         f"rises when S is seen too, and was lower in {strict[0]} of {instances}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(verdict.ours, verdict.finding, why)
 
 
 @reproduces("F-X2")
@@ -64,14 +64,14 @@ def noisy_observation(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         s, x, w, y = rng.integers(2, 5, 4).tolist()
-        given = ObservedJoint.normalised(rng.random((s, x, w)) + 0.01)
-        seen, release = given.table, tools.channel(rng, w, y)
+        observed = ObservedJoint.normalised(rng.random((s, x, w)) + 0.01)
+        seen, release = observed.table, tools.channel(rng, w, y)
         pair = seen.sum(axis=2)
         reading = seen / pair[:, :, None]
         of_x = np.einsum("sx,sxw,wy->xy", pair / pair.sum(axis=0), reading, release)
         of_s = np.einsum("sx,sxw,wy->sy", pair / pair.sum(axis=1, keepdims=True), reading, release)
         whole = seen[:, :, :, None] * release[None, None]
-        ours = given.sensitive_observed.table @ release, given.useful_observed.table @ release
+        ours = observed.sensitive_observed.table @ release, observed.useful_observed.table @ release
         return max(
             float(np.abs(of_x * pair.sum(axis=0)[:, None] - whole.sum(axis=(0, 2))).max()),
             float(np.abs(of_s * pair.sum(axis=1)[:, None] - whole.sum(axis=(1, 2))).max()),
@@ -142,13 +142,13 @@ def without_release(setting: Setting) -> Reproduced:
     def check(rng: np.random.Generator) -> float:
         prior, alpha = rng.dirichlet(np.ones(int(rng.integers(2, 6)))) + 1e-3, tools.order(rng)
         prior /= prior.sum()
-        found = []
+        gaps = []
         for a in (1.0, alpha, INF):
             ours = expected_alpha_loss(np.outer(prior, [0.5, 0.5]), a)[1]
             ends = {1.0: -float(prior @ np.log(prior)), INF: 1 - float(prior.max())}
             searched = 1.0 if a in ends else alpha / (alpha - 1) * (1 - tools.best_reward(prior, alpha))
-            found.append(abs(ours - ends.get(a, searched)))
-        return max(found)
+            gaps.append(abs(ours - ends.get(a, searched)))
+        return max(gaps)
 
     why = "The closed form is what a numerical search over beliefs finds; entropy at order 1 and the chance of a wrong guess at inf."
     return invariant(check, setting, setting.count(20, 200), why, 1e-6)
@@ -196,9 +196,9 @@ def maximal_alpha(setting: Setting) -> Reproduced:
         f"secret that splits inputs leaks {reached:.6f} of {values[1]:.6f} at order 2 for the rows of the 4x9 table (orders 1.5 and "
         f"10: {values[0]:.6f}, {values[2]:.6f}). At order 1 it is I at the given prior."
     )
-    found = invariant(check, setting, setting.count(10, 100), why, 1e-5)
+    verdict = invariant(check, setting, setting.count(10, 100), why, 1e-5)
     assert values[1] - 1e-3 < reached <= values[1] + 1e-9
-    return found
+    return verdict
 
 
 def _best_prior(rows: Floats, alpha: float) -> Floats:
