@@ -66,10 +66,10 @@ def test_a_taken_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_committed_page_has_every_picture_and_is_small() -> None:
     assert (DOCS / PAGE).read_text(encoding="utf-8") == page(tuple(pictures().values()))
-    found = sorted((DOCS / FOLDER).iterdir())
-    assert [path.name for path in found] == sorted(f"{n}.{e}" for n in pictures() for e in ("csv", "svg"))
-    assert sum(path.stat().st_size for path in found) < 600_000
-    for path in found:
+    files = sorted((DOCS / FOLDER).iterdir())
+    assert [path.name for path in files] == sorted(f"{n}.{e}" for n in pictures() for e in ("csv", "svg"))
+    assert sum(path.stat().st_size for path in files) < 600_000
+    for path in files:
         assert path.stat().st_size < 60_000, path
         if path.suffix == ".svg":
             root = ElementTree.parse(path).getroot()

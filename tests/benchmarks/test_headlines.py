@@ -36,9 +36,9 @@ def test_a_headline_is_what_its_command_computes(name: str) -> None:
 
 @pytest.mark.long
 def test_every_headline_that_is_no_time_is_computed_again() -> None:
-    found = {name: one for name in headlines() for one in compute(name) if not one.timed}
-    assert {name: (one.privopt, one.beside) for name, one in found.items()} == {
-        name: reported()[name] for name in found
+    by_name = {name: one for name in headlines() for one in compute(name) if not one.timed}
+    assert {name: (one.privopt, one.beside) for name, one in by_name.items()} == {
+        name: reported()[name] for name in by_name
     }
 
 

@@ -29,9 +29,9 @@ def place(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -
 
 def test_visits_are_letters_from_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place(tmp_path, monkeypatch, "msnbc323", "1 2 17\n\n3 3\n")
-    found = loaders.msnbc()
-    assert [row.tolist() for row in found.sequences] == [[0, 1, 16], [2, 2]]
-    assert found.letters == 17
+    visits = loaders.msnbc()
+    assert [row.tolist() for row in visits.sequences] == [[0, 1, 16], [2, 2]]
+    assert visits.letters == 17
 
 
 def test_rows_of_kosarak_and_their_caution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,10 +45,10 @@ def test_rows_of_kosarak_and_their_caution(tmp_path: Path, monkeypatch: pytest.M
 def test_gazes_are_cells_of_a_coarser_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "subject,activity,t,gx,gy\nP1,browse,0,0,0\nP1,browse,1,99,0\nP1,browse,2,0,99\nP2,read,0,50,49\n"
     place(tmp_path, monkeypatch, "gaze", text)
-    found = loaders.gaze(2)
-    assert [row.tolist() for row in found.streams.sequences] == [[0, 1, 2], [1]]
-    assert found.subjects == ("P1", "P2")
-    assert found.activities == ("browse", "read")
+    gazes = loaders.gaze(2)
+    assert [row.tolist() for row in gazes.streams.sequences] == [[0, 1, 2], [1]]
+    assert gazes.subjects == ("P1", "P2")
+    assert gazes.activities == ("browse", "read")
 
 
 def test_what_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

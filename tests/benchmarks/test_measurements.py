@@ -37,13 +37,13 @@ FAILED = Measurement("broken", "An invariant that fails", lambda quick: [])
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Measured, ...]:
+def measured() -> tuple[Measured, ...]:
     """Every measurement, small."""
     return measure(tuple(measurements().values()), quick=True)
 
 
-def rows(found: Sequence[Measured], name: str) -> tuple[Timing, ...]:
-    return next(one.timings for one in found if one.measurement.name == name)
+def rows(measured: Sequence[Measured], name: str) -> tuple[Timing, ...]:
+    return next(one.timings for one in measured if one.measurement.name == name)
 
 
 # the registry
@@ -66,9 +66,9 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
 
 
 @pytest.mark.long
-def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None:
-    assert len(found) == len(measurements())
-    for one in found:
+def test_every_measurement_gives_whole_rows(measured: tuple[Measured, ...]) -> None:
+    assert len(measured) == len(measurements())
+    for one in measured:
         assert one.timings, one.measurement.name
         for timing in one.timings:
             assert timing.size > 0
@@ -79,20 +79,20 @@ def test_every_measurement_gives_whole_rows(found: tuple[Measured, ...]) -> None
 
 
 @pytest.mark.long
-def test_no_invariant_is_violated(found: tuple[Measured, ...]) -> None:
-    checked = rows(found, "redaction-laws")
+def test_no_invariant_is_violated(measured: tuple[Measured, ...]) -> None:
+    checked = rows(measured, "redaction-laws")
     assert {timing.case for timing in checked} == set(invariants.INVARIANTS)
     assert [timing.case for timing in checked if timing.quality != 0] == []
-    assert holds(found)
+    assert holds(measured)
 
 
 @pytest.mark.long
-def test_references_agree(found: tuple[Measured, ...]) -> None:
-    for timing in rows(found, "redaction-isotonic"):
+def test_references_agree(measured: tuple[Measured, ...]) -> None:
+    for timing in rows(measured, "redaction-isotonic"):
         assert abs(timing.quality or 0.0) < 1e-6
-    for timing in rows(found, "redaction-leakage"):
+    for timing in rows(measured, "redaction-leakage"):
         assert not timing.reference or (timing.quality or 0.0) < 1e-12
-    for timing in rows(found, "redaction-optimal"):
+    for timing in rows(measured, "redaction-optimal"):
         assert (timing.quality or 0.0) > -1e-7
 
 
@@ -115,9 +115,9 @@ def test_the_general_solver_finds_the_known_optimum() -> None:
 
 def test_a_missing_back_end_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isotonic, "find_spec", lambda name: None)
-    found = isotonic.against_conic((10,))
-    assert len(found) == 3
-    assert all("is not installed" in timing.note and timing.ratio is None for timing in found)
+    timings = isotonic.against_conic((10,))
+    assert len(timings) == 3
+    assert all("is not installed" in timing.note and timing.ratio is None for timing in timings)
 
 
 def test_a_back_end_that_fails_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,25 +150,25 @@ def test_slopes_are_fitted_where_sizes_span_enough() -> None:
 
 
 @pytest.mark.long
-def test_the_files_hold_every_row(found: tuple[Measured, ...], tmp_path: Path) -> None:
-    write_measurements(tmp_path, found)
+def test_the_files_hold_every_row(measured: tuple[Measured, ...], tmp_path: Path) -> None:
+    write_measurements(tmp_path, measured)
     stored = [json.loads(line) for line in (tmp_path / JSONL).read_text(encoding="utf-8").splitlines()]
     with (tmp_path / CSV).open(encoding="utf-8", newline="") as stream:
         table = list(csv.DictReader(stream))
-    assert len(stored) == len(table) == sum(len(one.timings) for one in found)
+    assert len(stored) == len(table) == sum(len(one.timings) for one in measured)
     assert [row["measurement"] for row in stored] == [row["measurement"] for row in table]
-    assert stored[0]["seconds"] == found[0].timings[0].seconds
+    assert stored[0]["seconds"] == measured[0].timings[0].seconds
 
 
 @pytest.mark.long
-def test_the_page_needs_nothing_but_itself(found: tuple[Measured, ...]) -> None:
+def test_the_page_needs_nothing_but_itself(measured: tuple[Measured, ...]) -> None:
     pytest.importorskip("matplotlib")
-    text = page(found, "now", True, {"Python": "3"})
+    text = page(measured, "now", True, {"Python": "3"})
     assert "default-src 'none'" in text
     assert not re.search(r'(src|href)="(?!#)|@import|url\((?!#)', text)
     assert text.count("<svg") == text.count("<figcaption>") >= 4
-    assert text.count("<table") == len(found) + 1
-    assert all(f'<h2 id="{one.measurement.name}">' in text for one in found)
+    assert text.count("<table") == len(measured) + 1
+    assert all(f'<h2 id="{one.measurement.name}">' in text for one in measured)
     identifiers = re.findall(r'\bid="([^"]*)"', text)
     assert len(set(identifiers)) == len(identifiers)
 

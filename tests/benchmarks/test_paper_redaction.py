@@ -118,8 +118,8 @@ def test_figure_3_has_the_known_values(report: PaperReport) -> None:
     frame = report["Figure 3"].frame.set_index("ε")
     columns = [frames.WINDOW, frames.CLOSED, frames.CONSTANT, frames.OPTIMUM]
     for budget, known in CHAIN.items():
-        found = [float(frame[column][budget]) for column in columns]
-        assert found == pytest.approx(known, abs=1e-6)
+        values = [float(frame[column][budget]) for column in columns]
+        assert values == pytest.approx(known, abs=1e-6)
 
 
 def test_figure_3_is_ordered(report: PaperReport) -> None:

@@ -103,25 +103,25 @@ def test_an_item_is_computed_by_one_function() -> None:
 
 
 def computed(name: str) -> tuple[Item, Reproduced]:
-    [found] = reproduce(chosen(name), Setting(quick=True, figures=False))
-    return found
+    [pair] = reproduce(chosen(name), Setting(quick=True, figures=False))
+    return pair
 
 
 @pytest.mark.parametrize("name", sorted(OFF | HOLD | RIGHT))
 def test_verdicts(name: str) -> None:
     wanted = {Finding.OFF: OFF, Finding.HOLDS: HOLD, Finding.MATCHES: RIGHT}
-    [found] = claims_of(*computed(name))
-    assert name in wanted[found.finding], found
-    assert found.where.endswith(f"[{name}]")
-    assert found.ours
-    assert found.sentence.endswith(".")
+    [claim] = claims_of(*computed(name))
+    assert name in wanted[claim.finding], claim
+    assert claim.where.endswith(f"[{name}]")
+    assert claim.ours
+    assert claim.sentence.endswith(".")
 
 
 @pytest.mark.parametrize("name", ["S-F6", "S-DAT", "S-K0"])
 def test_absent_data_are_said_to_be_absent(name: str) -> None:
-    found = computed(name)[1]
-    assert found.finding is Finding.NOT_REPRODUCIBLE
-    assert "not available" in found.ours + found.why
+    reproduced = computed(name)[1]
+    assert reproduced.finding is Finding.NOT_REPRODUCIBLE
+    assert "not available" in reproduced.ours + reproduced.why
 
 
 def test_the_page_of_some_claims(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,11 +135,11 @@ def test_the_page_of_some_claims(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 def test_the_whole_paper_again() -> None:
-    found = find_paper("sequence")(quick=True)
-    assert len(found.claims) == 70
-    assert {e.name.partition(",")[0] for e in found.exhibits} >= {f"Figure {i}" for i in (3, 4, 6, 8)}
+    report = find_paper("sequence")(quick=True)
+    assert len(report.claims) == 70
+    assert {e.name.partition(",")[0] for e in report.exhibits} >= {f"Figure {i}" for i in (3, 4, 6, 8)}
     for name in ("Figure 5 (a)", "Figure 5 (b)"):
-        frame = found[name].frame
+        frame = report[name].frame
         assert (frame[synthetic.SINGLE] <= frame[synthetic.RR]).all()
         assert (frame[synthetic.TRIPLES] <= frame[synthetic.SINGLE] + 1e-9).all()
 
@@ -162,11 +162,11 @@ def test_cheapest_kernels_cost_what_highs_finds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m, epsilon = int(rng.integers(2, 7)), int(rng.integers(2, 7)), float(rng.uniform(0.2, 2))
     p, cost = rng.dirichlet(np.ones(n)), rng.random((n, m))
-    found = cheapest(epsilon, cost)(p[None, :])
+    kernels = cheapest(epsilon, cost)(p[None, :])
     theirs = plain(p, cost, epsilon)
     assert theirs is not None
-    assert value(p, cost, found[0]) == pytest.approx(value(p, cost, theirs), abs=1e-7)
-    assert leakages(p[None, :], found)[0] <= epsilon + 1e-9
+    assert value(p, cost, kernels[0]) == pytest.approx(value(p, cost, theirs), abs=1e-7)
+    assert leakages(p[None, :], kernels)[0] <= epsilon + 1e-9
 
 
 def test_public_values_of_the_synthetic_chains() -> None:
@@ -176,8 +176,8 @@ def test_public_values_of_the_synthetic_chains() -> None:
     assert [w.cost for w in theirs] == pytest.approx([0.3119, 0.2145, 0.1020], abs=5e-5)
     assert [w.worst for w in theirs] == pytest.approx([1.10, 1.51, 1.90], abs=6e-3)
     words = in_words(np.full(2, 0.5), np.array([[0.8, 0.2], [0.3, 0.7]]), 3, 1 - np.eye(2))
-    found = cheapest(2.0, words.cost)(words.initial[None, :])
-    assert float((words.initial[:, None] * found[0] * words.cost).sum()) == pytest.approx(
+    kernels = cheapest(2.0, words.cost)(words.initial[None, :])
+    assert float((words.initial[:, None] * kernels[0] * words.cost).sum()) == pytest.approx(
         0.09449394617421311, abs=1e-9
     )
 
@@ -193,8 +193,8 @@ def test_the_walk_reads_what_the_judge_reads() -> None:
 
 def test_leakage_of_sequences_is_that_of_the_library() -> None:
     start, transition = np.full(2, 0.5), np.array([[0.8, 0.2], [0.3, 0.7]])
-    found = enumerate_releases(start, transition, randomised_response(0.7), 6)
-    assert found.sequence_leakage == pytest.approx(3.068908686917074, abs=1e-9)
+    enumeration = enumerate_releases(start, transition, randomised_response(0.7), 6)
+    assert enumeration.sequence_leakage == pytest.approx(3.068908686917074, abs=1e-9)
     chain = po.MarkovChain(transition, start)
     again = enumerate_releases(start, transition, lambda b: optimum_at_once(b, 0.6), 5)
     assert again.sequence_leakage == pytest.approx(
@@ -226,15 +226,15 @@ def test_released_streams_follow_the_policy() -> None:
     rng = np.random.default_rng(3)
     start, transition = random_chain(rng, 3)
     data = np.array(walks(transition, 4, 6, 0))
-    found = release(start, transition, data, lambda b: optimum_at_once(b, 0.8), 1.0 - np.eye(3), 1)
+    streams = release(start, transition, data, lambda b: optimum_at_once(b, 0.8), 1.0 - np.eye(3), 1)
     policy = SequencePolicy(po.MarkovChain.normalised(transition, initial=start), 0.8)
-    for row, columns in zip(found.releases, found.columns, strict=True):
+    for row, columns in zip(streams.releases, streams.columns, strict=True):
         state = policy.start()
         for y, column in zip(row.tolist(), columns, strict=True):
             kernel = policy.kernel(state.belief).matrix
             assert kernel[:, y] == pytest.approx(column, abs=1e-5)
             state = policy.advance(state, y)
-    assert found.leakage <= 0.8 + 1e-9
+    assert streams.leakage <= 0.8 + 1e-9
 
 
 def test_recognition_is_that_of_the_library() -> None:
@@ -242,10 +242,10 @@ def test_recognition_is_that_of_the_library() -> None:
     start, own = np.full(3, 1 / 3), rng.dirichlet(np.ones(3), (2, 3))
     response = randomised_response(1.0)(start[None, :])[0]
     data = np.array(walks(own[0], 3, 8, 2))
-    found = release(start, own.mean(axis=0), data, randomised_response(1.0), 1.0 - np.eye(3), 4)
-    logs = likelihoods(found.columns, start, own)
+    streams = release(start, own.mean(axis=0), data, randomised_response(1.0), 1.0 - np.eye(3), 4)
+    logs = likelihoods(streams.columns, start, own)
     chains = {i: po.MarkovChain.normalised(table, initial=start) for i, table in enumerate(own)}
-    for row, log in zip(found.releases, logs, strict=True):
+    for row, log in zip(streams.releases, logs, strict=True):
         theirs = hmm_reidentify(chains, po.Channel(response), row.tolist())
         odds = np.exp(log - log.max())
         assert list(theirs.values()) == pytest.approx((odds / odds.sum()).tolist(), abs=1e-9)

@@ -38,8 +38,8 @@ def made(ratios: Sequence[float]) -> list[PeerRow]:
 
 def test_every_instance_has_a_peer() -> None:
     for one in peer_instances(True):
-        asked = chosen_peers(questions=(one.problem.kind,))
-        assert any(peer.refusal(one.problem) is None for peer in asked), one.name
+        peers = chosen_peers(questions=(one.problem.kind,))
+        assert any(peer.refusal(one.problem) is None for peer in peers), one.name
 
 
 def test_an_absent_package_is_a_refusal_and_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,9 +107,9 @@ def test_a_peer_that_raises_is_a_failure_with_its_words() -> None:
 
 def test_a_mechanism_that_misses_the_budget_is_not_private() -> None:
     problem = po.BeliefRelease([0.5, 0.5], 1.0)
-    found = judged(problem, po.Channel([[0.95, 0.05], [0.05, 0.95]]))
-    assert found["proved"] is False
-    assert found["excess"] == pytest.approx(math.log(0.5 / 0.05) - 1.0)
+    verdict = judged(problem, po.Channel([[0.95, 0.05], [0.05, 0.95]]))
+    assert verdict["proved"] is False
+    assert verdict["excess"] == pytest.approx(math.log(0.5 / 0.05) - 1.0)
 
 
 def test_the_published_release_leaks_in_the_run_and_ours_is_certified() -> None:
@@ -130,10 +130,10 @@ def test_metric_privacy_leaks_though_the_tool_says_optimal(name: str) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(answer.mechanism.probabilities)
         apart = np.nan_to_num(np.abs(np.diff(logs, axis=0)), nan=0.0, posinf=math.inf).max()
-    found = judged(problem, answer.mechanism)
+    verdict = judged(problem, answer.mechanism)
     assert apart > 1.05
-    assert found["proved"] is False
-    assert float(found["leakage"]) == pytest.approx(apart)
+    assert verdict["proved"] is False
+    assert float(verdict["leakage"]) == pytest.approx(apart)
     ours = po.solve(problem)
     assert ours.certified
     assert ours.objective == pytest.approx(answer.claimed, abs=1e-5)

@@ -141,27 +141,27 @@ def rows_of(one: Judged) -> list[Judged]:
 def test_profiles_are_the_definition(rows: tuple[Judged, ...], kind: str, hidden: set[str]) -> None:
     ALL[:] = rows
     own = [j for j in rows if j.row.question == "redaction" and j.row.solver not in hidden]
-    found: Profile = (time_profile if kind == "time" else quality_profile)(own)
-    assert set(found.curves) == {j.row.solver for j in own}
-    for solver, curve in found.curves.items():
+    profile: Profile = (time_profile if kind == "time" else quality_profile)(own)
+    assert set(profile.curves) == {j.row.solver for j in own}
+    for solver, curve in profile.curves.items():
         assert [y for _, y in curve] == sorted(y for _, y in curve)
         for tau, share in curve:
             assert share == pytest.approx(float(by_hand(own, kind, solver, tau)))
-            assert found.share(solver, tau) == share
+            assert profile.share(solver, tau) == share
 
 
 def test_a_profile_of_nothing_and_of_failures() -> None:
     assert time_profile([]) == Profile({}, 0)
     answers = [make_row(solver="a"), failed(make_row(solver="b"), "TIME_OUT", "late")]
-    found = time_profile(judged(answers))
-    assert found.tasks == 1
-    assert found.curves == {"a": ((1.0, 1.0),), "b": ((1.0, 0.0),)}
+    profile = time_profile(judged(answers))
+    assert profile.tasks == 1
+    assert profile.curves == {"a": ((1.0, 1.0),), "b": ((1.0, 0.0),)}
     assert time_profile(judged(answers[1:])).tasks == 0
 
 
 def test_a_time_of_zero_divides_nothing() -> None:
-    found = time_profile(judged([make_row(solver="a", seconds=0.0), make_row(solver="b", seconds=1e-5)]))
-    assert found.curves["b"][-1] == (pytest.approx(10.0), 1.0)
+    profile = time_profile(judged([make_row(solver="a", seconds=0.0), make_row(solver="b", seconds=1e-5)]))
+    assert profile.curves["b"][-1] == (pytest.approx(10.0), 1.0)
 
 
 # scaling and privacy
@@ -177,12 +177,12 @@ def test_slopes_of_power_laws_are_found_and_uncompleted_runs_left_out() -> None:
     ]
     rows[-1] = replace(rows[-1], seconds=11.0)
     rows.append(failed(make_row(family="f", size=64, solver="square"), "TIME_OUT", "late"))
-    found = {g.solver: g for g in growths(judged(rows), "seconds")}
-    assert found["square"].slope == pytest.approx(2.0)
-    assert found["cube"].slope == pytest.approx(3.0)
-    assert found["cube"].error == pytest.approx(0.0, abs=1e-12)
-    assert (len(found["square"].points), len(found["cube"].points)) == (4, 3)
-    assert found["square"].ends() == ((4, pytest.approx(0.0016)), (32, pytest.approx(0.1024)))
+    by_solver = {g.solver: g for g in growths(judged(rows), "seconds")}
+    assert by_solver["square"].slope == pytest.approx(2.0)
+    assert by_solver["cube"].slope == pytest.approx(3.0)
+    assert by_solver["cube"].error == pytest.approx(0.0, abs=1e-12)
+    assert (len(by_solver["square"].points), len(by_solver["cube"].points)) == (4, 3)
+    assert by_solver["square"].ends() == ((4, pytest.approx(0.0016)), (32, pytest.approx(0.1024)))
     assert [g.slope for g in growths(judged(rows), "peak_memory")] == pytest.approx([1.0, 1.0])
     assert growths(judged([replace(row, family="") for row in rows]), "seconds") == ()
 
@@ -192,17 +192,17 @@ def test_the_error_of_a_slope_is_that_of_the_normal_equations() -> None:
 
     costs = {3: 0.2, 5: 0.3, 9: 0.9, 17: 1.1, 40: 4.0}
     rows = [make_row(family="f", instance=str(n), size=n, seconds=s) for n, s in costs.items()]
-    (found,) = growths(judged(rows), "seconds")
+    (growth,) = growths(judged(rows), "seconds")
     x, y = np.log(list(costs)), np.log(list(costs.values()))
     design = np.column_stack([np.ones_like(x), x])
     solution = np.linalg.solve(design.T @ design, design.T @ y)
     rest = y - design @ solution
     covariance = np.linalg.inv(design.T @ design) * (rest @ rest) / (len(x) - 2)
-    assert (found.slope, found.error) == pytest.approx((solution[1], covariance[1, 1] ** 0.5))
+    assert (growth.slope, growth.error) == pytest.approx((solution[1], covariance[1, 1] ** 0.5))
 
 
 def test_violations_are_counted_before_and_after_repair() -> None:
-    found = violations(
+    lines = violations(
         judged(
             [
                 make_row(raw_violation=0.25, repaired=True, utility_lost=0.01),
@@ -214,7 +214,7 @@ def test_violations_are_counted_before_and_after_repair() -> None:
             ]
         )
     )
-    (line,) = found
+    (line,) = lines
     assert (line.proposed, line.over, line.worst, line.withheld) == (6, 3, math.inf, 1)
     assert (line.after, line.repaired, line.lost) == (2, 2, 0.03)
 
@@ -447,8 +447,8 @@ def test_a_run_without_rows_is_a_report(tmp_path: Path) -> None:
 def test_a_large_run_stays_under_five_megabytes(said: Content) -> None:
     big = judged(synthetic(sizes=range(2, 33), budgets=[i / 10 for i in range(1, 12)]))
     assert len(big) > 3000
-    found = content(MANIFEST, big, None, said.verdict)
-    assert len(html_page(found).encode()) < 5_000_000
+    contents = content(MANIFEST, big, None, said.verdict)
+    assert len(html_page(contents).encode()) < 5_000_000
 
 
 # other formats
@@ -532,8 +532,8 @@ def test_the_data_of_a_figure_are_its_csv(exported: Path) -> None:
     text = (exported / "report" / "figures" / "profile-time-1.csv").read_text(encoding="utf-8")
     lines = list(csv.DictReader(io.StringIO(text)))
     curves = time_profile(own).curves
-    found = {s: [(float(x["tau"]), float(x["share"])) for x in lines if x["solver"] == s] for s in curves}
-    assert found == {s: list(c) for s, c in curves.items()}
+    points = {s: [(float(x["tau"]), float(x["share"])) for x in lines if x["solver"] == s] for s in curves}
+    assert points == {s: list(c) for s, c in curves.items()}
 
 
 @pytest.mark.long

@@ -247,7 +247,7 @@ def luminance(colour: str) -> float:
 
 def contrasts(page: Page) -> dict[str, float]:
     """Contrast of words of each kind with the ground of the page."""
-    found = page.evaluate(
+    colours = page.evaluate(
         """Object.fromEntries(Object.entries({body: 'main p', caption: 'figcaption .said', head: 'th button', cell: 'td',
         axis: 'svg .role-axis-title text', label: 'svg .role-axis-label text', legend: 'svg .role-legend-label text'}).map(
         ([name, where]) => { const style = getComputedStyle(document.querySelector(where));
@@ -255,7 +255,7 @@ def contrasts(page: Page) -> dict[str, float]:
     )
     ground = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     result = {}
-    for name, colour in found.items():
+    for name, colour in colours.items():
         high, low = sorted((luminance(colour), ground), reverse=True)
         result[name] = (high + 0.05) / (low + 0.05)
     return result

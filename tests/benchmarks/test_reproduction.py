@@ -35,9 +35,9 @@ def test_an_item_whose_code_raises_has_failed_and_ends_nothing() -> None:
     def broken(setting: Setting) -> object:
         raise ZeroDivisionError("no such number")
 
-    found = _reproduction._computed(broken, Setting())  # type: ignore[arg-type]
-    assert found.finding is Finding.FAILED
-    assert "no such number" in found.why
+    outcome = _reproduction._computed(broken, Setting())  # type: ignore[arg-type]
+    assert outcome.finding is Finding.FAILED
+    assert "no such number" in outcome.why
     assert _reproduction._computed(None, Setting()).finding is Finding.OPEN
 
 
@@ -60,9 +60,9 @@ def test_the_command_writes_a_page_and_says_what_it_found(tmp_path: Path) -> Non
     page = tmp_path / "page.html"
     ran = CliRunner().invoke(app, ["reproduce", "R-E1b", "--quick", "--json", "--report", str(page)])
     assert ran.exit_code == 0, ran.output
-    found = json.loads(ran.stdout)
-    assert found["counts"] == {"rounding": 1}
-    assert found["items"][0]["ours"].startswith("0.291667")
+    document = json.loads(ran.stdout)
+    assert document["counts"] == {"rounding": 1}
+    assert document["items"][0]["ours"].startswith("0.291667")
     text = page.read_text(encoding="utf-8")
     assert "R-E1b" in text
     assert "7/24" in text
@@ -72,9 +72,9 @@ def test_the_command_writes_a_page_and_says_what_it_found(tmp_path: Path) -> Non
 @pytest.mark.parametrize("source", sorted(SOURCES))
 def test_no_item_is_open_and_none_fails(source: str) -> None:
     wrong = {Finding.OPEN, Finding.FAILED}
-    found = [
+    failures = [
         (item.name, one.why)
         for item, one in reproduce(chosen(source), Setting(quick=True))
         if one.finding in wrong
     ]
-    assert found == []
+    assert failures == []

@@ -50,13 +50,13 @@ def task(solver: str = "windows", budget: float = 1.0, limit: float = 5.0, insta
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    found = Server(Limits(4.0))
-    yield found
-    found.close()
+    server = Server(Limits(4.0))
+    yield server
+    server.close()
 
 
-def run(server: Server, given: Task) -> Outcome:
-    return outcome_of(given, server.run(given.to_dict()), server.limits.memory)
+def run(server: Server, task: Task) -> Outcome:
+    return outcome_of(task, server.run(task.to_dict()), server.limits.memory)
 
 
 # tasks
@@ -66,12 +66,12 @@ def test_tasks_are_instances_times_budgets_times_seeds_times_solvers() -> None:
     count = len(solvers_of(po.Redaction))
     own = replace(instances(1)[0], budgets=(0.5, 2.0))
     suite = replace(TINY, instances=lambda: (own, *instances(3)[1:]), budgets=(1.0, 2.0, 3.0))
-    found = tasks_of(suite, seeds=(4, 9), time_limit=0.5)
-    assert len(found) == (2 + 2 * 3) * 2 * count
-    assert {t.seed for t in found} == {4, 9}
-    assert {t.time_limit for t in found} == {0.5}
-    assert {t.budget for t in found if t.instance.name == own.name} == {0.5, 2.0}
-    assert len({t.key for t in found}) == len(found)
+    tasks = tasks_of(suite, seeds=(4, 9), time_limit=0.5)
+    assert len(tasks) == (2 + 2 * 3) * 2 * count
+    assert {t.seed for t in tasks} == {4, 9}
+    assert {t.time_limit for t in tasks} == {0.5}
+    assert {t.budget for t in tasks if t.instance.name == own.name} == {0.5, 2.0}
+    assert len({t.key for t in tasks}) == len(tasks)
 
 
 def test_a_key_depends_on_all_that_the_answer_does_and_on_nothing_else(
@@ -95,8 +95,8 @@ def test_a_key_depends_on_all_that_the_answer_does_and_on_nothing_else(
 
 def test_filters_keep_what_is_named_and_refuse_what_is_not_there() -> None:
     tasks = tasks_of(TINY)
-    found = chosen(tasks, solvers=("windows",), instances=("n3", "n5"))
-    assert {(t.solver, t.instance.name) for t in found} == {("windows", "n3"), ("windows", "n5")}
+    subset = chosen(tasks, solvers=("windows",), instances=("n3", "n5"))
+    assert {(t.solver, t.instance.name) for t in subset} == {("windows", "n3"), ("windows", "n5")}
     assert chosen(tasks) == tasks
     with pytest.raises(InvalidProblem, match=r"no solver 'simplex'; it has .*windows"):
         chosen(tasks, solvers=("simplex",))
@@ -108,12 +108,12 @@ def test_filters_keep_what_is_named_and_refuse_what_is_not_there() -> None:
 
 
 def test_a_task_is_judged_proved_and_measured(server: Server) -> None:
-    found = run(server, task("optimal"))
-    row, here = found.row, po.solve(FOUR.problem, "optimal")
+    outcome = run(server, task("optimal"))
+    row, here = outcome.row, po.solve(FOUR.problem, "optimal")
     assert (row.status, row.certified, row.verified) == ("OPTIMAL", True, True)
     assert (row.utility, row.leakage, row.objective) == (here.utility, here.leakage, here.objective)
-    assert found.solution is not None
-    assert po.verify(FOUR.problem, found.solution).ok
+    assert outcome.solution is not None
+    assert po.verify(FOUR.problem, outcome.solution).ok
     assert row.reason.startswith("the checked bound is within tolerance")
     assert row.seconds is not None
     assert row.cold_seconds is not None
@@ -140,11 +140,11 @@ def test_a_refusal_is_a_row_with_its_reason(server: Server) -> None:
 
 @pytest.mark.parametrize(("solver", "budget"), [("no-such-solver", 1.0), ("windows", -1.0)])
 def test_misuse_inside_a_task_is_a_failed_row(server: Server, solver: str, budget: float) -> None:
-    found = run(server, task(solver, budget))
-    assert found.row.status == "FAILED"
-    assert found.row.reason
-    assert found.row.utility is None
-    assert found.solution is None
+    outcome = run(server, task(solver, budget))
+    assert outcome.row.status == "FAILED"
+    assert outcome.row.reason
+    assert outcome.row.utility is None
+    assert outcome.solution is None
 
 
 def hostile(monkeypatch: pytest.MonkeyPatch, work: Callable[[Mapping[str, Any], Send], None]) -> Outcome:
@@ -153,36 +153,36 @@ def hostile(monkeypatch: pytest.MonkeyPatch, work: Callable[[Mapping[str, Any], 
     monkeypatch.setattr(zygote, "GRACE", 0.0)
     monkeypatch.setattr(zygote, "PROVING", 0.25)
     here, _there = Pipe()
-    given = task(limit=0.25)
-    result = zygote.run({**given.to_dict(), "memory": 3.0}, here)
+    short_task = task(limit=0.25)
+    result = zygote.run({**short_task.to_dict(), "memory": 3.0}, here)
     here.close()
     _there.close()
-    return outcome_of(given, json.loads(json.dumps(result)), 3.0)
+    return outcome_of(short_task, json.loads(json.dumps(result)), 3.0)
 
 
-def too_much(asked: Mapping[str, Any], send: Send) -> None:
+def too_much(document: Mapping[str, Any], send: Send) -> None:
     bytearray(4 * 2**30)
 
 
-def told_too_much(asked: Mapping[str, Any], send: Send) -> None:
+def told_too_much(document: Mapping[str, Any], send: Send) -> None:
     faulthandler.disable()  # that of pytest would print
     os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'")
     os.abort()
 
 
-def killed(asked: Mapping[str, Any], send: Send) -> None:
+def killed(document: Mapping[str, Any], send: Send) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def quits(asked: Mapping[str, Any], send: Send) -> None:
+def quits(document: Mapping[str, Any], send: Send) -> None:
     os._exit(7)
 
 
-def raises(asked: Mapping[str, Any], send: Send) -> None:
+def raises(document: Mapping[str, Any], send: Send) -> None:
     raise SystemExit("enough")
 
 
-def crashes(asked: Mapping[str, Any], send: Send) -> None:
+def crashes(document: Mapping[str, Any], send: Send) -> None:
     faulthandler.disable()
     os.kill(os.getpid(), signal.SIGSEGV)
 
@@ -210,7 +210,7 @@ def test_a_death_is_a_failed_row_with_its_reason(
 def test_a_task_that_does_not_stop_is_ended_with_all_that_it_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def sleeps(asked: Mapping[str, Any], send: Send) -> None:
+    def sleeps(document: Mapping[str, Any], send: Send) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         child = os.fork()
         if child:
@@ -238,7 +238,7 @@ def gone(pid: int) -> None:
 def test_an_answer_whose_proof_does_not_end_is_kept_but_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = po.solve(FOUR.problem, "windows").to_dict()
 
-    def stalls(asked: Mapping[str, Any], send: Send) -> None:
+    def stalls(document: Mapping[str, Any], send: Send) -> None:
         send({"cold_seconds": 0.5})
         send({"solution": stored})
         time.sleep(60)
@@ -251,7 +251,7 @@ def test_an_answer_whose_proof_does_not_end_is_kept_but_not_verified(monkeypatch
 def test_what_a_task_prints_goes_nowhere(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def prints(asked: Mapping[str, Any], send: Send) -> None:
+    def prints(document: Mapping[str, Any], send: Send) -> None:
         os.write(1, b"noise")
         os.write(2, b"more noise")
         send({"cold_seconds": None})
@@ -420,9 +420,9 @@ def test_a_server_that_is_killed_costs_one_row_and_not_the_run() -> None:
         pool.submit(sleeper)
         ((server, _),) = pool._busy.values()
         server._process.kill()
-        (found,) = pool.wait(30)
-        assert found.row.status == "FAILED"
-        assert "ended from outside" in found.row.reason
+        (outcome,) = pool.wait(30)
+        assert outcome.row.status == "FAILED"
+        assert "ended from outside" in outcome.row.reason
         pool.submit(task())
         assert pool.wait(30)[0].row.status == "FEASIBLE"
     finally:
@@ -495,8 +495,8 @@ def test_run_writes_the_folder_and_the_page(
     arguments = ["bench", "run", tiny, "-s", "windows", "--seeds", "0,1", "--jobs", "1"]
     result = CliRunner().invoke(app, [*arguments, "--report", "page.html"])
     assert result.exit_code == 0, result.output
-    found = {path.name for path in (tmp_path / "privopt-runs" / tiny).iterdir()}
-    assert found == {ROWS, TABLE, RUN, "store.sqlite"}
+    names = {path.name for path in (tmp_path / "privopt-runs" / tiny).iterdir()}
+    assert names == {ROWS, TABLE, RUN, "store.sqlite"}
     assert (tmp_path / "page.html").is_file()
     assert [row.seed for row in read_run(tmp_path / "privopt-runs" / tiny)[1]] == [0, 1]
 

@@ -315,12 +315,12 @@ def test_comparing_says_what_changed(rows: tuple[Row, ...], run: Path, tmp_path:
     )
     unproved = replace(solved[1], status="FAILED", certified=False, verified=False, objective=None)
     same = replace(solved[2], objective=(solved[2].objective or 0.0) - 1e-12, privopt="9.9", key="0" * 64)
-    found = compare_rows(rows, [changed, unproved, same])
-    assert found.pairs == 3
-    assert [c.after for c in found.lost] == [c.after for c in found.changes] == [changed, unproved]
-    assert "objective" in found.changes[0].what
-    assert "certificate lost" in found.changes[1].what
-    assert len(found.only_before) == len(rows) - 3
+    comparison = compare_rows(rows, [changed, unproved, same])
+    assert comparison.pairs == 3
+    assert [c.after for c in comparison.lost] == [c.after for c in comparison.changes] == [changed, unproved]
+    assert "objective" in comparison.changes[0].what
+    assert "certificate lost" in comparison.changes[1].what
+    assert len(comparison.only_before) == len(rows) - 3
     back = compare_rows([changed, unproved, same], rows)
     assert back.lost == ()
     assert len(back.changes) == 2

@@ -36,9 +36,9 @@ NAMES = ("certification", "quick", "scaling", "solvers")
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    found = Pool(2, Limits(4.0))
-    yield found
-    found.close()
+    pool = Pool(2, Limits(4.0))
+    yield pool
+    pool.close()
 
 
 @pytest.mark.long  # the main job runs the quick suite whole
@@ -61,12 +61,12 @@ def test_every_suite_runs_with_every_solver_on_its_smallest_size(name: str, pool
 @pytest.mark.parametrize("name", sorted(suites()))
 def test_every_suite_is_well_formed(name: str) -> None:
     suite = find_suite(name)
-    found = suite.instances()
-    assert len({instance.name for instance in found}) == len(found)
+    instances = suite.instances()
+    assert len({instance.name for instance in instances}) == len(instances)
     assert suite.budgets
     assert all(text.endswith(".") for text in suite.about())
     if suite.showcase is not None:
-        assert suite.showcase.instance in {instance.name for instance in found}
+        assert suite.showcase.instance in {instance.name for instance in instances}
         assert suite.showcase.budget in suite.budgets
         assert len(suite.showcase.records().labels) == len(suite.showcase.records().letters)
 

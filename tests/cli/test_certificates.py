@@ -37,9 +37,9 @@ def run(*args: str) -> tuple[int, str, str]:
 
 
 def stored() -> po.Certificate:
-    found = po.Solution[Any].load("solution.json").certificate
-    assert found is not None
-    return found
+    certificate = po.Solution[Any].load("solution.json").certificate
+    assert certificate is not None
+    return certificate
 
 
 def corrupted(**changes: Any) -> None:
@@ -152,14 +152,14 @@ def terminal(*args: str) -> tuple[int, str]:
         [sys.executable, "-m", "privopt", *args], stdin=writer, stdout=writer, stderr=writer, env=environment
     )
     os.close(writer)
-    found = bytearray()
+    output = bytearray()
     try:
         while chunk := os.read(reader, 65536):
-            found += chunk
+            output += chunk
     except OSError:
         pass  # how a terminal says that nobody writes any more
     os.close(reader)
-    return process.wait(), found.decode()
+    return process.wait(), output.decode()
 
 
 @pytest.mark.long
@@ -190,14 +190,14 @@ def test_two_draws_of_what_is_certified_at_zero(strains: int) -> None:
 
     def joint(draws: int) -> list[tuple[Fraction, Fraction]]:
         """Probabilities of the draws together with each secret."""
-        found = []
+        pairs = []
         for ys in np.ndindex(*(size,) * draws):
             of = [
                 p * math.prod((row.fraction(y) for y in ys), start=Fraction(1))
                 for p, row in zip(people, rows, strict=True)
             ]
-            found.append((of[0], sum(of[1:], Fraction(0))))
-        return found
+            pairs.append((of[0], sum(of[1:], Fraction(0))))
+        return pairs
 
     assert all(well == ill for well, ill in joint(1))
     guessed = sum((max(pair) for pair in joint(2)), Fraction(0))

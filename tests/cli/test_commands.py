@@ -42,8 +42,8 @@ def run(*args: str, code: int = 0) -> Result:
 
 
 def document(*args: str, code: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(*args, "--json", code=code).stdout)
-    return found
+    fields: dict[str, Any] = json.loads(run(*args, "--json", code=code).stdout)
+    return fields
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -124,9 +124,9 @@ def test_compare(folder: Path) -> None:
     written = {row["solver"]: row for row in rows_of(folder / "table.csv")}
     assert written["oracle"]["status"] == "REFUSED"
     assert written["oracle"]["utility"] == ""
-    found = document("compare", "problem.json", "--solver", "windows", "--solver", "oracle")
-    assert [s["solver"] for s in found["solutions"]] == ["windows", "oracle"]
-    assert found["problem"] == po.load_problem("problem.json").fingerprint
+    comparison = document("compare", "problem.json", "--solver", "windows", "--solver", "oracle")
+    assert [s["solver"] for s in comparison["solutions"]] == ["windows", "oracle"]
+    assert comparison["problem"] == po.load_problem("problem.json").fingerprint
     run("compare", "problem.json", "--solver", "oracle", code=1)
 
 
@@ -135,9 +135,9 @@ def test_frontier(folder: Path) -> None:
     lines = run(*args, "--budgets", "1,0.5,0", "--output", "table.csv").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["budget", "0", "0.5", "1"]
     assert [float(row["budget"]) for row in rows_of(folder / "table.csv")] == [0, 0.5, 1]
-    found = document(*args, "--budgets", "0:1:5")
-    assert found["budgets"] == [0, 0.25, 0.5, 0.75, 1]
-    utilities = [s["utility"] for s in found["solutions"]]
+    frontier = document(*args, "--budgets", "0:1:5")
+    assert frontier["budgets"] == [0, 0.25, 0.5, 0.75, 1]
+    utilities = [s["utility"] for s in frontier["solutions"]]
     assert utilities == sorted(utilities)
     run("frontier", "problem.json", "--budgets", "1", "--solver", "oracle", code=1)
 
@@ -256,8 +256,8 @@ def test_a_terminal_that_cannot_show_a_label(folder: Path) -> None:
 def test_verify(folder: Path) -> None:
     run("solve", "problem.json", "--output", "solution.json")
     assert run("verify", "problem.json", "solution.json").stdout.startswith("PROVED (privacy): leakage <= ")
-    found = document("verify", "problem.json", "solution.json")
-    assert po.Certificate.from_dict(found) == po.Solution[Any].load("solution.json").certificate
+    certificate = document("verify", "problem.json", "solution.json")
+    assert po.Certificate.from_dict(certificate) == po.Solution[Any].load("solution.json").certificate
 
 
 def test_verify_imports_no_solver(folder: Path) -> None:
@@ -265,8 +265,8 @@ def test_verify_imports_no_solver(folder: Path) -> None:
     script = """
         import sys
         {action}
-        found = [name for name in sys.modules if name.startswith(("privopt.solvers", "privopt_plugin"))]
-        print(found, [name for name in ("cvxpy", "scipy.optimize", "pandas", "rich") if name in sys.modules])
+        modules = [name for name in sys.modules if name.startswith(("privopt.solvers", "privopt_plugin"))]
+        print(modules, [name for name in ("cvxpy", "scipy.optimize", "pandas", "rich") if name in sys.modules])
         sys.exit(code)
     """
     by_hand = 'import privopt as po; s = po.Solution.load("solution.json"); '
@@ -295,10 +295,10 @@ def test_solvers(folder: Path) -> None:
     listed = document("solvers")["solvers"]
     assert {"problem", "name", "summary"} == set(listed[0])
     assert "it enumerates" in run("solvers", "problem.json").stdout
-    found = {c["name"]: c for c in document("solvers", "problem.json")["candidates"]}
-    assert found["windows"]["guarantee"] == "FEASIBLE"
-    assert found["windows"]["seconds"] > 0
-    assert found["oracle"]["refusal"].startswith("it enumerates")
+    candidates = {c["name"]: c for c in document("solvers", "problem.json")["candidates"]}
+    assert candidates["windows"]["guarantee"] == "FEASIBLE"
+    assert candidates["windows"]["seconds"] > 0
+    assert candidates["oracle"]["refusal"].startswith("it enumerates")
 
 
 def test_version_and_help() -> None:
@@ -330,17 +330,17 @@ def terminal(*args: str, interrupt: bytes | None = None, plugins: Path | None = 
         start_new_session=True,
     )
     os.close(writer)
-    found = bytearray()
+    output = bytearray()
     try:
         while chunk := os.read(reader, 65536):
-            found += chunk
-            if interrupt is not None and interrupt in found:
+            output += chunk
+            if interrupt is not None and interrupt in output:
                 os.killpg(process.pid, signal.SIGINT)
                 interrupt = None
     except OSError:
         pass  # how a terminal says that nobody writes any more
     os.close(reader)
-    return process.wait(), found.decode()
+    return process.wait(), output.decode()
 
 
 def test_a_terminal_gets_tables(folder: Path) -> None:

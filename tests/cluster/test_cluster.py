@@ -60,8 +60,8 @@ def test_a_frontier_is_the_same_from_a_cluster(cluster: Processes) -> None:
 
 def test_a_frontier_can_use_a_solver_that_needs_a_process_of_its_own(cluster: Processes) -> None:
     pytest.importorskip("scs")
-    found = po.frontier(PROBLEM, [0.5, 1.0, 2.0], "conic-scs", scheduler=cluster.address, time_limit=30)
-    assert [s.status.name for s in found] == ["FEASIBLE"] * 3
+    frontier = po.frontier(PROBLEM, [0.5, 1.0, 2.0], "conic-scs", scheduler=cluster.address, time_limit=30)
+    assert [s.status.name for s in frontier] == ["FEASIBLE"] * 3
 
 
 def test_the_command_line_sends_a_frontier(cluster: Processes, tmp_path: Path) -> None:

@@ -82,11 +82,11 @@ def test_a_release_after_a_worker_was_lost_is_whole_and_errs_as_often_as_it_shou
     monkeypatch.setattr("privopt.cluster.release.PIECE", PIECE)
     policy, table = po.SequencePolicy(FAIR, 1.0), letters(FAIR)
     rows = losing(cluster, table, USERS // 2)
-    found = list(po.release_users(policy, rows, scheduler=cluster.address))
-    assert [row.shape for row in found] == [(RECORDS,)] * USERS
-    assert not any(row.simulated for row in found)
+    releases = list(po.release_users(policy, rows, scheduler=cluster.address))
+    assert [row.shape for row in releases] == [(RECORDS,)] * USERS
+    assert not any(row.simulated for row in releases)
     chance, count = math.exp(-1.0) / 2, USERS * RECORDS
-    errors = int((np.array(found) != table).sum())
+    errors = int((np.array(releases) != table).sum())
     assert abs(errors - count * chance) < 6 * math.sqrt(count * chance * (1 - chance))
 
 

@@ -29,12 +29,12 @@ def old(name: str) -> Case:
     return corruptions.stored(name, json.loads(json.dumps(po.problem_from_dict(problem).to_dict())), solution)
 
 
-def judged(found: Found) -> None:
+def judged(counts: Found) -> None:
     """What must hold of every campaign."""
-    assert not found.forged, f"{found}\n" + "\n".join(found.forged)
-    assert not found.foreign, f"{found}\n" + "\n".join(found.foreign)
-    assert found.refused == found.broken
-    assert found.slowest < corruptions.PATIENCE
+    assert not counts.forged, f"{counts}\n" + "\n".join(counts.forged)
+    assert not counts.foreign, f"{counts}\n" + "\n".join(counts.foreign)
+    assert counts.refused == counts.broken
+    assert counts.slowest < corruptions.PATIENCE
 
 
 @pytest.mark.parametrize("case", corruptions.cases(), ids=lambda case: case.name)
@@ -53,23 +53,23 @@ def test_records_of_0_1_0_hold_and_are_accepted(name: str) -> None:
 
 
 def test_no_broken_claim_is_accepted() -> None:
-    found = corruptions.campaign(2000)
-    judged(found)
-    assert found.broken >= found.tried / 2
-    assert found.intact_accepted > found.tried / 10
+    counts = corruptions.campaign(2000)
+    judged(counts)
+    assert counts.broken >= counts.tried / 2
+    assert counts.intact_accepted > counts.tried / 10
 
 
 def test_no_broken_claim_is_accepted_under_version_0_1_0() -> None:
-    found = corruptions.campaign(400, of=tuple(map(old, OLD)))
-    judged(found)
-    assert found.broken >= found.tried / 3  # last digits are excused, and there is no worse answer beside
+    counts = corruptions.campaign(400, of=tuple(map(old, OLD)))
+    judged(counts)
+    assert counts.broken >= counts.tried / 3  # last digits are excused, and there is no worse answer beside
 
 
 @pytest.mark.long
 def test_no_broken_claim_is_accepted_among_100_000() -> None:
-    found = corruptions.campaign(100_000, first=10**6)
-    judged(found)
-    assert found.broken >= found.tried / 2
+    counts = corruptions.campaign(100_000, first=10**6)
+    judged(counts)
+    assert counts.broken >= counts.tried / 2
 
 
 # the brute force itself
@@ -91,12 +91,12 @@ def test_the_brute_force_knows_a_noisy_coin() -> None:
         "inputs": [0, 1],
         "outputs": ["n", "y"],
     }
-    found = truths.TRUTHS["local_information_privacy"](flat(), channel)
+    truth = truths.TRUTHS["local_information_privacy"](flat(), channel)
     # S and Y agree with probability 0.8 x 0.75 + 0.2 x 0.25 = 0.65: lifts are 1.3 and 0.7
-    assert found.private is True
-    assert float(found.leakage[0]) == pytest.approx(-math.log(0.7), rel=1e-12)
-    assert found.worst == {(0, "y"), (1, "n")}
-    assert float(found.utility[0]) == pytest.approx(math.log(2) - 0.5623351446188083, rel=1e-12)
+    assert truth.private is True
+    assert float(truth.leakage[0]) == pytest.approx(-math.log(0.7), rel=1e-12)
+    assert truth.worst == {(0, "y"), (1, "n")}
+    assert float(truth.utility[0]) == pytest.approx(math.log(2) - 0.5623351446188083, rel=1e-12)
     assert truths.TRUTHS["local_information_privacy"](flat(lower=0.3), channel).private is False
 
 

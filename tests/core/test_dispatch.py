@@ -116,10 +116,10 @@ def test_not_a_problem() -> None:
 
 def test_compare_runs_oracles_too() -> None:
     small = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 4, 0, 0.5)
-    found = po.compare(small)
-    assert {s.solver for s in found} == set(names(small))
-    assert found["oracle"].utility == pytest.approx(0.6269224714, abs=1e-8)
-    assert found[0].objective == max(s.objective for s in found if s.objective is not None)
+    comparison = po.compare(small)
+    assert {s.solver for s in comparison} == set(names(small))
+    assert comparison["oracle"].utility == pytest.approx(0.6269224714, abs=1e-8)
+    assert comparison[0].objective == max(s.objective for s in comparison if s.objective is not None)
 
 
 def test_progress_is_told() -> None:

@@ -26,19 +26,19 @@ FILES = Path(__file__).resolve().parents[1] / "files_of_0_1_0"
 NOT_ANSWERS = {"problem.json", "joint.json", "state.json"}
 
 
-def found(pattern: str) -> list[Path]:
+def files(pattern: str) -> list[Path]:
     return sorted(path for path in FILES.glob(pattern) if path.name not in NOT_ANSWERS)
 
 
 PROBLEMS = sorted(FILES.glob("answers/*/problem.json"))
-ANSWERS = found("answers/*/*.json")
+ANSWERS = files("answers/*/*.json")
 MODELS = sorted(FILES.glob("models/*.json"))
-MECHANISMS = found("mechanisms/*.json")
-CERTIFICATES = found("certificates/*.json")
-UNSOLVED = found("unsolved/*/solution.json")
-LEDGERS = found("ledgers/*.json")
+MECHANISMS = files("mechanisms/*.json")
+CERTIFICATES = files("certificates/*.json")
+UNSOLVED = files("unsolved/*/solution.json")
+LEDGERS = files("ledgers/*.json")
 RELEASES = sorted(path.parent for path in FILES.glob("releases/*/solution.json"))
-ELSEWHERE = found("other_processors/*/*.json")
+ELSEWHERE = files("other_processors/*/*.json")
 
 RULES = {
     "aggregation", "closed-form", "constant", "exact-lp", "iid-closed-form", "interval", "oracle", "orbit-lp",
@@ -236,16 +236,16 @@ def test_a_ledger_goes_on(path: Path, tmp_path: Path) -> None:
     ledger, said = po.BudgetLedger.load(path), fields_of(path)
     assert [entry.tau for entry in ledger.entries] == [entry["tau"] for entry in said["entries"]]
     data = {"chain": "weather", "empty": "weather", "gaussian": "family", "group": "survey"}[path.stem]
-    asked: dict[str, Any] = {"length": ledger.length} if ledger.length else {}
-    asked |= {"clip": ledger.clip} if ledger.clip else {}
+    options: dict[str, Any] = {"length": ledger.length} if ledger.length else {}
+    options |= {"clip": ledger.clip} if ledger.clip else {}
     query, unit = ("sum", 5.0) if ledger.clip else ("count", 1.0)
-    small = po.NoisyQuery(query, "laplace", unit / 0.02, 0.02, 0.5, **asked)
+    small = po.NoisyQuery(query, "laplace", unit / 0.02, 0.02, 0.5, **options)
     answer, after = ledger.release(small, [1] * (ledger.length or 6), data, tmp_path / "ledger.json")
     assert math.isfinite(float(answer))
     assert after.remaining < ledger.remaining
     assert po.BudgetLedger.load(tmp_path / "ledger.json") == after
     with pytest.raises(InvalidMechanism, match="refused"):
-        ledger.charge(po.NoisyQuery(query, "laplace", unit / 8, 8.0, 20.0, **asked), data)
+        ledger.charge(po.NoisyQuery(query, "laplace", unit / 8, 8.0, 20.0, **options), data)
 
 
 @pytest.mark.parametrize("name", ["open", "ended"])
@@ -289,9 +289,9 @@ def columns_of(folder: Path) -> list[str]:
     """The columns that were released, and those who tell users apart."""
     with (folder / "data.csv").open(encoding="utf-8", newline="") as stream:
         header = next(csv.reader(stream))
-    asked = [name for name in header if name not in ("user", "vote")]
+    columns = [name for name in header if name not in ("user", "vote")]
     by = "user" in header and folder.name in ("policy-words", "redaction-users")
-    return [word for name in asked for word in ("--column", name)] + (["--by", "user"] if by else [])
+    return [word for name in columns for word in ("--column", name)] + (["--by", "user"] if by else [])
 
 
 @pytest.mark.parametrize("folder", RELEASES, ids=lambda folder: folder.name)
@@ -303,8 +303,8 @@ def test_a_release_is_proved_and_made_again(folder: Path, tmp_path: Path) -> Non
     if (folder / "state.json").exists():
         shutil.copy(folder / "state.json", tmp_path / "state.json")
         state = ["--state", str(tmp_path / "state.json")]
-    asked = [*columns_of(folder), "--output", str(out), *state]
-    done = run.invoke(app, ["release", str(answer), str(folder / "data.csv"), *asked])
+    arguments = [*columns_of(folder), "--output", str(out), *state]
+    done = run.invoke(app, ["release", str(answer), str(folder / "data.csv"), *arguments])
     assert done.exit_code == 0, done.output
     then, now = (folder / "released.csv").read_text(), out.read_text()
     if state:

@@ -32,8 +32,8 @@ CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 
 
 def solved(problem: po.Problem[Any]) -> Json:
-    found: Json = json.loads(json.dumps(po.solve(problem).to_dict()))
-    return found
+    record: Json = json.loads(json.dumps(po.solve(problem).to_dict()))
+    return record
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +64,9 @@ def noise() -> tuple[po.Problem[Any], Json]:
     return problem, solved(problem)
 
 
-def verified(given: tuple[po.Problem[Any], Json], *changes: tuple[tuple[str | int, ...], Any]) -> Certificate:
+def verified(case: tuple[po.Problem[Any], Json], *changes: tuple[tuple[str | int, ...], Any]) -> Certificate:
     """The verdict on a changed record."""
-    problem, document = given[0], copy.deepcopy(given[1])
+    problem, document = case[0], copy.deepcopy(case[1])
     for path, value in changes:
         place: Any = document
         for step in path[:-1]:
@@ -134,10 +134,10 @@ def test_an_optimum_with_a_real_gap_is_refused(funnel: tuple[po.Problem[Any], Js
 
 def test_a_gap_between_the_tolerances_is_no_optimum_of_this_version() -> None:
     """5e-7 on a leakage of less than 0.2 was optimal for version 0.1.0, which compared with 1."""
-    given = FLOORED, solved(FLOORED)
-    assert 0 < given[1]["leakage"] < 0.2
-    bound = given[1]["objective"] + 5e-7
-    assert not verified(given, (("bound",), bound), (("gap",), bound - given[1]["objective"])).ok
+    case = FLOORED, solved(FLOORED)
+    assert 0 < case[1]["leakage"] < 0.2
+    bound = case[1]["objective"] + 5e-7
+    assert not verified(case, (("bound",), bound), (("gap",), bound - case[1]["objective"])).ok
 
 
 def test_a_bound_below_the_objective_refutes_the_record(funnel: tuple[po.Problem[Any], Json]) -> None:
@@ -225,10 +225,10 @@ def test_symmetric_lifts_tie() -> None:
     channel = po.Channel(
         [[0.5625, 0.4375], [0.4375, 0.5625]]
     )  # exactly symmetric, whatever a solver's last digits are
-    found = judge(problem, po.Proposal(channel), certify=True)
-    given = problem, replace(found, problem=problem.fingerprint).to_dict()
+    solution = judge(problem, po.Proposal(channel), certify=True)
+    case = problem, replace(solution, problem=problem.fingerprint).to_dict()
     pairs = [[s, out] for s in (0, 1) for out in channel.outputs]
-    accepted = [verified(given, (("certificate", "worst"), pair)).ok for pair in pairs]
+    accepted = [verified(case, (("certificate", "worst"), pair)).ok for pair in pairs]
     assert sum(accepted) == 2  # the two whose odds fall; the other two rise by less
 
 
@@ -268,15 +268,15 @@ def old() -> tuple[po.Problem[Any], Json]:
 
 
 def test_last_digits_of_old_records_are_a_remark() -> None:
-    given = old()
-    utility = given[1]["utility"] * (1 - 1e-10)
-    gap = given[1]["bound"] - utility
-    verdict = verified(given, (("utility",), utility), (("objective",), utility), (("gap",), gap))
+    case = old()
+    utility = case[1]["utility"] * (1 - 1e-10)
+    gap = case[1]["bound"] - utility
+    verdict = verified(case, (("utility",), utility), (("objective",), utility), (("gap",), gap))
     assert verdict.ok, verdict.reason
     assert any("last digits" in remark for remark in verdict.remarks)
-    far = given[1]["utility"] * (1 - 1e-7)
-    gap = given[1]["bound"] - far
-    assert "utility" in verified(given, (("utility",), far), (("objective",), far), (("gap",), gap)).reason
+    far = case[1]["utility"] * (1 - 1e-7)
+    gap = case[1]["bound"] - far
+    assert "utility" in verified(case, (("utility",), far), (("objective",), far), (("gap",), gap)).reason
 
 
 def test_old_records_say_so() -> None:
@@ -387,17 +387,17 @@ def test_solvers_that_contradict_each_other_raise_an_alarm(
 
 def test_a_comparison_raises_the_alarm_too(believed: Path) -> None:
     with pytest.warns(ContradictionWarning):
-        found = po.compare(PROBLEM, ["windows", Planted()])
-    alarmed(next(iter(found)), believed)
+        comparison = po.compare(PROBLEM, ["windows", Planted()])
+    alarmed(next(iter(comparison)), believed)
 
 
 def test_a_solver_that_contradicts_itself_gets_no_bound(believed: Path) -> None:
     best = po.solve(PROBLEM, "windows").mechanism
-    found = judge(PROBLEM, po.Proposal(best, bound=FALSE, dual={"false": True}), certify=True)
-    assert found.status is po.Status.FEASIBLE
-    assert found.bound is None
-    assert found.reason.startswith("CONTRADICTION")
-    assert "contradiction" in found.stats
+    solution = judge(PROBLEM, po.Proposal(best, bound=FALSE, dual={"false": True}), certify=True)
+    assert solution.status is po.Status.FEASIBLE
+    assert solution.bound is None
+    assert solution.reason.startswith("CONTRADICTION")
+    assert "contradiction" in solution.stats
 
 
 @dataclass(frozen=True)
@@ -446,11 +446,11 @@ def test_a_bound_within_the_scale_is_an_optimum_and_one_outside_is_not() -> None
 
 def test_a_repair_that_loses_is_shown() -> None:
     problem = po.LocalInformationPrivacy(COIN, 0.2)
-    found = judge(problem, po.Proposal(po.Channel([[1, 0], [0, 1]])), certify=True)
-    assert found.status.ok
-    assert float(found.stats["utility_lost_by_repair"]) > 0.1
-    assert "REPAIRED at a loss of" in str(found)
-    assert found.reason.startswith("what was proposed broke the budget")
+    solution = judge(problem, po.Proposal(po.Channel([[1, 0], [0, 1]])), certify=True)
+    assert solution.status.ok
+    assert float(solution.stats["utility_lost_by_repair"]) > 0.1
+    assert "REPAIRED at a loss of" in str(solution)
+    assert solution.reason.startswith("what was proposed broke the budget")
 
 
 def test_a_repair_that_loses_nothing_is_not() -> None:

@@ -239,7 +239,7 @@ def models(folder: Path) -> None:
     """Every kind of model; three of them fitted by the command line."""
     folder.mkdir()
     half = Fraction(1, 3), Fraction(2, 3)
-    found: dict[str, Any] = {
+    by_name: dict[str, Any] = {
         "joint": po.JointDistribution([[0.3, 0.2], [0.1, 0.4]], ["ill", "well"], [0, 1.5]),
         "joint-counts": LECTURE,
         "joint-frame": SURVEY,
@@ -262,7 +262,7 @@ def models(folder: Path) -> None:
         "gaussian-fitted": FITTED,
         "group": po.GroupModel(3),
     }
-    for name, model in found.items():
+    for name, model in by_name.items():
         write(folder / f"{name}.json", model.to_dict())
     PEOPLE.assign(height=[170.0 + i * i % 7 for i in range(12)]).to_csv(folder / "people.csv", index=False)
     people = folder / "people.csv"

@@ -42,15 +42,15 @@ HEAVY = {
 @cache
 def sources() -> dict[str, Path]:
     """Every module of the assembled package."""
-    found: dict[str, Path] = {}
+    modules: dict[str, Path] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if any(parent.is_symlink() for parent in path.parents if ROOT in parent.parents):
                 continue
             parts = path.relative_to(ROOT).with_suffix("").parts
             name = ".".join(parts if parts[0] == "privopt" else ("privopt", *parts))
-            found[name.removesuffix(".__init__")] = path
-    return found
+            modules[name.removesuffix(".__init__")] = path
+    return modules
 
 
 def layer(module: str) -> str:

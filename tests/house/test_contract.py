@@ -144,7 +144,9 @@ def test_problems_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any]
 def test_a_larger_budget_never_costs_utility() -> None:
     problem = po.Redaction(po.MarkovChain([[0.99, 0.01], [0.8, 0.2]]), 10, 0, 1.0)
     for solver in (None, "relaxation", "windows"):
-        found = po.frontier(problem, np.linspace(0, 3, 13), solver)
-        utilities = [s.utility for s in found]
+        frontier = po.frontier(problem, np.linspace(0, 3, 13), solver)
+        utilities = [s.utility for s in frontier]
         assert utilities == sorted(utilities, key=lambda u: -1.0 if u is None else u)
-        assert all(po.verify(problem.with_budget(b), s).ok for b, s in zip(found.budgets, found, strict=True))
+        assert all(
+            po.verify(problem.with_budget(b), s).ok for b, s in zip(frontier.budgets, frontier, strict=True)
+        )

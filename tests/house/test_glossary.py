@@ -57,8 +57,8 @@ def test_docstrings_use_the_terms(term: str, name: str) -> None:
 
 def sources() -> list[Path]:
     folders = ("privopt", "problems", "solvers", "benchmarks")
-    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
-    return [path for path in found if not any(parent.is_symlink() for parent in path.parents)]
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in paths if not any(parent.is_symlink() for parent in path.parents)]
 
 
 def filed(path: Path) -> bool:
@@ -91,8 +91,8 @@ def prose(token: tokenize.TokenInfo) -> bool:
 @pytest.mark.parametrize("folder", ["privopt", "problems", "solvers", "benchmarks"])
 def test_words_that_were_given_up_stay_out_of_the_code(folder: str) -> None:
     paths = [path for path in sources() if path.relative_to(ROOT).parts[0] == folder]
-    found = [f"{path.relative_to(ROOT)}:{line}: {text}" for path in paths for line, text in said(path)]
-    assert not found, "\n".join(found)
+    places = [f"{path.relative_to(ROOT)}:{line}: {text}" for path in paths for line, text in said(path)]
+    assert not places, "\n".join(places)
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ def test_the_table_of_problems_and_solvers_is_true() -> None:
 
 
 def test_the_readme_has_every_problem_and_links_to_files() -> None:
-    asked = re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)
-    assert sorted(asked) == sorted(kind.__name__ for kind in problem_types().values())
+    names = re.findall(r"^\| `(\w+)` \|", README, flags=re.MULTILINE)
+    assert sorted(names) == sorted(kind.__name__ for kind in problem_types().values())
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).is_file(), link
 

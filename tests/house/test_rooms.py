@@ -17,12 +17,12 @@ def imported(path: Path, *, top: bool) -> set[str]:
     """Modules of the benchmarks that a file imports, at its top only or anywhere."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = tree.body if top else list(ast.walk(tree))
-    found = set()
+    modules = set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= (names & FILES.keys()) or ({node.module} & FILES.keys())
-    return found
+            modules |= (names & FILES.keys()) or ({node.module} & FILES.keys())
+    return modules
 
 
 def test_imports_have_no_circle() -> None:

@@ -49,21 +49,21 @@ class Processes:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    found = Processes(tmp_path_factory.mktemp("cluster"))
-    place = found.folder / "scheduler.json"
-    found.others.append(found.start("scheduler", "--port", "0", "--scheduler-file", str(place)))
+    processes = Processes(tmp_path_factory.mktemp("cluster"))
+    place = processes.folder / "scheduler.json"
+    processes.others.append(processes.start("scheduler", "--port", "0", "--scheduler-file", str(place)))
     try:
         deadline = time.monotonic() + 60
         while not place.is_file() or not place.read_text():
-            assert time.monotonic() < deadline, (found.folder / "scheduler-0.log").read_text()
+            assert time.monotonic() < deadline, (processes.folder / "scheduler-0.log").read_text()
             time.sleep(0.05)
-        found.address = json.loads(place.read_text())["address"]
-        found.add_worker("--no-nanny")
-        found.add_worker("--no-nanny")
-        found.add_worker()  # under a nanny it is a daemon, which may not start processes by itself
-        yield found
+        processes.address = json.loads(place.read_text())["address"]
+        processes.add_worker("--no-nanny")
+        processes.add_worker("--no-nanny")
+        processes.add_worker()  # under a nanny it is a daemon, which may not start processes by itself
+        yield processes
     finally:
-        found.stop()
+        processes.stop()
 
 
 def comparable(rows: tuple[Row, ...]) -> list[Row]:

@@ -24,9 +24,9 @@ def left_over(mark: Path) -> list[int]:
     """Processes that were started, directly or not, with this path as their mark; none is expected after a second."""
     deadline = time.monotonic() + 2
     while True:
-        found = [p.pid for p in psutil.process_iter() if mark_of(p) == str(mark)]
-        if not found or time.monotonic() > deadline:
-            return found
+        ids = [p.pid for p in psutil.process_iter() if mark_of(p) == str(mark)]
+        if not ids or time.monotonic() > deadline:
+            return ids
         time.sleep(0.05)
 
 

@@ -113,13 +113,13 @@ def test_posteriors_are_those_of_enumeration(seed: int, n: int, order: int, batc
 
 def drawn(chain: po.MarkovChain, length: int, rng: np.random.Generator) -> list[object]:
     """Letters of a simulated sequence."""
-    found, distribution = [], chain.initial
+    letters, distribution = [], chain.initial
     for t in range(length):
         state = int(rng.choice(chain.k, p=distribution / distribution.sum()))
         name = chain.states[state]
-        found.append(name[-1] if isinstance(name, tuple) else name)
+        letters.append(name[-1] if isinstance(name, tuple) else name)
         distribution = chain.step(t)[state] if t + 1 < length else distribution
-    return found
+    return letters
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 0.7])
@@ -138,13 +138,13 @@ def test_no_posterior_moves_by_more_than_the_leakages_add_up_to(epsilon: float) 
 
 def expected_accuracy(chain: po.MarkovChain, channel: po.Channel, length: int) -> float:
     """Share of letters that the best guess gets right, over all sequences of releases, weighted with their distributions."""
-    found = 0.0
+    accuracy = 0.0
     for released in itertools.product(channel.outputs, repeat=length):
         seen = read(channel, released)
         blocks = list(forward(chain, seen.releases, seen.letters))
         distributions = letter_posteriors(blocks, backward(chain, blocks), len(seen.letters))
-        found += math.exp(sum(b.log_likelihood for b in blocks)) * float(distributions.max(axis=1).mean())
-    return found
+        accuracy += math.exp(sum(b.log_likelihood for b in blocks)) * float(distributions.max(axis=1).mean())
+    return accuracy
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -189,8 +189,8 @@ def test_users_are_told_apart_as_bayes_rule_says() -> None:
                 p *= Fraction(table[i][j], sum(table[i]))
             total += p * math.prod(response[i][y] for i, y in zip(x, released, strict=True))
         want[user] = int(prior[user]) * total
-    found = hmm_reidentify(chains, po.Channel(response), released, prior)
-    for user, p in found.items():
+    posterior = hmm_reidentify(chains, po.Channel(response), released, prior)
+    for user, p in posterior.items():
         assert p == pytest.approx(float(want[user] / sum(want.values())), rel=1e-12)
 
 
@@ -199,8 +199,8 @@ def test_users_who_cannot_have_released_it_are_ruled_out() -> None:
     policy = po.SequencePolicy(chain, 5.0, enforced=True)
     only = po.MarkovChain([[1, 0], [1, 0]], initial=[1, 0])
     identity = po.Channel(np.eye(2))
-    found = hmm_reidentify({"only": only, "free": chain}, {"only": identity, "free": policy}, [0, 1])
-    assert found == {"only": 0.0, "free": 1.0}
+    posterior = hmm_reidentify({"only": only, "free": chain}, {"only": identity, "free": policy}, [0, 1])
+    assert posterior == {"only": 0.0, "free": 1.0}
     with pytest.raises(InvalidMechanism, match="no user"):
         hmm_reidentify({"only": only}, identity, [0, 1])
     with pytest.raises(InvalidMechanism, match="no policy"):

@@ -97,9 +97,9 @@ def test_shannon_quantities_equal_their_definitions(table: Floats) -> None:
 def test_lifts_equal_their_definitions(table: Floats) -> None:
     law = oracle.exact(table)
     truth = [oracle.log(v) for v in oracle.lifts(law)]
-    found = m.log_lift(table, normalise=True)
-    found = found[~np.isnan(found)]
-    for value, expected in zip(found.tolist(), truth, strict=True):
+    log_lifts = m.log_lift(table, normalise=True)
+    log_lifts = log_lifts[~np.isnan(log_lifts)]
+    for value, expected in zip(log_lifts.tolist(), truth, strict=True):
         assert value == expected or close(value, expected, 2e-15)
     for value, expected in zip(
         m.lift(table, normalise=True).ravel().tolist(), oracle.lifts(law), strict=True
@@ -136,13 +136,13 @@ def test_orders_equal_their_definitions(table: Floats, alpha: float) -> None:
 @pytest.mark.parametrize("alpha", ORDERS)
 def test_alpha_loss_equals_its_definition(alpha: float) -> None:
     p = [1e-300, 1e-9, 0.1, 0.5, 1 - 1e-9, 1.0]
-    for value, found in zip(p, np.asarray(m.alpha_loss(p, alpha)).tolist(), strict=True):
+    for value, loss in zip(p, np.asarray(m.alpha_loss(p, alpha)).tolist(), strict=True):
         x, a = mpmath.mpf(value), mpmath.mpf(alpha)
         if alpha == 1:
             truth = -mpmath.log(x)
         else:
             truth = 1 - x if alpha == math.inf else a / (a - 1) * (1 - x ** (1 - 1 / a))
-        assert abs(found - truth) <= 4e-16 * max(truth, mpmath.mpf(10) ** -9)
+        assert abs(loss - truth) <= 4e-16 * max(truth, mpmath.mpf(10) ** -9)
     at_zero = math.inf if alpha == 1 else 1 if alpha == math.inf else alpha / (alpha - 1)
     assert m.alpha_loss(0.0, alpha) == pytest.approx(at_zero, rel=1e-15)
 

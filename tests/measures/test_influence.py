@@ -71,15 +71,15 @@ def test_regions_of_a_repeating_binary_chain_are_contiguous(seed: int) -> None:
     private, budgets = int(rng.integers(length)), rng.exponential(0.7, 2).tolist()
     large, medium, small = po.measures.regions(chain, length, private, *budgets)
     assert sorted((*large, *medium, *small, private)) == list(range(length))
-    region = {t: i for i, found in enumerate((large, medium, small)) for t in found}
+    region = {t: i for i, places in enumerate((large, medium, small)) for t in places}
     for side in (range(private - 1, -1, -1), range(private + 1, length)):
         order = [region[t] for t in side]
         assert order == sorted(order)
         if chain.transition[0, 0] < chain.transition[1, 0]:
             assert order.count(1) <= 1
-    for t, found in region.items():
+    for t, rank in region.items():
         within = po.measures.influence(chain, private, t) <= budgets[int(t > private)]
-        assert found == int(within.any()) + int(within.all())
+        assert rank == int(within.any()) + int(within.all())
 
 
 def test_regions_of_three_states() -> None:

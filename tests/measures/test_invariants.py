@@ -262,10 +262,10 @@ def test_implied_bounds_are_attained_where_they_are_called_best() -> None:
         # Randomised response of two secrets with priors p and 1-p.
         x = math.exp(e) / (1 + math.exp(e))
         law = np.array([[p * x, p * (1 - x)], [(1 - p) * (1 - x), (1 - p) * x]])
-        found = m.implied_bounds({"local_differential_privacy": e}, smallest_prior=p)
+        bounds = m.implied_bounds({"local_differential_privacy": e}, smallest_prior=p)
         upper, lower, _ = m.local_information_privacy(law)
-        assert found["upper"] == pytest.approx(upper, rel=1e-12)
-        assert found["lower"] == pytest.approx(-lower, rel=1e-12)
+        assert bounds["upper"] == pytest.approx(upper, rel=1e-12)
+        assert bounds["lower"] == pytest.approx(-lower, rel=1e-12)
         assert m.implied_bounds({"upper": upper, "lower": lower})[
             "local_differential_privacy"
         ] == pytest.approx(upper - lower, rel=1e-15)
@@ -276,20 +276,20 @@ def test_implied_bounds_are_attained_where_they_are_called_best() -> None:
 
 
 def test_alpha_leakage_is_bounded_by_the_largest_lift_at_every_order() -> None:
-    found = m.implied_bounds({"upper": 0.2}, orders=(1.0001, 2, 50))
-    assert found["alpha_leakage", 1.0001] == 0.2
-    assert found["mutual_information"] == 0.2
-    assert found["alpha_lift", 2.0] == pytest.approx(0.1)
-    assert "local_differential_privacy" not in found
+    bounds = m.implied_bounds({"upper": 0.2}, orders=(1.0001, 2, 50))
+    assert bounds["alpha_leakage", 1.0001] == 0.2
+    assert bounds["mutual_information"] == 0.2
+    assert bounds["alpha_lift", 2.0] == pytest.approx(0.1)
+    assert "local_differential_privacy" not in bounds
     assert set(m.implied_bounds({"differential_privacy": 0.5})) == {"differential_privacy"}
 
 
 def test_implied_bounds_chain_and_remember() -> None:
-    found = m.implied_bounds({("alpha_lift", 2.0): 0.1, "symmetric": 3.0})
-    assert found["sibson_mutual_information", 2.0] == pytest.approx(0.2)
-    assert found["mutual_information"].since == (("sibson_mutual_information", 2.0),)
-    again = pickle.loads(pickle.dumps(found))
-    assert again["mutual_information"].why == found["mutual_information"].why
+    bounds = m.implied_bounds({("alpha_lift", 2.0): 0.1, "symmetric": 3.0})
+    assert bounds["sibson_mutual_information", 2.0] == pytest.approx(0.2)
+    assert bounds["mutual_information"].since == (("sibson_mutual_information", 2.0),)
+    again = pickle.loads(pickle.dumps(bounds))
+    assert again["mutual_information"].why == bounds["mutual_information"].why
     assert m.implied_bounds({("alpha_leakage", 1): 0.1})["mutual_information"] == 0.1
     assert m.implied_bounds({("sibson_mutual_information", math.inf): 0.1})["maximal_leakage"] == 0.1
 

@@ -59,9 +59,9 @@ def test_walks_find_what_an_enumeration_finds(seed: int) -> None:
     kernels = list(rng.dirichlet(np.ones(m), (length, n)))
     if seed == 4:
         kernels[1][0] = [1.0] + [0.0] * (m - 1)
-    found = sequence_ratios(chain, kernels)
-    assert tuple(found) == pytest.approx(enumerated(chain, kernels), rel=1e-9)
-    assert sequence_leakage(chain, np.array(kernels)) == found.leakage
+    ratios = sequence_ratios(chain, kernels)
+    assert tuple(ratios) == pytest.approx(enumerated(chain, kernels), rel=1e-9)
+    assert sequence_leakage(chain, np.array(kernels)) == ratios.leakage
 
 
 def test_policies_are_walked_along_their_own_beliefs() -> None:

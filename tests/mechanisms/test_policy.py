@@ -111,8 +111,8 @@ def test_the_whole_sequence_leaks_at_most_the_sum(rule: str) -> None:
 def test_the_price_of_certainty_is_tiny(belief: tuple[float, ...], epsilon: float, error: float) -> None:
     n = len(belief)
     policy = po.SequencePolicy(po.MarkovChain(np.full((n, n), 1 / n), belief), epsilon)
-    found = 1 - np.array(belief) @ np.diag(policy.kernel(belief).matrix)
-    assert error - 1e-12 <= found <= error + 1e-6
+    policy_error = 1 - np.array(belief) @ np.diag(policy.kernel(belief).matrix)
+    assert error - 1e-12 <= policy_error <= error + 1e-6
 
 
 def test_many_beliefs_at_once_are_as_one_by_one() -> None:

@@ -33,12 +33,12 @@ def chain(n: int, seed: int, sharp: float = 1.0) -> po.MarkovChain:
 
 def beliefs(n: int, count: int, rng: np.random.Generator) -> Any:
     """Ordinary ones, some with letters that are faint or impossible."""
-    found = rng.dirichlet(np.ones(n), count)
-    faint = rng.random(found.shape) < 0.2
-    found = np.where(faint, found * 10.0 ** -rng.integers(5, 290, found.shape), found)
-    found = np.where(rng.random(found.shape) < 0.05, 0.0, found)
-    found[:, 0] = np.maximum(found[:, 0], 1e-3)
-    return found / found.sum(axis=1, keepdims=True)
+    table = rng.dirichlet(np.ones(n), count)
+    faint = rng.random(table.shape) < 0.2
+    table = np.where(faint, table * 10.0 ** -rng.integers(5, 290, table.shape), table)
+    table = np.where(rng.random(table.shape) < 0.05, 0.0, table)
+    table[:, 0] = np.maximum(table[:, 0], 1e-3)
+    return table / table.sum(axis=1, keepdims=True)
 
 
 POLICIES = [
@@ -305,6 +305,6 @@ def test_every_machine_gives_the_same_verdict(records: Path, machine: dict[str, 
         check=True,
         timeout=300,
     )
-    found = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert len(found) == len(records.read_text().splitlines()) > 20
-    assert all(ok for ok, _ in found), [reason for ok, reason in found if not ok]
+    verdicts = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(verdicts) == len(records.read_text().splitlines()) > 20
+    assert all(ok for ok, _ in verdicts), [reason for ok, reason in verdicts if not ok]

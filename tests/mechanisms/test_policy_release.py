@@ -47,9 +47,9 @@ def test_containers_come_back_as_they_were() -> None:
     import polars as pl
 
     column = pd.Series(DATA, index=list("vwxyz"), name="place")
-    found = SURE.release(column, np.random.default_rng(0))
-    assert found.tolist() == DATA
-    assert (list(found.index), found.name, found.attrs["simulated"]) == (list("vwxyz"), "place", True)
+    series = SURE.release(column, np.random.default_rng(0))
+    assert series.tolist() == DATA
+    assert (list(series.index), series.name, series.attrs["simulated"]) == (list("vwxyz"), "place", True)
     assert SURE.release(pl.Series("place", DATA)).to_list() == DATA
     assert isinstance(SURE.release(DATA), ReleasedArray)
     assert SURE.release([DATA, DATA]).tolist() == [DATA, DATA]
@@ -176,10 +176,10 @@ def test_no_recorded_step_is_drawn_again_after_a_crash(
 def test_journals_hold_nothing_but_releases_and_beliefs(tmp_path: Path) -> None:
     path = tmp_path / "journal.json"
     journal = POLICY.state(str(path))
-    found = POLICY.release(DATA, state=journal)
+    releases = POLICY.release(DATA, state=journal)
     fields = json.loads(path.read_text())
     assert set(fields) == {"type", "version", "policy", "step", "belief", "ended", "last"}
-    assert fields["last"] == {"release": found[-1]}
+    assert fields["last"] == {"release": releases[-1]}
     assert [p.name for p in tmp_path.iterdir()] == ["journal.json"]
     assert POLICY.state(str(path)).current == journal.current
 

@@ -63,12 +63,12 @@ def attained(problem: Json, mechanism: Json) -> arb | None:
         if best is not None:
             return best
         try:
-            found = truth(problem, mechanism)
+            facts = truth(problem, mechanism)
         except Undecided:
             return None
-        if found.private is not True:
+        if facts.private is not True:
             return None
-        return _objective(problem, found.utility[0], found.leakage[1])
+        return _objective(problem, facts.utility[0], facts.leakage[1])
 
 
 _KNOWN: dict[str, Truth] = {}
@@ -110,17 +110,17 @@ class _Claims:
             yield "fingerprint of the mechanism"
         if number(c["budget"]) != budget(self.problem):
             yield "budget"
-        found = truth(self.problem, s["mechanism"])
-        if found.private is False:
+        facts = truth(self.problem, s["mechanism"])
+        if facts.private is False:
             yield "the budget is not kept"
-        for name, exact in (("utility", found.utility), ("leakage", found.leakage)):
+        for name, exact in (("utility", facts.utility), ("leakage", facts.leakage)):
             if not self._near(number(s[name]), exact):
                 yield name
             lo, hi = map(number, c[name])
             if not lo <= hi or not self._reaches(lo, hi, exact):
                 yield f"enclosure of the {name}"
         worst = tuple(label(name) for name in c["worst"])
-        if worst and found.worst is not None and worst not in found.worst:
+        if worst and facts.worst is not None and worst not in facts.worst:
             yield "worst pair"
         yield from self._standing(old)
 
@@ -250,9 +250,11 @@ def mechanism_fingerprint(mechanism: Json) -> str:
     simulated = mechanism.get("simulation_only", False) is True
     if mechanism["type"] == "channel":
         rows = [[_plain(v) for v in row] for row in mechanism["matrix"]]
-        given = {"inputs": mechanism.get("inputs"), "outputs": mechanism.get("outputs")}
+        label_lists = {"inputs": mechanism.get("inputs"), "outputs": mechanism.get("outputs")}
         sizes = {"inputs": len(rows), "outputs": len(rows[0])}
-        names = {key: list(range(sizes[key])) if value is None else value for key, value in given.items()}
+        names = {
+            key: list(range(sizes[key])) if value is None else value for key, value in label_lists.items()
+        }
         return canonical(
             {"type": "channel", "version": 1, "matrix": rows, **names, "simulation_only": simulated}
         )

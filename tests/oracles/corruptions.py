@@ -235,8 +235,8 @@ def other_leaf(rng: random.Random, value: Any, document: Json) -> Any:
 def sign(problem: Json, solution: Json) -> None:
     """Fingerprints as the library makes them, where it can read the documents."""
     try:
-        found = po.problem_from_dict(problem).fingerprint
-        solution["problem"] = solution["certificate"]["problem"] = found
+        fingerprint = po.problem_from_dict(problem).fingerprint
+        solution["problem"] = solution["certificate"]["problem"] = fingerprint
     except (ArithmeticError, LookupError, TypeError, ValueError):
         pass
     try:
@@ -655,7 +655,7 @@ class Found:
 
 def campaign(count: int, first: int = 0, of: tuple[Case, ...] | None = None) -> Found:
     """Corruptions first .. first + count - 1, the cases in turn."""
-    found, among = Found(), of or cases()
+    counts, among = Found(), of or cases()
     for seed in range(first, first + count):
         one = corruption(among[seed % len(among)], seed)
         # A bound is compared with what is attained only under the very question; under another it is not known.
@@ -663,18 +663,18 @@ def campaign(count: int, first: int = 0, of: tuple[Case, ...] | None = None) -> 
         fault = claims.broken(one.problem, one.solution, attained)
         begun = time.perf_counter()
         came = outcome(one.problem, one.solution, as_text=one.as_text)
-        found.slowest = max(found.slowest, time.perf_counter() - begun)
-        found.tried += 1
-        found.kinds[one.how.partition(":")[0]] += fault is not None
+        counts.slowest = max(counts.slowest, time.perf_counter() - begun)
+        counts.tried += 1
+        counts.kinds[one.how.partition(":")[0]] += fault is not None
         told = f"{one.case.name} {seed} ({one.how}): {fault or 'claims intact'}"
         if came not in ("accepted", "refused"):
-            found.foreign.append(f"{told}; {came}")
+            counts.foreign.append(f"{told}; {came}")
         elif fault is None:
-            found.intact_accepted += came == "accepted"
-            found.intact_refused += came == "refused"
+            counts.intact_accepted += came == "accepted"
+            counts.intact_refused += came == "refused"
         else:
-            found.refused += came == "refused"
+            counts.refused += came == "refused"
             if came == "accepted":
-                found.forged.append(told)
-        found.broken += fault is not None
-    return found
+                counts.forged.append(told)
+        counts.broken += fault is not None
+    return counts

@@ -39,8 +39,8 @@ def ratio(value: object) -> Fraction:
         if value.strip("0123456789/") or value.count("/") > 1:
             raise ValueError(f"{value!r} is no fraction")
         return Fraction(value)
-    found = number(value)
-    return Fraction(value) if isinstance(value, int) else Fraction(found)
+    as_float = number(value)
+    return Fraction(value) if isinstance(value, int) else Fraction(as_float)
 
 
 def label(value: Any) -> Any:
@@ -62,10 +62,10 @@ def labels(values: object, count: int) -> list[Any]:
         return list(range(count))
     if not isinstance(values, list) or len(values) != count:
         raise ValueError("labels do not fit")
-    found = [label(value) for value in values]
-    if len(set(found)) != count:
+    names = [label(value) for value in values]
+    if len(set(names)) != count:
         raise ValueError("labels are not distinct")
-    return found
+    return names
 
 
 def ball(value: Fraction | int) -> arb:
@@ -121,17 +121,17 @@ def rows_of_floats(matrix: list[list[Any]]) -> Table:
     """Rows of probabilities: floats as they are, but the largest of a row takes what it misses of 1; fractions over their sum."""
     if not matrix or not all(isinstance(row, list) and len(row) == len(matrix[0]) > 0 for row in matrix):
         raise ValueError("not a table")
-    found = []
+    rows = []
     for row in matrix:
         exact = [ratio(v) for v in row]
         if min(exact) < 0 or abs(sum(exact) - 1) > MET * 1.01:
             raise ValueError("not probabilities")
         if any(isinstance(v, str) for v in row):
-            found.append([v / sum(exact) for v in exact])
+            rows.append([v / sum(exact) for v in exact])
             continue
         total = math.fsum(map(float, row))
-        found.append(filled([float(v) if total == 1.0 else float(v) / total for v in row]))
-    return found
+        rows.append(filled([float(v) if total == 1.0 else float(v) / total for v in row]))
+    return rows
 
 
 def filled(row: Sequence[float]) -> list[Fraction]:
@@ -142,14 +142,14 @@ def filled(row: Sequence[float]) -> list[Fraction]:
 
 
 def levels_of(levels: list[list[Any]]) -> list[list[float]]:
-    found = []
+    rows = []
     for row in levels:
         values = [number(v) + 0.0 for v in row]
         if min(values) < 0 or abs(math.fsum(values) - 1) > MET:
             raise ValueError("not probabilities")
         total = math.fsum(values)
-        found.append([v / total for v in values] if abs(total - 1) > (len(values) + 1) * 2.0**-52 else values)
-    return found
+        rows.append([v / total for v in values] if abs(total - 1) > (len(values) + 1) * 2.0**-52 else values)
+    return rows
 
 
 def channel(mechanism: Json, inputs: Sequence[Any]) -> tuple[Table, list[Any]]:
@@ -202,12 +202,12 @@ def margins(table: Table) -> tuple[list[Fraction], list[Fraction]]:
 def information(table: Table) -> arb:
     """I of the two of a joint table."""
     rows, columns = margins(table)
-    found = arb(0)
+    total = arb(0)
     for r, row in zip(rows, table, strict=True):
         for c, p in zip(columns, row, strict=True):
             if p and p != r * c:
-                found += ball(p) * log_of(p / (r * c))
-    return found
+                total += ball(p) * log_of(p / (r * c))
+    return total
 
 
 def costs(distortion: Any, names: Sequence[Any]) -> list[list[Any]]:
@@ -229,13 +229,13 @@ def codes_of(graph: Json) -> list[int]:
 
 def neighbours_of(graph: Json) -> list[list[int]]:
     names = labels(graph["vertices"], len(graph["colours"]))
-    found: list[set[int]] = [set() for _ in names]
+    neighbours: list[set[int]] = [set() for _ in names]
     for a, b in graph["edges"]:
         i, j = names.index(label(a)), names.index(label(b))
         if i != j:
-            found[i].add(j)
-            found[j].add(i)
-    return [sorted(row) for row in found]
+            neighbours[i].add(j)
+            neighbours[j].add(i)
+    return [sorted(row) for row in neighbours]
 
 
 def chain(model: Json) -> tuple[list[Fraction], Table, list[Any]]:
@@ -245,16 +245,16 @@ def chain(model: Json) -> tuple[list[Fraction], Table, list[Any]]:
     rows = [[ratio(v) for v in row] for row in model["transition"]]
     if [len(row) for row in rows] != [2, 2]:
         raise Undecided("chain of other than two states")
-    given = model["initial"]
-    for row in [*rows, *([] if given is None else [[ratio(v) for v in given]])]:
+    start = model["initial"]
+    for row in [*rows, *([] if start is None else [[ratio(v) for v in start]])]:
         if min(row) < 0 or sum(row) <= 0 or not (model["normalised"] or abs(sum(row) - 1) <= MET):
             raise ValueError("not a distribution")
     rows = [[v / sum(row) for v in row] for row in rows]
-    if given is None:
+    if start is None:
         a, b = rows[0][1], rows[1][0]
         initial = [b / (a + b), a / (a + b)]
     else:
-        exact = [ratio(v) for v in given]
+        exact = [ratio(v) for v in start]
         initial = [v / sum(exact) for v in exact]
     return initial, rows, labels(model["states"], 2)
 
@@ -262,11 +262,11 @@ def chain(model: Json) -> tuple[list[Fraction], Table, list[Any]]:
 def words(model: Json, length: int) -> dict[tuple[int, ...], Fraction]:
     """The probability of every sequence."""
     initial, rows, _ = chain(model)
-    found = {}
+    probabilities = {}
     for word in itertools.product((0, 1), repeat=length):
         p = initial[word[0]]
         for a, b in itertools.pairwise(word):
             p *= rows[a][b]
         if p:
-            found[word] = p
-    return found
+            probabilities[word] = p
+    return probabilities

@@ -120,11 +120,11 @@ def levels(rows: Table) -> mpf:
 def radius_at(rows: Table, law: Sequence[mpf], alpha: float) -> mpf:
     """max_x D_alpha(W_x || law)."""
     a = mpf(alpha)
-    found = []
+    divergences = []
     for row in rows:
         if alpha == 1:
-            found.append(total(w * mpmath.log(w / q) for w, q in zip(row, law, strict=True) if w))
+            divergences.append(total(w * mpmath.log(w / q) for w, q in zip(row, law, strict=True) if w))
         else:
             power = total(w**a * q ** (1 - a) for w, q in zip(row, law, strict=True) if w)
-            found.append(mpmath.log(power) / (a - 1))
-    return max(found)
+            divergences.append(mpmath.log(power) / (a - 1))
+    return max(divergences)

@@ -78,16 +78,16 @@ class Path:
 
     def ways(self) -> list[tuple[tuple[int, ...], Fraction]]:
         """Paths of states that the next release reads, with their exact probabilities."""
-        found = [((i,), p) for i, p in enumerate(self.belief) if p]
+        ways = [((i,), p) for i, p in enumerate(self.belief) if p]
         for t in range(self.policy.batch - 1):
             rows = self.chain.exact_step(self.state.step * self.policy.batch + t)
-            found = [
+            ways = [
                 ((*way, j), p * rows[way[-1]].fraction(j))
-                for way, p in found
+                for way, p in ways
                 for j in range(self.chain.k)
                 if rows[way[-1]].weights[j]
             ]
-        return found
+        return ways
 
     def place(self, way: tuple[int, ...]) -> int:
         word = tuple(spelled(self.chain, i) for i in way)

@@ -130,12 +130,12 @@ def _pointwise(problem: Json, mechanism: Json) -> Truth:
 
 
 def _belief(problem: Json, mechanism: Json) -> Truth:
-    given = [ratio(v) for v in problem["belief"]]
-    if min(given) < 0 or abs(sum(given) - 1) > MET:
+    weights = [ratio(v) for v in problem["belief"]]
+    if min(weights) < 0 or abs(sum(weights) - 1) > MET:
         raise ValueError("no belief")
-    names = labels(problem["letters"], len(given))
+    names = labels(problem["letters"], len(weights))
     kernel, outputs = channel(mechanism, names)
-    level, table = number(problem["epsilon"]), _diagonal([p / sum(given) for p in given])
+    level, table = number(problem["epsilon"]), _diagonal([p / sum(weights) for p in weights])
     return _ratios(
         table, names, outputs, kernel, "lip", level, level, Fraction(0), costs(problem["distortion"], names)
     )
@@ -226,11 +226,11 @@ def _distortion(problem: Json, mechanism: Json) -> Truth:
     worst = None
     if kind in ("lip", "ldp"):
         bound = level if "max_leakage" in problem else math.inf
-        found = _ratios(
+        limited = _ratios(
             table, secrets, outputs, kernel, kind, bound, bound, Fraction(0), problem["distortion"]
         )
         free = _ratios(table, secrets, outputs, kernel, kind, 1.0, 1.0, Fraction(0), problem["distortion"])
-        leakage, kept = free.leakage[0], found.private
+        leakage, kept = free.leakage[0], limited.private
     elif kind == "maximal_leakage":
         p_s = margins(law)[0]
         total = sum(
@@ -362,9 +362,15 @@ def _redaction(problem: Json, mechanism: Json) -> Truth:
         if not all(marginal[place]):
             continue
         for pair in outputs[place].values():
-            given = [v / m for v, m in zip(pair, marginal[place], strict=True)]
+            likelihoods = [v / m for v, m in zip(pair, marginal[place], strict=True)]
             for a, b in ((0, 1), (1, 0)):
-                now = None if given[a] and not given[b] else given[a] / given[b] if given[b] else Fraction(0)
+                now = (
+                    None
+                    if likelihoods[a] and not likelihoods[b]
+                    else likelihoods[a] / likelihoods[b]
+                    if likelihoods[b]
+                    else Fraction(0)
+                )
                 key = states[a], states[b]
                 known = ratios[key]
                 ratios[key] = None if None in (known, now) else max(known, now)  # type: ignore[type-var]
@@ -377,16 +383,16 @@ def _redaction(problem: Json, mechanism: Json) -> Truth:
 
 def _masked(word: tuple[int, ...], mask: tuple[bool, ...], hide: Table, centre: int | None) -> Fraction:
     """The probability that just these records are hidden."""
-    found, sides = Fraction(1), [range(len(word))]
+    probability, sides = Fraction(1), [range(len(word))]
     if centre is not None:
         sides = [range(centre, centre + 1), range(centre - 1, -1, -1), range(centre + 1, len(word))]
     for side in sides:
         free = False
         for t in side:
             p = Fraction(0) if free else hide[t][word[t]]
-            found *= p if mask[t] else 1 - p
+            probability *= p if mask[t] else 1 - p
             free = centre is not None and t != centre and (free or not mask[t])
-    return found
+    return probability
 
 
 def _sequence(problem: Json, mechanism: Json) -> Truth:
@@ -427,11 +433,11 @@ def _sequence(problem: Json, mechanism: Json) -> Truth:
         beliefs = [(p, b * ball(rows[1][1]) + (1 - b) * ball(rows[0][1])) for p, b in after]
     mean = lost / horizon
     room = arb(KERNEL) * mean
-    found = (arb(level) * (1 - arb(KERNEL)), arb(level)) if leaks else (arb(0), arb(0))
+    leakage = (arb(level) * (1 - arb(KERNEL)), arb(level)) if leaks else (arb(0), arb(0))
     kept = level <= number(problem["epsilon"]) or (
         None if not leaks or level * (1 - KERNEL) < number(problem["epsilon"]) else False
     )
-    return Truth(kept, (-mean - room, -mean + room), found)
+    return Truth(kept, (-mean - room, -mean + room), leakage)
 
 
 def binary_ends(p: arb, lower: float, upper: float) -> tuple[arb, arb]:
@@ -539,8 +545,8 @@ def optimum(problem: Json) -> arb | None:
     """The best objective where it has a closed form: two symbols, or symmetric pairs; None elsewhere."""
     kind = problem["type"]
     if kind == "belief_release" and len(problem["belief"]) == 2:
-        given = [ratio(v) for v in problem["belief"]]
-        table, level = _diagonal([p / sum(given) for p in given]), number(problem["epsilon"])
+        weights = [ratio(v) for v in problem["belief"]]
+        table, level = _diagonal([p / sum(weights) for p in weights]), number(problem["epsilon"])
         return _two_symbols(table, level, level, "lip", costs(problem["distortion"], problem["letters"]))
     if (
         kind == "local_information_privacy"

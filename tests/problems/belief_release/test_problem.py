@@ -133,8 +133,8 @@ def test_the_bound_does_not_move_with_a_constant() -> None:
 )  # fmt: skip
 def test_bad_duals_prove_nothing_better_than_the_truth(dual: object) -> None:
     problem = po.BeliefRelease([0.6, 0.4], 0.5)
-    found = problem.check_bound(-1.0, dual)
-    assert found is None or found >= -0.29113471666206403
+    bound = problem.check_bound(-1.0, dual)
+    assert bound is None or bound >= -0.29113471666206403
 
 
 def test_files_and_fractions() -> None:
@@ -187,5 +187,5 @@ def test_bad_mechanisms() -> None:
 
 
 def test_releases_are_letters() -> None:
-    found = po.solve(po.BeliefRelease([0.7, 0.3], 2.0, letters=["north", "south"]))
-    assert set(found.mechanism.release(["north", "south"] * 20)) <= {"north", "south"}
+    solution = po.solve(po.BeliefRelease([0.7, 0.3], 2.0, letters=["north", "south"]))
+    assert set(solution.mechanism.release(["north", "south"] * 20)) <= {"north", "south"}

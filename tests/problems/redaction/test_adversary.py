@@ -125,8 +125,8 @@ def test_answers_hold_for_any_kind_of_chain_and_windows_are_the_best(seed: int) 
     assert window.utility is not None
     assert answer.utility >= window.utility - 1e-12
     for solution in (window, answer):
-        found = informed_leakage(chain, p, solution.mechanism.probabilities)
-        assert found <= epsilon * (1 + 1e-12)
+        leakage = informed_leakage(chain, p, solution.mechanism.probabilities)
+        assert leakage <= epsilon * (1 + 1e-12)
         assert po.verify(problem, solution).ok
         if solution.bound is not None:
             shown = enumeration.utility(chain, solution.mechanism.probabilities, [1.0] * length)

@@ -120,12 +120,12 @@ def test_states_are_lower_ends(seed: int) -> None:
             e = (-arb(epsilon)).exp()
             f = [-product[0][j] * e.rsqrt() ** 2 + product[1][j] for j in range(2)]
             state = f[1] / -f[0]
-            found = arb(float(start(far, d, budgets)[0]))
+            lower = arb(float(start(far, d, budgets)[0]))
             if state <= 0:
-                assert found <= 0
+                assert lower <= 0
             else:
-                assert not found > state
-                assert abs(float(found) - float(state)) <= 1e-13
+                assert not lower > state
+                assert abs(float(lower) - float(state)) <= 1e-13
     finally:
         ctx.prec = saved
 
@@ -149,7 +149,7 @@ RARE = (5e-324, 1e-300, 1e-20)
 
 def rare_chains() -> list[po.MarkovChain]:
     """Chains with steps too rare for most floats, in every place."""
-    found = []
+    chains = []
     for rare in RARE:
         tiny = Fraction(rare)
         for a, b in (
@@ -159,9 +159,9 @@ def rare_chains() -> list[po.MarkovChain]:
             (1 - tiny, Fraction(1, 4)),
             (tiny, 1 - tiny),
         ):
-            found.append(po.MarkovChain([[1 - a, a], [b, 1 - b]]))
-            found.append(po.MarkovChain([[1 - a, a], [b, 1 - b]], initial=[Fraction(1, 3), Fraction(2, 3)]))
-    return found
+            chains.append(po.MarkovChain([[1 - a, a], [b, 1 - b]]))
+            chains.append(po.MarkovChain([[1 - a, a], [b, 1 - b]], initial=[Fraction(1, 3), Fraction(2, 3)]))
+    return chains
 
 
 @pytest.mark.parametrize("number", range(len(rare_chains())))
@@ -171,9 +171,9 @@ def rare_chains() -> list[po.MarkovChain]:
 def test_rare_steps_are_solved_or_refused_in_a_sentence(number: int, epsilon: float) -> None:
     chain = rare_chains()[number]
     problem = po.Redaction(chain, 4, 1, epsilon)
-    found = [po.solve(problem, name) for name in ("optimal", "windows", "relaxation")]
-    bound = found[0].bound
-    for solution in found:
+    solutions = [po.solve(problem, name) for name in ("optimal", "windows", "relaxation")]
+    bound = solutions[0].bound
+    for solution in solutions:
         assert solution.status.ok or solution.reason
         if not solution.status.ok:
             continue

@@ -50,17 +50,17 @@ def test_prices_of_a_step_prove_their_number(seed: int) -> None:
     belief = rng.dirichlet(np.ones(n) * rng.choice([0.3, 3.0]))
     problem = po.BeliefRelease(belief, eps, cost)
     lam = rng.normal(size=n) * rng.choice([0.0, 0.1, 10.0])
-    found = structure_enclosure(problem, lam)
-    assert found is not None
+    enclosure = structure_enclosure(problem, lam)
+    assert enclosure is not None
     distributions = [problem.exact_belief.fraction(x) for x in range(n)]
     free = sum(p * min(map(Fraction, row)) for p, row in zip(distributions, cost.tolist(), strict=True))
     number = max(priced_cost(distributions, cost.tolist(), eps, lam.tolist()), free)
     size = float(np.abs(cost).max() + np.abs(lam).max())
-    assert found[1] >= -number - Fraction(1, 10**25)
-    assert found[1] <= float(-number) + 2e-14 * size
-    assert 0 <= found[1] - found[0] <= 2e-14 * size
+    assert enclosure[1] >= -number - Fraction(1, 10**25)
+    assert enclosure[1] <= float(-number) + 2e-14 * size
+    assert 0 <= enclosure[1] - enclosure[0] <= 2e-14 * size
     if eps > PRECISE:
-        assert found[1] - found[0] <= 1e-14 * max(abs(found[1]), 1e-300)
+        assert enclosure[1] - enclosure[0] <= 1e-14 * max(abs(enclosure[1]), 1e-300)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -72,7 +72,7 @@ def test_cheapest_groups_are_bounded_from_below(seed: int) -> None:
     for eps in (0.1, 2.0, 9.0, 20.0, 40.0):
         low = power(eps)
         theta = low / (1 + low)
-        found = cheapest(Balls.exact(p), Balls(costs, np.full((n, m), 1e-15)), Balls.fractions([theta])[0])
+        balls = cheapest(Balls.exact(p), Balls(costs, np.full((n, m), 1e-15)), Balls.fractions([theta])[0])
         for y in range(m):
             left, group = theta, Fraction(0)
             for c, q in sorted(zip(costs[:, y].tolist(), p.tolist(), strict=True)):
@@ -80,8 +80,8 @@ def test_cheapest_groups_are_bounded_from_below(seed: int) -> None:
                 group += taken * Fraction(c)
                 left -= taken
             true = group / theta
-            assert Fraction(float(found.lower[y])) <= true
-            assert float(found.lower[y]) >= float(true) - 1e-13
+            assert Fraction(float(balls.lower[y])) <= true
+            assert float(balls.lower[y]) >= float(true) - 1e-13
 
 
 @pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: repr(row)[:20])
@@ -170,10 +170,10 @@ def test_no_policy_beats_a_bound_by_any_prices(seed: int) -> None:
     for _ in range(6):
         lam = [rng.normal(size=3) * rng.choice([0.01, 1.0]) for _ in range(3)]
         revealed = rng.normal(size=(3, 3)) * 0.05
-        found = sequence_enclosure(problem, lam, revealed)
-        assert found is not None
-        assert found[1] >= reached
-        assert found[1] - found[0] < 1e-10
+        enclosure = sequence_enclosure(problem, lam, revealed)
+        assert enclosure is not None
+        assert enclosure[1] >= reached
+        assert enclosure[1] - enclosure[0] < 1e-10
 
 
 @pytest.mark.parametrize("epsilon", [22.0, 24.0, 27.5, 30.0, 33.99, 34.0, 36.0, 60.0, 800.0])

@@ -182,9 +182,9 @@ def test_levels_are_reached_by_the_worst_belief_about_the_state_before() -> None
             bounds = list(
                 zip(distribution * math.exp(-first.level), distribution * math.exp(first.level), strict=True)
             )
-            found = linprog(-sign * chain.step(0)[:, x], A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=bounds)
-            assert found.fun is not None
-            worst = max(worst, sign * math.log(-sign * found.fun / second.distribution[x]))
+            solution = linprog(-sign * chain.step(0)[:, x], A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=bounds)
+            assert solution.fun is not None
+            worst = max(worst, sign * math.log(-sign * solution.fun / second.distribution[x]))
         assert second.level == pytest.approx(worst + 0.6, abs=1e-9)
 
 
@@ -193,8 +193,8 @@ def test_a_larger_budget_never_costs() -> None:
         Ask(WEATHER, 1.0, batch=2, horizon=2),
         Ask(po.MarkovChain([[0.7, 0.2, 0.1]] * 3), 1.0, horizon=4),
     ):
-        found = [po.solve(problem.with_budget(b)).objective for b in np.linspace(0, 2, 7)]
-        assert all(b >= a - 1e-12 for a, b in itertools.pairwise(found))  # type: ignore[operator]
+        objectives = [po.solve(problem.with_budget(b)).objective for b in np.linspace(0, 2, 7)]
+        assert all(b >= a - 1e-12 for a, b in itertools.pairwise(objectives))  # type: ignore[operator]
 
 
 def test_one_batch_is_never_worse_than_its_letters() -> None:

@@ -69,7 +69,7 @@ def test_a_word_cut_short_by_the_end_of_data_keeps_the_budget_of_its_letters() -
     assert not problem.certify(loose).ok
 
 
-def _run(path: Path, start: Any, found: Any) -> None:
+def _run(path: Path, start: Any, queue: Any) -> None:
     policy = po.SequencePolicy(CHAIN, 1.0)
     start.wait()
     recorded = []
@@ -81,19 +81,19 @@ def _run(path: Path, start: Any, found: Any) -> None:
             recorded.append(step)
     except po.errors.FileRefused:
         pass  # the other run was first
-    found.put(recorded)
+    queue.put(recorded)
 
 
 def test_two_runs_on_one_journal_never_both_release_a_step(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     for trial in range(3):
-        start, found = context.Barrier(2), context.Queue()
+        start, queue = context.Barrier(2), context.Queue()
         runs = [
-            context.Process(target=_run, args=(tmp_path / f"{trial}.json", start, found)) for _ in range(2)
+            context.Process(target=_run, args=(tmp_path / f"{trial}.json", start, queue)) for _ in range(2)
         ]
         for run in runs:
             run.start()
-        first, second = (found.get(timeout=30) for _ in runs)
+        first, second = (queue.get(timeout=30) for _ in runs)
         for run in runs:
             run.join()
         assert first or second
@@ -109,9 +109,9 @@ def test_the_exact_walk_of_a_large_alphabet_follows_only_what_it_can_afford() ->
     chain = po.MarkovChain(table / table.sum(axis=1, keepdims=True))
     assert 70**3 > MAX_WORK
     long = Ask(chain, 1.0, horizon=10)
-    found = walk(long, long.answer("closed-form"))
-    assert not found.complete
-    assert 1 <= found.count < 20
+    walked = walk(long, long.answer("closed-form"))
+    assert not walked.complete
+    assert 1 <= walked.count < 20
     once = Ask(chain, 1.0, horizon=1)
     assert walk(once, once.answer("closed-form")).complete
     assert once.certify(once.answer("closed-form")).ok

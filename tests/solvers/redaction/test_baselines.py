@@ -182,9 +182,9 @@ def test_joint_search_of_three_states_beats_what_it_starts_from() -> None:
     chain = po.MarkovChain([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]], initial=[0.3, 0.4, 0.3])
     for private in (1, (0, 3)):
         problem = po.Redaction(chain, 5, private, 1.0)
-        found = solved(problem, "joint-search")
-        assert found == solved(problem, "joint-search")
-        assert found >= max(solved(problem, name) for name in ("windows", "relaxation")) - 1e-9
+        utility = solved(problem, "joint-search")
+        assert utility == solved(problem, "joint-search")
+        assert utility >= max(solved(problem, name) for name in ("windows", "relaxation")) - 1e-9
 
 
 @pytest.mark.long

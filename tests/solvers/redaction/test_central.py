@@ -68,14 +68,14 @@ def dense_optimum(problem: po.Redaction) -> float:
                         row[i] = probability[x] / prior[x[p]] * (1 if x[p] == a else -growth)
                 rows.append(row)
     equal = np.array([[x == other for x, _ in cells] for other in probability], dtype=float)
-    found = linprog(
+    solution = linprog(
         -np.array(gain),
         A_ub=np.array(rows),
         b_ub=np.zeros(len(rows)),
         A_eq=equal,
         b_eq=np.ones(len(probability)),
     )
-    return -float(found.fun or 0.0)
+    return -float(solution.fun or 0.0)
 
 
 def test_public_value() -> None:

@@ -86,10 +86,10 @@ def test_the_same_mechanism_as_the_relaxation(seed: int) -> None:
     expected = Relaxation().run(redaction, po.Budget()).mechanism
     assert isinstance(expected, po.RedactionMechanism)
     for solver in SOLVERS:
-        found = solver().run(redaction, po.Budget()).mechanism
-        assert isinstance(found, po.RedactionMechanism)
-        np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-4)
-        utilities = [redaction.evaluate(m).utility for m in (found, expected)]
+        mechanism = solver().run(redaction, po.Budget()).mechanism
+        assert isinstance(mechanism, po.RedactionMechanism)
+        np.testing.assert_allclose(mechanism.probabilities, expected.probabilities, atol=1e-4)
+        utilities = [redaction.evaluate(m).utility for m in (mechanism, expected)]
         assert utilities[0] == pytest.approx(utilities[1], abs=1e-6)
 
 

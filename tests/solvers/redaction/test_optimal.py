@@ -122,7 +122,7 @@ def oracle(left: Side, right: Side, epsilon: float) -> float:
             chances = outputs(left, right, full(values))
             return np.concatenate((growth * chances[0] - chances[1], growth * chances[1] - chances[0]))
 
-        found = minimize(
+        solution = minimize(
             linear(weights[free]),
             np.full(int(free.sum()), 0.97),
             bounds=[(0.0, 1.0)] * int(free.sum()),
@@ -130,7 +130,7 @@ def oracle(left: Side, right: Side, epsilon: float) -> float:
             method="SLSQP",
             tol=1e-12,
         )
-        redaction = full(np.clip(found.x, 0, 1))
+        redaction = full(np.clip(solution.x, 0, 1))
         redaction[redaction > 1 - 1e-7] = 1
         redaction[redaction < 1e-9] = 0
         if leakage(left, right, redaction) <= epsilon + 1e-8:
@@ -263,7 +263,7 @@ def test_pooling_is_optimal(seed: int) -> None:
 
     u = pooled(bounds, weights)
     assert np.all(np.cumsum(u) <= bounds + 1e-9)
-    found = minimize(
+    minimum = minimize(
         cost,
         u / 2,
         bounds=Bounds(0, np.inf),
@@ -271,7 +271,7 @@ def test_pooling_is_optimal(seed: int) -> None:
         method="SLSQP",
         tol=1e-13,
     )
-    assert (weights * np.exp(-u)).sum() <= found.fun + 1e-6
+    assert (weights * np.exp(-u)).sum() <= minimum.fun + 1e-6
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])

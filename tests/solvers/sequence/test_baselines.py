@@ -131,15 +131,15 @@ def test_the_descent_is_private_and_stops_short_of_the_optimum(batch: int, optim
 
 
 def test_attacks_on_noisier_releases_guess_less() -> None:
-    found = []
+    accuracies = []
     for epsilon in (0.0, 0.5, 1.0, 2.0):
         problem = SequenceInformationPrivacy(WEATHER, epsilon, horizon=12)
         solution = po.solve(problem, "randomised-response")
-        found.append(attack_accuracy(problem, solution, 0))
-        assert found[-1] == attack_accuracy(problem, solution, 0)
-    assert all(a is not None for a in found)
-    assert found == sorted(found)  # type: ignore[type-var]  # none is None
-    assert found[0] == pytest.approx(float(WEATHER.marginals(12).max(axis=1).mean()), abs=1e-12)
+        accuracies.append(attack_accuracy(problem, solution, 0))
+        assert accuracies[-1] == attack_accuracy(problem, solution, 0)
+    assert all(a is not None for a in accuracies)
+    assert accuracies == sorted(accuracies)  # type: ignore[type-var]  # none is None
+    assert accuracies[0] == pytest.approx(float(WEATHER.marginals(12).max(axis=1).mean()), abs=1e-12)
 
 
 def test_a_run_tells_what_an_attack_guesses_and_another_question_does_not() -> None:

@@ -61,7 +61,7 @@ def plain_optimum(p: Floats, cost: Floats, epsilon: float) -> float:
         mine, distribution = np.zeros((n, m)), np.zeros((n, m))
         mine[x, y], distribution[:, y] = 1.0, p
         below += [(low * distribution - mine).ravel(), (low * mine - distribution).ravel()]
-    found = linprog(
+    solution = linprog(
         (p[:, None] * cost).ravel(),
         A_ub=np.array(below),
         b_ub=np.zeros(len(below)),
@@ -69,8 +69,8 @@ def plain_optimum(p: Floats, cost: Floats, epsilon: float) -> float:
         b_eq=np.ones(n),
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    assert found.fun is not None
-    return float(found.fun)
+    assert solution.fun is not None
+    return float(solution.fun)
 
 
 def leakage(p: Floats, kernel: Floats) -> float:
@@ -85,15 +85,15 @@ def leakage(p: Floats, kernel: Floats) -> float:
     return float(worst)
 
 
-def check(p: Floats, cost: Floats, epsilon: float, found: WordAnswer | None, gap: float = 1e-8) -> float:
-    assert found is not None
-    assert found.kernel.shape == cost.shape
-    np.testing.assert_allclose(found.kernel.sum(axis=1), 1.0, rtol=1e-12)
-    assert leakage(p, found.kernel) <= epsilon * (1 + 1e-12)
-    assert float(p @ (found.kernel * cost).sum(axis=1)) == pytest.approx(found.value, rel=1e-12)
-    assert found.bound <= found.value
-    assert found.value - found.bound <= gap
-    return found.value
+def check(p: Floats, cost: Floats, epsilon: float, answer: WordAnswer | None, gap: float = 1e-8) -> float:
+    assert answer is not None
+    assert answer.kernel.shape == cost.shape
+    np.testing.assert_allclose(answer.kernel.sum(axis=1), 1.0, rtol=1e-12)
+    assert leakage(p, answer.kernel) <= epsilon * (1 + 1e-12)
+    assert float(p @ (answer.kernel * cost).sum(axis=1)) == pytest.approx(answer.value, rel=1e-12)
+    assert answer.bound <= answer.value
+    assert answer.value - answer.bound <= gap
+    return answer.value
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def check(p: Floats, cost: Floats, epsilon: float, found: WordAnswer | None, gap
 def test_published_values_of_chains(length: int, epsilon: float, value: float) -> None:
     p, cost = words(STEP, np.array([0.5, 0.5]), length)
     for programme in (None, solve_programme):
-        found = solve_words(p, cost, epsilon, 60.0, *([programme] if programme else []))
-        assert check(p, cost, epsilon, found) == pytest.approx(value, abs=1e-9)
+        answer = solve_words(p, cost, epsilon, 60.0, *([programme] if programme else []))
+        assert check(p, cost, epsilon, answer) == pytest.approx(value, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -112,15 +112,15 @@ def test_published_values_of_chains(length: int, epsilon: float, value: float) -
     [(2, 5, 2.5, 0.1489979435741723), (3, 4, 2.0, 0.29867560845011354), (2, 100, 50.0, 0.05657930350638742)],
 )
 def test_published_values_of_uniform_letters(letters: int, length: int, epsilon: float, value: float) -> None:
-    found = po.measures.iid_batch_distortion(letters, length, epsilon)
-    assert found.value == pytest.approx(value, abs=1e-13)
-    assert found.bound <= value
+    distortion = po.measures.iid_batch_distortion(letters, length, epsilon)
+    assert distortion.value == pytest.approx(value, abs=1e-13)
+    assert distortion.bound <= value
 
 
 def test_published_value_of_biased_letters() -> None:
-    found = po.measures.iid_batch_distortion([0.7, 0.3], 8, 4.0)
-    assert found.value == pytest.approx(0.0639264157910421, abs=1e-9)
-    assert found.bound <= 0.0639264157910421 + 1e-15
+    distortion = po.measures.iid_batch_distortion([0.7, 0.3], 8, 4.0)
+    assert distortion.value == pytest.approx(0.0639264157910421, abs=1e-9)
+    assert distortion.bound <= 0.0639264157910421 + 1e-15
 
 
 def test_uniform_letters_in_fifty_digits() -> None:
@@ -132,8 +132,8 @@ def test_uniform_letters_in_fifty_digits() -> None:
             mass = min(mpmath.binomial(length, d) * mpf(letters - 1) ** d / mpf(letters) ** length, left)
             total, left = total + mass * d / length, left - mass
         value = low * mpf(letters - 1) / letters + (1 - low) * total / theta
-        found = po.measures.iid_batch_distortion(letters, length, epsilon).value
-        assert found == pytest.approx(float(value), rel=1e-11, abs=1e-300)
+        distortion = po.measures.iid_batch_distortion(letters, length, epsilon).value
+        assert distortion == pytest.approx(float(value), rel=1e-11, abs=1e-300)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0, 5.0])
@@ -149,8 +149,8 @@ def test_inputs_without_mass_bind_nothing() -> None:
     p, cost = np.array([0.5, 0.0, 0.3, 0.2]), 1.0 - np.eye(4)
     seen = p > 0
     for solve in (solve_words, solve_aggregated):
-        found = check(p, cost, 0.8, solve(p, cost, 0.8, 30.0), 1e-3)
-        assert found == pytest.approx(plain_optimum(p[seen], cost[seen], 0.8), abs=1e-3)
+        value = check(p, cost, 0.8, solve(p, cost, 0.8, 30.0), 1e-3)
+        assert value == pytest.approx(plain_optimum(p[seen], cost[seen], 0.8), abs=1e-3)
 
 
 def test_all_or_nothing() -> None:
@@ -224,10 +224,10 @@ def test_orbits_with_other_columns() -> None:
     table, releases = listed(2, 3), listed(3, 3)
     p = distribution[table].prod(axis=1)
     cost = letter_cost[table[:, None, :], releases[None, :, :]].mean(axis=2)
-    found = check(p, cost, 1.5, orbit_words(p, table, letter_cost, 1.5))
-    assert found == pytest.approx(check(p, cost, 1.5, solve_words(p, cost, 1.5, 60.0)), abs=1e-8)
+    value = check(p, cost, 1.5, orbit_words(p, table, letter_cost, 1.5))
+    assert value == pytest.approx(check(p, cost, 1.5, solve_words(p, cost, 1.5, 60.0)), abs=1e-8)
     measured = po.measures.iid_batch_distortion([0.6, 0.4], 3, 1.5, letter_cost.tolist())
-    assert measured.value == pytest.approx(found, abs=1e-8)
+    assert measured.value == pytest.approx(value, abs=1e-8)
 
 
 @pytest.mark.parametrize("epsilon", [0.4, 2.0, 6.0, 30.0])
@@ -246,11 +246,11 @@ def test_followers_share_a_row() -> None:
     groups = gather(p, cost, 20)
     assert groups.p.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(groups.p @ groups.cost, p @ cost)
-    found = solve_quickly(p, cost, 2.0)
-    assert found is not None
+    answer = solve_quickly(p, cost, 2.0)
+    assert answer is not None
     exact = solve_words(p, cost, 2.0, 30.0)
     assert exact is not None
-    assert found.bound <= exact.value <= found.value + 1e-12
+    assert answer.bound <= exact.value <= answer.value + 1e-12
 
 
 def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,10 +260,10 @@ def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> No
     p, cost = words(STICKY, np.array([0.1, 0.9]), 7)
     exact = solve_words(p, cost, 2.5, 60.0)
     assert exact is not None
-    found = solve_aggregated(p, cost, 2.5, 3.0)
-    assert found is not None
-    check(p, cost, 2.5, found, 0.02)
-    assert found.bound <= exact.value <= found.value + 1e-12
+    answer = solve_aggregated(p, cost, 2.5, 3.0)
+    assert answer is not None
+    check(p, cost, 2.5, answer, 0.02)
+    assert answer.bound <= exact.value <= answer.value + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", [0.4, 2.0, 4.0])
@@ -271,9 +271,9 @@ def test_interior_points_agree_with_the_definition(epsilon: float) -> None:
     rng = np.random.default_rng(int(10 * epsilon))
     p, cost = rng.dirichlet(np.ones(7)), rng.random((7, 6))
     levels, best = Levels.of(epsilon), plain_optimum(p, cost, epsilon)
-    found = interior(Matter.of(p, cost, p @ cost, levels), 1e-8, math.inf)
-    assert found is not None
-    assert float(p @ found[0].nu) == pytest.approx(best, abs=1e-6)
+    point_and_steps = interior(Matter.of(p, cost, p @ cost, levels), 1e-8, math.inf)
+    assert point_and_steps is not None
+    assert float(p @ point_and_steps[0].nu) == pytest.approx(best, abs=1e-6)
     served = serve(Table.of(p, cost, levels), np.arange(6), 0.0, 1e-8, math.inf)
     assert served is not None
     assert served.value == pytest.approx(best, abs=1e-6)
@@ -285,9 +285,9 @@ def test_rows_of_rare_words_are_the_cheapest_there_are() -> None:
     rows, prices = fill(cost, tops)
     assert (rows <= tops + 1e-15).all()
     for x in range(6):
-        found = linprog(cost[x], A_eq=np.ones((1, 9)), b_eq=[1.0], bounds=[(0.0, top) for top in tops])
-        assert cost[x] @ rows[x] == pytest.approx(found.fun, abs=1e-9)
-        assert prices[x] == pytest.approx(found.eqlin.marginals[0], abs=1e-9)
+        solution = linprog(cost[x], A_eq=np.ones((1, 9)), b_eq=[1.0], bounds=[(0.0, top) for top in tops])
+        assert cost[x] @ rows[x] == pytest.approx(solution.fun, abs=1e-9)
+        assert prices[x] == pytest.approx(solution.eqlin.marginals[0], abs=1e-9)
 
 
 def test_widening_from_few_releases_reaches_the_optimum() -> None:
@@ -295,11 +295,11 @@ def test_widening_from_few_releases_reaches_the_optimum() -> None:
     table, exact = Table.of(p, cost, Levels.of(2.0)), solve_words(p, cost, 2.0, 30.0)
     assert exact is not None
     nothing = Widened(None, np.zeros(64), -math.inf, 0)
-    found = widen(table, np.array([0, 21, 63]), nothing, 1.0, 1e-4, math.inf)
-    assert found.served is not None
-    assert found.bound <= exact.value + 1e-9
-    assert found.served.value >= exact.value - 1e-9
-    assert found.served.value - found.bound <= 5e-4 * exact.value
+    widened = widen(table, np.array([0, 21, 63]), nothing, 1.0, 1e-4, math.inf)
+    assert widened.served is not None
+    assert widened.bound <= exact.value + 1e-9
+    assert widened.served.value >= exact.value - 1e-9
+    assert widened.served.value - widened.bound <= 5e-4 * exact.value
 
 
 def test_the_problem_proves_the_bound_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,16 +362,16 @@ CHAINS = {
 )
 def test_policies_reach_the_optimum_of_one_batch(chain: str, solver: str) -> None:
     problem = po.SequenceInformationPrivacy(CHAINS[chain], 0.5, batch=3, horizon=3)
-    found = po.solve(problem, solver, time_limit=20.0)
+    solution = po.solve(problem, solver, time_limit=20.0)
     p, cost = words(CHAINS[chain].transition, CHAINS[chain].initial, 3)
-    assert found.status.ok
-    assert found.objective is not None
-    assert found.bound is not None
-    assert found.leakage is not None
-    assert found.objective == pytest.approx(-plain_optimum(p, cost, 1.5), abs=1e-6)
-    assert found.leakage <= 0.5 * (1 + 1e-12)
-    assert found.bound == pytest.approx(found.objective, abs=1e-6)
-    assert found.bound >= found.objective
+    assert solution.status.ok
+    assert solution.objective is not None
+    assert solution.bound is not None
+    assert solution.leakage is not None
+    assert solution.objective == pytest.approx(-plain_optimum(p, cost, 1.5), abs=1e-6)
+    assert solution.leakage <= 0.5 * (1 + 1e-12)
+    assert solution.bound == pytest.approx(solution.objective, abs=1e-6)
+    assert solution.bound >= solution.objective
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,14 @@ def test_the_closed_form_is_the_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     belief = random_belief(rng)
     problem = po.BeliefRelease(belief, float(rng.choice([*BUDGETS, 20.0, 60.0, 800.0])))
-    found, other = po.solve(problem, "closed-form"), po.solve(problem, "structure-lp")
-    assert found.status is po.Status.OPTIMAL
-    assert found.certified
-    assert found.gap is not None
-    assert found.gap < 1e-12
-    assert found.objective == pytest.approx(other.objective, abs=1e-8)
+    solution, other = po.solve(problem, "closed-form"), po.solve(problem, "structure-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+    assert solution.gap is not None
+    assert solution.gap < 1e-12
+    assert solution.objective == pytest.approx(other.objective, abs=1e-8)
     if problem.epsilon <= 5:
-        assert found.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
+        assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(45))
@@ -35,9 +35,9 @@ def test_any_distortion_against_the_definition(seed: int) -> None:
     n = len(belief)
     distortion = ("l1", "squared", rng.normal(size=(n, int(rng.integers(1, 8)))))[seed % 3]
     problem = po.BeliefRelease(belief, float(rng.choice(BUDGETS)), distortion)
-    found = po.solve(problem, "structure-lp")
-    assert found.status is po.Status.OPTIMAL
-    assert found.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
+    solution = po.solve(problem, "structure-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -46,13 +46,13 @@ def test_groups_of_neighbours_are_private_and_bounded(seed: int) -> None:
     problem = po.BeliefRelease(
         random_belief(rng), float(rng.choice([0.3, 1.0, 3.0])), ("l1", "squared")[seed % 2]
     )
-    found, best = po.solve(problem, "interval"), po.solve(problem, "structure-lp")
-    assert found.certified
-    assert found.objective is not None
+    solution, best = po.solve(problem, "interval"), po.solve(problem, "structure-lp")
+    assert solution.certified
+    assert solution.objective is not None
     assert best.objective is not None
-    assert found.bound is not None
-    assert best.objective + 1e-9 >= found.objective >= 1.5 * best.objective - 1e-9
-    assert found.bound >= best.objective - 1e-9
+    assert solution.bound is not None
+    assert best.objective + 1e-9 >= solution.objective >= 1.5 * best.objective - 1e-9
+    assert solution.bound >= best.objective - 1e-9
 
 
 def test_letters_of_a_line_may_come_in_any_order() -> None:
@@ -73,10 +73,10 @@ def test_conditional_randomised_response_is_optimal_for_metrics_where_every_lett
     cost = np.linalg.norm(points[:, None] - points[None, :], axis=2)
     belief = 0.15 + rng.dirichlet(np.ones(n)) * (1 - 0.15 * n)
     problem = po.BeliefRelease(belief, 2.0, cost)
-    found = po.solve(problem, "closed-form")
-    assert found.status is po.Status.OPTIMAL
-    assert found.objective == pytest.approx(po.solve(problem, "published").objective, abs=1e-12)
-    assert found.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-8)
+    solution = po.solve(problem, "closed-form")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(po.solve(problem, "published").objective, abs=1e-12)
+    assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-8)
 
 
 def test_squared_differences_are_no_metric() -> None:
@@ -95,8 +95,8 @@ def test_a_coin(b: float, epsilon: float) -> None:
     rare = 1 - b
     error = 2 * b * rare * low if rare >= theta else (2 * low - 1 + (1 - low) * b) / (1 + low)
     error = error if rare > low / 2 else rare
-    found = po.solve(po.BeliefRelease([b, rare], epsilon), "closed-form")
-    assert found.utility == pytest.approx(-error, abs=1e-12)
+    solution = po.solve(po.BeliefRelease([b, rare], epsilon), "closed-form")
+    assert solution.utility == pytest.approx(-error, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

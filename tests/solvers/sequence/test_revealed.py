@@ -44,8 +44,8 @@ def least(row: Floats, cost: Floats, epsilon: float) -> float:
         line[m * (x + 1) : m * (x + 2)] = 1.0
         equal.append(line)
     price = np.r_[np.zeros(m), (row[:, None] * cost).ravel()]
-    found: Any = linprog(price, high + low, np.zeros(2 * n * m), equal, np.ones(n + 1))
-    return float(found.fun)
+    solution: Any = linprog(price, high + low, np.zeros(2 * n * m), equal, np.ones(n + 1))
+    return float(solution.fun)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0, 4.0])
@@ -80,8 +80,8 @@ def stage(belief: Floats, cost: Floats, epsilon: float) -> float:
         line = np.zeros((n, n))
         line[x] = 1.0
         equal.append(line.ravel())
-    found: Any = linprog((belief[:, None] * cost).ravel(), rows, np.zeros(len(rows)), equal, np.ones(n))
-    return float(found.fun)
+    solution: Any = linprog((belief[:, None] * cost).ravel(), rows, np.zeros(len(rows)), equal, np.ones(n))
+    return float(solution.fun)
 
 
 @pytest.mark.parametrize(("stay", "epsilon"), [(0.6, 0.5), (0.9, 1.0), (0.3, 1.5)])
@@ -134,12 +134,12 @@ def test_no_policy_is_above_it(distortion: str, batch: int) -> None:
     n = prices.shape[1]
     alone = sequence_bound(problem, [np.zeros(n)], prices)
     assert alone is not None
-    for found in po.compare(
+    for solution in po.compare(
         problem, ["structure-lp", "closed-form", "exact-lp", "restricted-outputs", "oracle"]
     ):
-        if found.objective is not None and found.status.ok:
-            assert found.objective <= alone + 1e-12
-            assert found.bound is None or found.objective <= found.bound + 1e-12
+        if solution.objective is not None and solution.status.ok:
+            assert solution.objective <= alone + 1e-12
+            assert solution.bound is None or solution.objective <= solution.bound + 1e-12
 
 
 def test_words_cut_short_and_one_successor() -> None:
@@ -160,8 +160,8 @@ def test_prices_that_are_none_prove_nothing_more(wrong: object) -> None:
     dual = po.solve(problem, "closed-form").dual
     assert isinstance(dual, dict)
     plain = check_dual(problem, {"kind": "sequence", "lam": dual["lam"]})
-    found = check_dual(problem, {**dual, "revealed": wrong})
-    assert found is None or found == plain
+    bound = check_dual(problem, {**dual, "revealed": wrong})
+    assert bound is None or bound == plain
 
 
 def test_tables_of_another_shape_are_not_read() -> None:
