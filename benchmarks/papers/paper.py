@@ -101,18 +101,18 @@ def paper_command(name: str, quick: bool, report: Path | None, as_json: bool) ->
     check_output(report)
     begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     with progress(f"computing {name}"):
-        found = paper(quick)
+        outcome = paper(quick)
     if report is not None:
         with writing(report) as stream:
-            stream.write(page(found, begun, environment()))
-    _show(found, report, as_json)
+            stream.write(page(outcome, begun, environment()))
+    _show(outcome, report, as_json)
 
 
-def _show(found: PaperReport, report: Path | None, as_json: bool) -> None:
+def _show(outcome: PaperReport, report: Path | None, as_json: bool) -> None:
     written = None if report is None else str(report)
     if as_json:
-        claims = [{**asdict(claim), "finding": claim.finding.value} for claim in found.claims]
-        emit({"paper": found.name, "counts": found.counts, "claims": claims, "report": written})
+        claims = [{**asdict(claim), "finding": claim.finding.value} for claim in outcome.claims]
+        emit({"paper": outcome.name, "counts": outcome.counts, "claims": claims, "report": written})
         return
-    print_table([(c.what, c.printed, c.ours, c.finding.value) for c in found.claims], HEADER)
-    print("\n".join((*sentences(found), *(() if written is None else (f"Report: {written}",)))))
+    print_table([(c.what, c.printed, c.ours, c.finding.value) for c in outcome.claims], HEADER)
+    print("\n".join((*sentences(outcome), *(() if written is None else (f"Report: {written}",)))))

@@ -65,10 +65,10 @@ def proved(problem: Redaction, solver: str | Solver[Any]) -> tuple[float, Soluti
     NotSolved
         If there is no such mechanism.
     """
-    found = solve(problem, solver)
-    if found.utility is None or not found.certified:
-        raise NotSolved(f"{solver} on {problem!r}: {found.status.name}, {found.reason}")
-    return found.utility, found
+    solution = solve(problem, solver)
+    if solution.utility is None or not solution.certified:
+        raise NotSolved(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
+    return solution.utility, solution
 
 
 def table_one() -> pd.DataFrame:
@@ -91,8 +91,8 @@ def example_one() -> pd.DataFrame:
         ("the paper's choice", CHOICE, chosen.utility, redaction_leakage(problem.chain, 0, paper))
     ]
     for name in (WINDOW, CLOSED, OPTIMUM):
-        utility, found = proved(problem, SOLVERS[name])
-        rows.append((name, float(found.mechanism.probabilities[1, 0]), utility, found.leakage or 0.0))
+        utility, solution = proved(problem, SOLVERS[name])
+        rows.append((name, float(solution.mechanism.probabilities[1, 0]), utility, solution.leakage or 0.0))
     return pd.DataFrame(rows, columns=["mechanism", "q₂", "utility", "leakage"])
 
 
@@ -132,9 +132,9 @@ def utilities(quick: bool) -> pd.DataFrame:
 def _utilities(budget: float) -> dict[str, float]:
     problem = figure_problem(budget)
     bound = data_independent_bound(problem.chain, problem.length, 0, budget, corrected=False)
-    found = {name: proved(problem, solver)[0] for name, solver in SOLVERS.items()}
+    by_solver = {name: proved(problem, solver)[0] for name, solver in SOLVERS.items()}
     ordered = proved(figure_problem(budget, "sequential"), "sequential")[0]
-    return {"ε": budget, BOUND: bound, **found, SEQUENTIAL: ordered}
+    return {"ε": budget, BOUND: bound, **by_solver, SEQUENTIAL: ordered}
 
 
 def probabilities() -> pd.DataFrame:

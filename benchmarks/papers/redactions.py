@@ -42,11 +42,11 @@ def question(rng: np.random.Generator, longest: int = 8) -> Redaction:
 
 def table(rng: np.random.Generator, length: int, k: int, private: int) -> Floats:
     """Redaction probabilities with zeros and ones among them; the private record is hidden."""
-    found: Floats = rng.random((length, k))
-    found[rng.random((length, k)) < 0.2] = 0.0
-    found[rng.random((length, k)) < 0.2] = 1.0
-    found[private] = 1.0
-    return found
+    probabilities: Floats = rng.random((length, k))
+    probabilities[rng.random((length, k)) < 0.2] = 0.0
+    probabilities[rng.random((length, k)) < 0.2] = 1.0
+    probabilities[private] = 1.0
+    return probabilities
 
 
 HIDDEN = -1
@@ -60,9 +60,11 @@ def one_by_one(chain: MarkovChain, private: int, table: Floats) -> float:
     prior, largest = chain.marginal(private), 0.0
     for output in itertools.product(range(HIDDEN, chain.k), repeat=len(table)):
         joint = np.array([_probability(chain, table, output, private, x) for x in range(chain.k)])
-        given = (joint[prior > 0] / prior[prior > 0]).tolist()
-        if max(given) > 0:
-            largest = max(largest, math.inf if min(given) <= 0 else math.log(max(given) / min(given)))
+        likelihoods = (joint[prior > 0] / prior[prior > 0]).tolist()
+        if max(likelihoods) > 0:
+            largest = max(
+                largest, math.inf if min(likelihoods) <= 0 else math.log(max(likelihoods) / min(likelihoods))
+            )
     return largest
 
 
@@ -101,7 +103,7 @@ class Outputs:
         """``(outputs, length)``."""
         return np.array(list(itertools.product(range(HIDDEN, self.chain.k), repeat=self.length)))
 
-    def given(self, tables: Floats) -> Floats:
+    def likelihoods(self, tables: Floats) -> Floats:
         """Pr(output | private value) of tables ``(m, length, k)``: ``(m, possible values, outputs)``."""
         k, p = self.chain.k, self.private
         start = self.chain.marginal(p)
@@ -114,8 +116,8 @@ class Outputs:
                 distribution = (
                     distribution[:, None] * (np.eye(k) / start.clip(1e-300))[possible][None, :, None, :]
                 )
-        found: Floats = distribution.sum(axis=-1)
-        return found
+        joint: Floats = distribution.sum(axis=-1)
+        return joint
 
     def _factor(self, tables: Floats, t: int) -> Floats:
         """``(m, outputs, k)``, with an axis for private values once the walk has passed that record."""
@@ -127,10 +129,10 @@ class Outputs:
 
     def leakage(self, table: Floats) -> float:
         """Largest log-ratio over pairs of private values."""
-        given = self.given(table[None])[0]
-        given = given[:, given.max(axis=0) > 0]
+        likelihoods = self.likelihoods(table[None])[0]
+        likelihoods = likelihoods[:, likelihoods.max(axis=0) > 0]
         with np.errstate(divide="ignore"):
-            logs = np.log(given)
+            logs = np.log(likelihoods)
         return float((logs.max(axis=0) - logs.min(axis=0)).max(initial=0.0))
 
 
@@ -152,7 +154,7 @@ class General:
         self._outputs = Outputs(problem.chain, self._n, private)
         self._free = np.flatnonzero(np.arange(self._n * self._k) // self._k != private)
         self.gain = problem.chain.marginals(self._n).ravel()[self._free] / self._n
-        usual = self._outputs.given(self.table(np.full(len(self._free), 0.5))[None])[0].sum(axis=0)
+        usual = self._outputs.likelihoods(self.table(np.full(len(self._free), 0.5))[None])[0].sum(axis=0)
         self._possible, self._usual = usual > 0, usual[usual > 0]
 
     def answers(self, starts: int, seed: int = 0) -> Iterator[Floats]:
@@ -163,10 +165,10 @@ class General:
 
     def best(self, starts: int, seed: int = 0) -> float:
         """The largest utility found, 0 if no start led to a private mechanism."""
-        found = 0.0
+        largest = 0.0
         for part in self.answers(starts, seed):
-            found = max(found, self._utility(self.table(np.where(part > 1 - 1e-6, 1.0, part))))
-        return found
+            largest = max(largest, self._utility(self.table(np.where(part > 1 - 1e-6, 1.0, part))))
+        return largest
 
     def _utility(self, table: Floats) -> float:
         """Utility, after moving towards redaction what misses the budget: rare outputs may by far."""
@@ -193,8 +195,8 @@ class General:
                 moved = part.copy()
                 moved[i] = value
                 tables.append(self.table(moved))
-        given = self._outputs.given(np.array(tables))[:, :, self._possible] / self._usual
-        pairs = [(a, b) for a in range(given.shape[1]) for b in range(given.shape[1]) if a != b]
+        likelihoods = self._outputs.likelihoods(np.array(tables))[:, :, self._possible] / self._usual
+        pairs = [(a, b) for a in range(likelihoods.shape[1]) for b in range(likelihoods.shape[1]) if a != b]
         ratio = math.exp(self._problem.epsilon)
-        rows = np.concatenate([ratio * given[:, a] - given[:, b] for a, b in pairs], axis=1)
+        rows = np.concatenate([ratio * likelihoods[:, a] - likelihoods[:, b] for a, b in pairs], axis=1)
         return rows[0], (rows[1::2] - rows[2::2]).T

@@ -35,18 +35,22 @@ _ABOUT = (
 )
 
 
-def sentences(found: Found) -> tuple[str, ...]:
+def sentences(reproduced: Found) -> tuple[str, ...]:
     """How many items there are of each verdict."""
-    listed = ", ".join(f"{count} × {verdict}" for verdict, count in counts(one for _, one in found).items())
-    return (f"{len(found)} printed items: {listed}.",)
+    listed = ", ".join(
+        f"{count} × {verdict}" for verdict, count in counts(one for _, one in reproduced).items()
+    )
+    return (f"{len(reproduced)} printed items: {listed}.",)
 
 
-def page(found: Found, begun: str, seconds: float, environment: Mapping[str, str]) -> str:
+def page(reproduced: Found, begun: str, seconds: float, environment: Mapping[str, str]) -> str:
     """The page as text: style, script and figures are inside."""
-    worst = {one.finding for _, one in found} & {Finding.FAILED, Finding.OPEN}
-    sections = [Section("summary", "Summary", paragraphs([_ABOUT]) + result(sentences(found), not worst))]
+    worst = {one.finding for _, one in reproduced} & {Finding.FAILED, Finding.OPEN}
+    sections = [
+        Section("summary", "Summary", paragraphs([_ABOUT]) + result(sentences(reproduced), not worst))
+    ]
     for letter, (authors, title) in SOURCES.items():
-        rows = [(item, one) for item, one in found if item.source == letter]
+        rows = [(item, one) for item, one in reproduced if item.source == letter]
         if rows:
             sections.append(Section(f"source{letter}", title, _source(authors, title, rows)))
     sections.append(Section("environment", "Environment", facts(environment)))
@@ -93,33 +97,34 @@ def reproduce_command(what: str, quick: bool, report: Path | None, as_json: bool
         If the page cannot be written.
     """
     coarse = quick or what == "quick"
-    asked = chosen("all" if what == "quick" else what)
+    items = chosen("all" if what == "quick" else what)
     check_output(report)
     started, begun = time.monotonic(), datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     with progress("computing the papers again") as show:
-        found = list(reproduce(asked, Setting(coarse, figures=report is not None), show))
+        reproduced = list(reproduce(items, Setting(coarse, figures=report is not None), show))
     if report is not None:
         with writing(report) as stream:
-            stream.write(page(found, begun, time.monotonic() - started, environment()))
-    _show(found, report, as_json)
-    return not {one.finding for _, one in found} & {Finding.FAILED, Finding.OPEN}
+            stream.write(page(reproduced, begun, time.monotonic() - started, environment()))
+    _show(reproduced, report, as_json)
+    return not {one.finding for _, one in reproduced} & {Finding.FAILED, Finding.OPEN}
 
 
-def _show(found: list[tuple[Item, Reproduced]], report: Path | None, as_json: bool) -> None:
+def _show(reproduced: list[tuple[Item, Reproduced]], report: Path | None, as_json: bool) -> None:
     written = None if report is None else str(report)
     if as_json:
         emit(
             {
-                "counts": counts(one for _, one in found),
-                "items": [_plain(item, one) for item, one in found],
+                "counts": counts(one for _, one in reproduced),
+                "items": [_plain(item, one) for item, one in reproduced],
                 "report": written,
             }
         )
         return
     print_table(
-        [(i.name, i.place, _cut(i.printed), _cut(one.ours), one.finding.value) for i, one in found], HEADER
+        [(i.name, i.place, _cut(i.printed), _cut(one.ours), one.finding.value) for i, one in reproduced],
+        HEADER,
     )
-    print("\n".join((*sentences(found), *(() if written is None else (f"Report: {written}",)))))
+    print("\n".join((*sentences(reproduced), *(() if written is None else (f"Report: {written}",)))))
 
 
 def _plain(item: Item, one: Reproduced) -> dict[str, object]:

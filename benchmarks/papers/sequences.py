@@ -35,10 +35,10 @@ def optimum_at_once(beliefs: Floats, epsilon: float) -> Floats:
     """The same kernels written from the implicit ones, a column at a time: faster for many beliefs of few letters."""
     mine, (m, n) = rows(beliefs, epsilon), beliefs.shape
     columns = np.stack([mine.column(np.full(m, y)) for y in range(n)], axis=2)
-    found = mine.levels.room * columns + mine.levels.low * mine.marginal[:, None, :]
+    kernels = mine.levels.room * columns + mine.levels.low * mine.marginal[:, None, :]
     place = np.argsort(mine.order, axis=1)
-    found = np.take_along_axis(found, place[:, :, None], axis=1)
-    return np.take_along_axis(found, place[:, None, :], axis=2)
+    kernels = np.take_along_axis(kernels, place[:, :, None], axis=1)
+    return np.take_along_axis(kernels, place[:, None, :], axis=2)
 
 
 def printed(epsilon: float) -> Kernels:
@@ -70,8 +70,8 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
     --------
     >>> hamming = 1 - np.eye(2)
     >>> belief = np.array([0.8, 0.2])
-    >>> found = cheapest(1.0, hamming)(belief[None, :])[0]
-    >>> round(float((belief @ (found * hamming)).sum()), 9) == round(HammingKernel(belief, 1.0).error, 9)
+    >>> kernel = cheapest(1.0, hamming)(belief[None, :])[0]
+    >>> round(float((belief @ (kernel * hamming)).sum()), 9) == round(HammingKernel(belief, 1.0).error, 9)
     True
     """
     from privopt.mechanisms.policy.formulas.programme import solve_structure
@@ -86,9 +86,9 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
             raise ArithmeticError(f"the linear programme of a belief of {len(p)} letters found no optimum")
         rows_of = solved.kernel / solved.kernel.sum(axis=1, keepdims=True)
         distribution = p @ rows_of
-        found = np.tile(distribution, (len(belief), 1))
-        found[seen] = levels.room * rows_of + levels.low * distribution
-        return mended(found, belief, epsilon)
+        kernel = np.tile(distribution, (len(belief), 1))
+        kernel[seen] = levels.room * rows_of + levels.low * distribution
+        return mended(kernel, belief, epsilon)
 
     return lambda beliefs: np.array([one(belief) for belief in beliefs])
 
@@ -169,8 +169,8 @@ def walk(initial: Floats, transition: Floats, kernels: Kernels, cost: Floats, st
     --------
     >>> from privopt.benchmarks.papers.sequences import optimum
     >>> half = np.full((2, 2), 0.5)
-    >>> found = walk(half[0], half, optimum(1.0), 1 - np.eye(2), 3)
-    >>> round(found.cost, 9), round(found.worst, 9), found.beliefs
+    >>> walked = walk(half[0], half, optimum(1.0), 1 - np.eye(2), 3)
+    >>> round(walked.cost, 9), round(walked.worst, 9), walked.beliefs
     (0.183939721, 1.0, 3)
     """
     beliefs, weights = np.asarray(initial, dtype=np.float64)[None, :], np.ones(1)
@@ -249,17 +249,17 @@ class Enumerated:
 
     def prefix_leakage(self) -> tuple[float, ...]:
         """The largest |ln Pr(x prefix | y prefix) / Pr(x prefix | y before)| of each step, by enumeration."""
-        found = []
+        leaks = []
         for distribution in self.joints:
             before = distribution.reshape(-1, self._releases, distribution.shape[1]).sum(axis=1)
-            given, after = (
-                _given(before),
+            posterior, after = (
+                _posteriors(before),
                 distribution / np.maximum(distribution.sum(axis=1, keepdims=True), 1e-300),
             )
-            prior = np.repeat(given, self._releases, axis=0)
+            prior = np.repeat(posterior, self._releases, axis=0)
             used = after > 0
-            found.append(float(np.abs(np.log(after[used] / prior[used])).max()))
-        return tuple(found)
+            leaks.append(float(np.abs(np.log(after[used] / prior[used])).max()))
+        return tuple(leaks)
 
     @property
     def _releases(self) -> int:
@@ -273,8 +273,8 @@ def enumerate_releases(initial: Floats, transition: Floats, kernels: Kernels, st
     --------
     >>> from privopt.benchmarks.papers.sequences import optimum
     >>> half = np.full((2, 2), 0.5)
-    >>> found = enumerate_releases(half[0], half, optimum(1.0), 3)
-    >>> found.joints[-1].shape, round(found.sequence_leakage, 9), [round(v, 9) for v in found.prefix_leakage()]
+    >>> enumerated = enumerate_releases(half[0], half, optimum(1.0), 3)
+    >>> enumerated.joints[-1].shape, round(enumerated.sequence_leakage, 9), [round(v, 9) for v in enumerated.prefix_leakage()]
     ((8, 8), 3.0, [1.0, 1.0, 1.0])
     """
     n, distribution = len(initial), np.asarray(initial, dtype=np.float64)[None, :]
@@ -285,7 +285,7 @@ def enumerate_releases(initial: Floats, transition: Floats, kernels: Kernels, st
                 distribution.reshape(len(distribution), -1, n)[:, :, :, None] * transition
             ).reshape(len(distribution), -1)
         last = distribution.reshape(len(distribution), -1, n)
-        beliefs = _given(last.sum(axis=1))
+        beliefs = _posteriors(last.sum(axis=1))
         kernel = kernels(beliefs)
         leaks.append(float(leakages(beliefs, kernel).max()))
         distribution = np.einsum("pax,pxy->pyax", last, kernel).reshape(
@@ -295,7 +295,7 @@ def enumerate_releases(initial: Floats, transition: Floats, kernels: Kernels, st
     return Enumerated(tuple(joints), tuple(leaks))
 
 
-def _given(table: Floats) -> Floats:
+def _posteriors(table: Floats) -> Floats:
     """Rows divided by their sums; what cannot happen gets a uniform row, which counts for nothing."""
     sums = table.sum(axis=1, keepdims=True)
     return np.asarray(np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), 1.0 / table.shape[1]))
@@ -311,9 +311,9 @@ def random_kernels(rng: np.random.Generator, epsilon: float | None = None) -> Ke
 
     def kernels(beliefs: Floats) -> Floats:
         m, n = beliefs.shape
-        found = np.asarray(rng.dirichlet(np.full(n, 0.5), (m, n)) * (1 - 1e-9) + 1e-9 / n)
+        drawn = np.asarray(rng.dirichlet(np.full(n, 0.5), (m, n)) * (1 - 1e-9) + 1e-9 / n)
         if epsilon is None:
-            return found
-        return np.array([mended(k, b, epsilon) for k, b in zip(found, beliefs, strict=True)])
+            return drawn
+        return np.array([mended(k, b, epsilon) for k, b in zip(drawn, beliefs, strict=True)])
 
     return kernels

@@ -28,7 +28,7 @@ def peer_instances(quick: bool) -> tuple[Instance, ...]:
     >>> len(peer_instances(True)) < len(peer_instances(False))
     True
     """
-    found = (
+    instances = (
         *_redaction(quick),
         *_ratios(quick),
         *_distortion(quick),
@@ -38,7 +38,7 @@ def peer_instances(quick: bool) -> tuple[Instance, ...]:
         *_bayesian(),
         *sequences()[: 1 if quick else 2],
     )
-    return tuple(_first_budget(one) if quick else one for one in found)
+    return tuple(_first_budget(one) if quick else one for one in instances)
 
 
 def _first_budget(one: Instance) -> Instance:

@@ -123,14 +123,14 @@ SHORT, RUNS, PATIENCE = 0.1, 3, 1.0
 """Seconds below which work is repeated, how often it then runs, and seconds after which, copying included, it is not."""
 
 
-def peer_work(asked: Mapping[str, Any], send: Send) -> None:
-    """Run one task of :func:`privopt.benchmarks.peers.run.asked_of`; three phases are told: ours, answered, judged.
+def peer_work(task: Mapping[str, Any], send: Send) -> None:
+    """Run one task of :func:`privopt.benchmarks.peers.run.task_of`; three phases are told: ours, answered, judged.
 
     Both tools answer an easy problem first, so that neither pays for imports; each then gets a fresh copy of
     the problem, so that neither profits from what the other computed.
     """
-    peer, limit = find_peer(asked["peer"]), asked["time_limit"]
-    easy, hard = partial(_problem, asked["easy"]), partial(_problem, asked["hard"])
+    peer, limit = find_peer(task["peer"]), task["time_limit"]
+    easy, hard = partial(_problem, task["easy"]), partial(_problem, task["hard"])
     with already_isolated():
         solve(easy(), time_limit=limit)
         attempt(peer, easy, limit)
@@ -141,19 +141,19 @@ def peer_work(asked: Mapping[str, Any], send: Send) -> None:
         send({"judged": judged(hard(), mechanism)})
 
 
-def _problem(given: Mapping[str, Any]) -> Problem[Any]:
-    return problem_from_dict(given["problem"]).with_budget(decode_float(given["budget"]))
+def _problem(record: Mapping[str, Any]) -> Problem[Any]:
+    return problem_from_dict(record["problem"]).with_budget(decode_float(record["budget"]))
 
 
 def ours(copies: Copies, limit: float) -> dict[str, Any]:
     """Seconds of ``solve``, its certificate included, and what it reached."""
-    found, seconds = timed(lambda problem: solve(problem, time_limit=limit), copies)
+    solution, seconds = timed(lambda problem: solve(problem, time_limit=limit), copies)
     return {
         "seconds": seconds,
-        "objective": _written(found.objective),
-        "certified": found.certified,
-        "status": found.status.name,
-        "solver": found.solver or "",
+        "objective": _written(solution.objective),
+        "certified": solution.certified,
+        "status": solution.status.name,
+        "solver": solution.solver or "",
     }
 
 
@@ -181,19 +181,19 @@ def timed(work: Callable[[Problem[Any]], T], copies: Copies) -> tuple[T, float]:
     return results[0], statistics.median(readings)
 
 
-def judged(problem: Problem[Any], given: Mechanism) -> dict[str, Any]:
+def judged(problem: Problem[Any], raw: Mechanism) -> dict[str, Any]:
     """What the problem reads of a raw mechanism in floats, and whether its integer form is proved to keep the budget.
 
     Examples
     --------
     >>> from privopt.mechanisms import Channel
     >>> from privopt.problems.belief_release.problem import BeliefRelease
-    >>> found = judged(BeliefRelease([0.5, 0.5], 1.0), Channel([[1, 0], [0, 1]]))
-    >>> found["proved"], found["excess"]
+    >>> judgement = judged(BeliefRelease([0.5, 0.5], 1.0), Channel([[1, 0], [0, 1]]))
+    >>> judgement["proved"], judgement["excess"]
     (False, 'inf')
     """
     try:
-        mechanism = problem.check(given)
+        mechanism = problem.check(raw)
     except InvalidMechanism as cause:
         return {"fault": f"no mechanism of this problem: {cause}"}
     reading = problem.evaluate(mechanism)

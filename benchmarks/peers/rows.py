@@ -82,8 +82,8 @@ class PeerRow:
         >>> PeerRow("q", "p", "i", 3, float("inf"), "refused").to_dict()["budget"]
         'inf'
         """
-        found = {**asdict(self), "ratio": self.ratio, "difference": self.difference}
-        return {name: encode_float(v) if isinstance(v, float) else v for name, v in found.items()}
+        record = {**asdict(self), "ratio": self.ratio, "difference": self.difference}
+        return {name: encode_float(v) if isinstance(v, float) else v for name, v in record.items()}
 
 
 def filled(row: Mapping[str, Any], told: Mapping[str, Any]) -> PeerRow:

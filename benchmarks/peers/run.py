@@ -42,8 +42,8 @@ def chosen_peers(names: Collection[str] = (), questions: Collection[str] = ()) -
     """
     every = tuple(peers().values())
     known = {"peer": {n for p in every for n in (p.name, p.key)}, "problem": {p.question for p in every}}
-    for what, given in (("peer", names), ("problem", questions)):
-        for name in sorted(set(given) - known[what]):
+    for what, wanted in (("peer", names), ("problem", questions)):
+        for name in sorted(set(wanted) - known[what]):
             raise InvalidProblem(f"there is no {what} {name!r}; there are {', '.join(sorted(known[what]))}")
     return tuple(
         p
@@ -117,7 +117,7 @@ def _tasks(peer: Peer, instances: Sequence[Instance]) -> Iterator[tuple[Peer, In
 
 
 def _run(server: Server, peer: Peer, instance: Instance, easy: Problem[Any], limit: float) -> PeerRow:
-    ended = server.run(asked_of(peer, instance.problem, easy, limit))
+    ended = server.run(task_of(peer, instance.problem, easy, limit))
     row = filled(_labels(peer, instance), ended["told"])
     if row.status != "ended":
         return row
@@ -135,7 +135,7 @@ def _late(told: Mapping[str, Any], limit: float) -> str:
     return f"the easy problem and privopt's answer did not end within {WARMING:g} s"
 
 
-def asked_of(peer: Peer, problem: Problem[Any], easy: Problem[Any], limit: float) -> dict[str, Any]:
+def task_of(peer: Peer, problem: Problem[Any], easy: Problem[Any], limit: float) -> dict[str, Any]:
     """What the process of one task needs, JSON-safe."""
     return {"peer": peer.key, "time_limit": limit, "easy": _written(easy), "hard": _written(problem)}
 

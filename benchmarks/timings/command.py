@@ -30,20 +30,20 @@ def measure_command(name: str | None, quick: bool, folder: Path, report: Path, a
     check_output(report)
     begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     with measuring(len(chosen)) as listener:
-        found = measure(chosen, quick, listener)
-    write_measurements(folder, found)
+        measured = measure(chosen, quick, listener)
+    write_measurements(folder, measured)
     with writing(report) as stream:
-        stream.write(page(found, begun, quick, environment()))
-    _show(found, folder, report, as_json)
-    return holds(found)
+        stream.write(page(measured, begun, quick, environment()))
+    _show(measured, folder, report, as_json)
+    return holds(measured)
 
 
-def _show(found: tuple[Measured, ...], folder: Path, report: Path, as_json: bool) -> None:
-    said = list(sentences(found))
+def _show(measured: tuple[Measured, ...], folder: Path, report: Path, as_json: bool) -> None:
+    said = list(sentences(measured))
     if as_json:
-        emit({"holds": holds(found), "folder": str(folder), "report": str(report), "summary": said})
+        emit({"holds": holds(measured), "folder": str(folder), "report": str(report), "summary": said})
         return
-    for one in found:
+    for one in measured:
         print(f"{one.measurement.name}: {one.measurement.describe}")
         table(map(cells, one.timings), HEADER)
         print()
@@ -62,22 +62,22 @@ def headlines_command(name: str | None, output: Path | None, as_json: bool) -> N
     """
     check_output(output)
     with progress("computing the headlines"):
-        found = compute(name)
+        lines = compute(name)
     if output is not None:
         with writing(output) as stream:
-            stream.write(written(found))
+            stream.write(written(lines))
     if as_json:
         emit(
-            {"headlines": [asdict(one) for one in found], "written": None if output is None else str(output)}
+            {"headlines": [asdict(one) for one in lines], "written": None if output is None else str(output)}
         )
         return
-    _show_headlines(found)
+    _show_headlines(lines)
     if name is None:
         print(f"{len(headlines())} headlines; those that are times differ between machines.")
 
 
-def _show_headlines(found: list[Headline]) -> None:
+def _show_headlines(lines: list[Headline]) -> None:
     table(
-        [(one.name, one.what, one.privopt, one.beside) for one in found],
+        [(one.name, one.what, one.privopt, one.beside) for one in lines],
         ("name", "what", "privopt", "beside"),
     )

@@ -84,7 +84,7 @@ def compute(name: str | None = None) -> list[Headline]:
     return [make() for make in made]
 
 
-def written(found: Iterable[Headline]) -> str:
+def written(lines: Iterable[Headline]) -> str:
     """The lines as CSV.
 
     Examples
@@ -95,7 +95,7 @@ def written(found: Iterable[Headline]) -> str:
     text = StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Headline)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(one) for one in found)
+    writer.writerows(asdict(one) for one in lines)
     return text.getvalue()
 
 
@@ -117,7 +117,7 @@ def parsed(text: str) -> list[Headline]:
     ]
 
 
-def markdown(found: Iterable[Headline]) -> list[str]:
+def markdown(lines: Iterable[Headline]) -> list[str]:
     """The lines of the table in the README.
 
     Examples
@@ -126,4 +126,4 @@ def markdown(found: Iterable[Headline]) -> list[str]:
     '| b | **1** | 2 | `privopt bench headlines a` |'
     """
     head = ["| what | privopt | beside it | command |", "|---|---|---|---|"]
-    return head + [f"| {one.what} | **{one.privopt}** | {one.beside} | `{one.command}` |" for one in found]
+    return head + [f"| {one.what} | **{one.privopt}** | {one.beside} | `{one.command}` |" for one in lines]

@@ -60,12 +60,12 @@ def lines(timings: Sequence[Timing]) -> list[Line]:
     >>> [(line.name, round(line.slope, 6)) for line in lines(rows)]
     [('sorting', 1.0)]
     """
-    found: dict[str, dict[int, list[float]]] = {}
+    seconds_of: dict[str, dict[int, list[float]]] = {}
     for name, size, seconds in (*_ours(timings), *_theirs(timings)):
-        found.setdefault(name, {}).setdefault(size, []).append(seconds)
+        seconds_of.setdefault(name, {}).setdefault(size, []).append(seconds)
     made = [
         Line(name, tuple((size, statistics.median(taken)) for size, taken in sorted(sizes.items())))
-        for name, sizes in found.items()
+        for name, sizes in seconds_of.items()
     ]
     return [line for line in made if len(line.points) > 1]
 
@@ -119,15 +119,15 @@ _WORDS = (
 )
 
 
-def holds(found: Sequence[Measured]) -> bool:
+def holds(measured: Sequence[Measured]) -> bool:
     """Whether no invariant was violated."""
-    return all(timing.holds for one in found for timing in one.timings)
+    return all(timing.holds for one in measured for timing in one.timings)
 
 
-def sentences(found: Sequence[Measured]) -> tuple[str, ...]:
+def sentences(measured: Sequence[Measured]) -> tuple[str, ...]:
     """What was found, a sentence for each reference and one for the invariants."""
-    said = [sentence for one in found for sentence in _headlines(one.timings)]
-    invariants = [t for one in found for t in one.timings if t.note == "violations"]
+    said = [sentence for one in measured for sentence in _headlines(one.timings)]
+    invariants = [t for one in measured for t in one.timings if t.note == "violations"]
     if invariants:
         broken = [t.case for t in invariants if not t.holds]
         checks = sum(t.size for t in invariants)
@@ -138,17 +138,17 @@ def sentences(found: Sequence[Measured]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def page(found: Sequence[Measured], begun: str, quick: bool, environment: Mapping[str, str]) -> str:
+def page(measured: Sequence[Measured], begun: str, quick: bool, environment: Mapping[str, str]) -> str:
     """The page as text: style, script and figures are inside."""
-    seconds = sum(one.seconds for one in found)
+    seconds = sum(one.seconds for one in measured)
     kind = "small sizes only" if quick else "all sizes"
     return document(
         "privopt: timed measurements",
         "The same work by privopt and by a reference, on one machine in one run.",
         f"Run of {begun}, {seconds:.0f} s, {kind}.",
         (
-            Section("summary", "Summary", result(sentences(found), holds(found))),
-            *(Section(one.measurement.name, one.measurement.describe, _body(one)) for one in found),
+            Section("summary", "Summary", result(sentences(measured), holds(measured))),
+            *(Section(one.measurement.name, one.measurement.describe, _body(one)) for one in measured),
             Section("words", "How to read this", words(_WORDS)),
             Section("environment", "Environment", facts(environment)),
         ),

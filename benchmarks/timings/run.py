@@ -35,19 +35,19 @@ def measure(
     chosen: Sequence[Measurement], quick: bool, listener: Listener | None = None
 ) -> tuple[Measured, ...]:
     """Run measurements in order."""
-    found = []
+    measured = []
     for measurement in chosen:
         if listener is not None:
             listener(measurement.name, None)
         begun = time.monotonic()
         timings = tuple(measurement.run(quick))
-        found.append(Measured(measurement, timings, time.monotonic() - begun))
+        measured.append(Measured(measurement, timings, time.monotonic() - begun))
         if listener is not None:
-            listener(measurement.name, found[-1].seconds)
-    return tuple(found)
+            listener(measurement.name, measured[-1].seconds)
+    return tuple(measured)
 
 
-def write_measurements(folder: Path, found: Sequence[Measured]) -> None:
+def write_measurements(folder: Path, measured: Sequence[Measured]) -> None:
     """Write every row as CSV and as JSON lines, each file whole or not at all.
 
     Raises
@@ -55,7 +55,7 @@ def write_measurements(folder: Path, found: Sequence[Measured]) -> None:
     FileRefused
         If the folder cannot be written.
     """
-    rows = [{"measurement": m.measurement.name, **t.to_dict()} for m in found for t in m.timings]
+    rows = [{"measurement": m.measurement.name, **t.to_dict()} for m in measured for t in m.timings]
     with writing(folder / JSONL) as stream:
         stream.writelines(json.dumps(row, allow_nan=False) + "\n" for row in rows)
     with writing(folder / CSV) as stream:

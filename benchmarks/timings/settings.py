@@ -115,8 +115,8 @@ def solve_all(folder: Path, most: int, time_limit: float) -> int:
 
 
 def _takes(name: str, problem: Problem[Any], time_limit: float) -> bool:
-    found = fitness(solvers_of(type(problem))[name](), problem)
-    return found.refusal is None and (found.seconds or 0.0) <= time_limit
+    fit = fitness(solvers_of(type(problem))[name](), problem)
+    return fit.refusal is None and (fit.seconds or 0.0) <= time_limit
 
 
 def verify_all(folder: Path) -> Iterator[Verdict]:
@@ -154,8 +154,8 @@ def run_under(setting: Setting, *arguments: str, python: str = sys.executable) -
 
 def verdicts(printed: str) -> list[Verdict]:
     """The verdicts that a process printed."""
-    found = (json.loads(line) for line in printed.splitlines())
-    return [Verdict(f["file"], f["ok"], f["reason"], tuple(f["remarks"])) for f in found]
+    records = (json.loads(line) for line in printed.splitlines())
+    return [Verdict(f["file"], f["ok"], f["reason"], tuple(f["remarks"])) for f in records]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -165,9 +165,9 @@ def main(arguments: Sequence[str]) -> int:
         print(solve_all(folder, int(arguments[2]), float(arguments[3])))
         return 0
     code = 0
-    for found in verify_all(folder):
-        print(json.dumps(asdict(found)))
-        code = code if found.ok else REFUSED
+    for verdict in verify_all(folder):
+        print(json.dumps(asdict(verdict)))
+        code = code if verdict.ok else REFUSED
     return code
 
 

@@ -48,9 +48,9 @@ def table(setting: Setting) -> Reproduced:
     """The 36 cells."""
     cells = [p for row in tools.PRINTED for p in row]
     ours = [p * 1.0002 for p in lecture().table.ravel().tolist()]
-    found = compared([*cells, 1.0002], [*ours, sum(ours)], 0.0, "")
+    comparison = compared([*cells, 1.0002], [*ours, sum(ours)], 0.0, "")
     why = "The cells sum to 1.0002; everywhere the table is divided by that."
-    return Reproduced(f"36 cells, sum {sum(ours):.4f}", found.finding, why)
+    return Reproduced(f"36 cells, sum {sum(ours):.4f}", comparison.finding, why)
 
 
 @reproduces("F-N2")
@@ -101,11 +101,11 @@ def step_one(setting: Setting) -> Reproduced:
 @reproduces("F-N6")
 def step_two(setting: Setting) -> Reproduced:
     """The second merge."""
-    found = _step(2, ["0.1073", "2.7500"], "")
+    step = _step(2, ["0.1073", "2.7500"], "")
     other = _bits((1, 8), (3, 9))
     return refuted(
-        _path()[0][1] == (4, 9) and abs(other[0] - 0.1073) > 1e-3 and found.finding.value == "rounding",
-        f"W = {{4, 9}}; {found.ours}",
+        _path()[0][1] == (4, 9) and abs(other[0] - 0.1073) > 1e-3 and step.finding.value == "rounding",
+        f"W = {{4, 9}}; {step.ours}",
         f"The printed values are those of {{4, 9}}; {{3, 9}} gives {other[0]:.4f} and {other[1]:.4f}. {_NAMES}",
     )
 
@@ -113,11 +113,11 @@ def step_two(setting: Setting) -> Reproduced:
 @reproduces("F-N7")
 def step_three(setting: Setting) -> Reproduced:
     """The third merge."""
-    found = _step(3, ["0.0516", "2.4853"], "")
+    step = _step(3, ["0.0516", "2.4853"], "")
     other = _bits((1, 8), (3, 9), (4, 6))
     return refuted(
-        _path()[0][2] == (3, 6) and abs(other[0] - 0.0516) > 1e-3 and found.finding.value == "rounding",
-        f"W = {{3, 6}}; {found.ours}",
+        _path()[0][2] == (3, 6) and abs(other[0] - 0.0516) > 1e-3 and step.finding.value == "rounding",
+        f"W = {{3, 6}}; {step.ours}",
         f"The printed values are those of {{3, 6}}; the printed merges give {other[0]:.4f} and {other[1]:.4f}. {_NAMES}",
     )
 
@@ -151,8 +151,10 @@ def release_matrix(setting: Setting) -> Reproduced:
     )
     printed = np.array([[float(digit) for digit in row] for row in rows])
     ours = tools.block_matrix(SYMBOLS, [_path()[0][0]])[:, [1, 2, 3, 4, 5, 6, 0, 7]]
-    found = compared(printed.ravel().tolist(), ours.ravel().tolist(), 0.0, "Outputs in the printed order.")
-    return Reproduced("x1 and x8 share the seventh output", found.finding, found.why)
+    comparison = compared(
+        printed.ravel().tolist(), ours.ravel().tolist(), 0.0, "Outputs in the printed order."
+    )
+    return Reproduced("x1 and x8 share the seventh output", comparison.finding, comparison.why)
 
 
 @reproduces("F-A1")

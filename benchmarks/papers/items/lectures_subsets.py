@@ -130,9 +130,9 @@ def against_pairs(setting: Setting) -> Reproduced:
 @cache
 def _patients() -> tuple[JointDistribution, str]:
     """Age and sex as the secret, sex and cholesterol as what is useful."""
-    found = heart()
-    if found is not None:
-        return found, "Computed on the Cleveland data"
+    cleveland = heart()
+    if cleveland is not None:
+        return cleveland, "Computed on the Cleveland data"
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -204,8 +204,8 @@ def trade_off(setting: Setting) -> Reproduced:
     joint, source = _patients()
     rows = []
     for weight in np.linspace(0, 1, setting.count(3, 11)).tolist():
-        asked = PrivacyFunnel(joint, trade_off=weight, form="merging")
-        subset, price = tools.answer(asked, "submodular"), tools.answer(asked, Greedy())
+        problem = PrivacyFunnel(joint, trade_off=weight, form="merging")
+        subset, price = tools.answer(problem, "submodular"), tools.answer(problem, Greedy())
         same = PrivacyFunnel(joint, min_utility=subset.utility, form="merging")
         pairs = tools.answer(same, Greedy())
         for name, one in (("subsets", subset), ("pairs, same price", price), ("pairs, same floor", pairs)):

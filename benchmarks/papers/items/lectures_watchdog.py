@@ -41,8 +41,8 @@ def _risky(joint: JointDistribution, level: float = _LEVEL) -> list[int]:
 
 def _watched(joint: JointDistribution, level: float = _LEVEL) -> np.ndarray:
     """The matrix of our watchdog's merging."""
-    found = WatchdogMerge().run(LocalInformationPrivacy(joint, epsilon=level), _BUDGET)
-    return tools.matrix_of(found.mechanism)
+    proposal = WatchdogMerge().run(LocalInformationPrivacy(joint, epsilon=level), _BUDGET)
+    return tools.matrix_of(proposal.mechanism)
 
 
 def _level(joint: JointDistribution, rows: list[int], randomised: np.ndarray) -> float:
@@ -63,13 +63,13 @@ def _block() -> tuple[int, ...]:
 def low_risk(setting: Setting) -> Reproduced:
     """The symbols released as they are."""
     kept = [x + 1 for x in range(9) if x not in _block()]
-    found = compared(
+    comparison = compared(
         [5, 7],
         kept,
         0.0,
         "The symbols that the merged table of a later slide keeps; the others are high-risk.",
     )
-    return Reproduced(f"low-risk: {', '.join(f'x{x}' for x in kept)}", found.finding, found.why)
+    return Reproduced(f"low-risk: {', '.join(f'x{x}' for x in kept)}", comparison.finding, comparison.why)
 
 
 @reproduces("F-W2")
@@ -94,22 +94,22 @@ def watchdog(setting: Setting) -> Reproduced:
         joint = JointDistribution.normalised(rng.random((4, 9)))
         problem = LocalInformationPrivacy(joint, epsilon=_LEVEL)
         risky = _risky(joint)
-        asked = tools.block_matrix(9, [[x + 1 for x in risky]] if risky else [])
-        off = [abs(a - b) for a, b in zip(_sorted(_watched(joint)), _sorted(asked), strict=True)]
+        expected = tools.block_matrix(9, [[x + 1 for x in risky]] if risky else [])
+        off = [abs(a - b) for a, b in zip(_sorted(_watched(joint)), _sorted(expected), strict=True)]
         drawn = tools.matrix_of(WatchdogRandom(law="uniform").run(problem, _BUDGET).mechanism)
-        merged = tools.informations(joint.table, asked)
+        merged = tools.informations(joint.table, expected)
         told = tools.informations(joint.table, drawn)
         if risky:
             above += _level(joint, risky, np.ones((len(risky), 1))) > _LEVEL
         return max([*off, abs(merged[0] - told[0]), abs(merged[1] - told[1])])
 
     tables = setting.count(100, 2000)
-    found = invariant(check, setting, tables, "")
+    outcome = invariant(check, setting, tables, "")
     why = (
         f"Merging or drawing afresh, as described. The result need not keep the level: in {above} of these {tables} random "
         "4 x 9 tables the merged symbol is above 1 nat, as a lone high-risk symbol always is."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(outcome.ours, outcome.finding, why)
 
 
 def _sorted(matrix: np.ndarray) -> list[float]:
@@ -222,14 +222,14 @@ def boosting(setting: Setting) -> Reproduced:
         return abs(ours - _best_choice(joint, 0.7, delta))
 
     tables, joint = setting.count(20, 300), lecture()
-    found = invariant(check, setting, tables, "")
+    outcome = invariant(check, setting, tables, "")
     literal = float(joint.table[np.exp(log_lift(joint)) > _LEVEL].sum())
     why = (
         "The choice of most utility among all that keep the violations of the moved symbols within delta. The event must be "
         f"|log-lift| > eps: 'lift > eps' as printed has probability {literal:.2f} in the example. The slides do not count "
         f"violations of the merged symbol, which break delta in {over} of {tables} random tables; counting them is our default."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(outcome.ours, outcome.finding, why)
 
 
 def _best_choice(joint: JointDistribution, level: float, delta: float) -> float:
@@ -260,13 +260,13 @@ def example_moves(setting: Setting) -> Reproduced:
     rest = [x + 1 for x in _block() if x + 1 not in (2, 6, 8)]
     theirs = tools.informations(joint.table, tools.block_matrix(9, [rest]))[1] / tools.BITS
     ours = [*(v * 1.0002 for v in broken.tolist()), float(broken.sum()) * 1.0002]
-    found = compared([0.0015, 0.0017, 0.0047, 0.0079], ours, 0.0, "")
+    comparison = compared([0.0015, 0.0017, 0.0047, 0.0079], ours, 0.0, "")
     moved = ", ".join(f"x{x + 1}" for x in alone)
     why = (
         f"In units of the printed table. Not the best choice for 0.01: moving back {moved} violates with {_violating(joint, alone):.4f} "
         f"and says {best.utility / tools.BITS:.4f} bits about X, the printed one {theirs:.4f}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(comparison.ours, comparison.finding, why)
 
 
 def _violating(joint: JointDistribution, moved: list[int]) -> float:
@@ -279,7 +279,7 @@ def _violating(joint: JointDistribution, moved: list[int]) -> float:
 def _losses(count: int, seed: int) -> dict[str, np.ndarray]:
     """Utility losses 1 - I(X;Y) / H(X) on random 4 x 9 tables, a value a table for each method; NaN where none is private."""
     rng = np.random.default_rng(seed)
-    found: dict[str, list[float]] = {name: [] for name in _METHODS}
+    losses: dict[str, list[float]] = {name: [] for name in _METHODS}
     for _ in range(count):
         joint = JointDistribution.normalised(rng.random((4, 9)))
         whole = tools.entropy(joint.p_x)
@@ -287,8 +287,8 @@ def _losses(count: int, seed: int) -> dict[str, np.ndarray]:
             problem = LocalInformationPrivacy(joint, epsilon=_LEVEL, delta=delta)
             release = method.run(problem, _BUDGET).mechanism
             distribution_of = joint.p_x @ tools.matrix_of(release)
-            found[name].append(1 - tools.entropy(distribution_of) / whole)
-    return {name: np.array(values) for name, values in found.items()}
+            losses[name].append(1 - tools.entropy(distribution_of) / whole)
+    return {name: np.array(values) for name, values in losses.items()}
 
 
 def _tables(setting: Setting) -> int:

@@ -21,7 +21,7 @@ def _bayesian(item: Item) -> bool:
     return item.kind in ("number", "curve") or any(section in item.place for section in _EXPERIMENTS)
 
 
-def _tables(found: Found) -> Iterator[Exhibit]:
+def _tables(reproduced: Found) -> Iterator[Exhibit]:
     import pandas as pd
 
     yield Exhibit(
@@ -31,7 +31,7 @@ def _tables(found: Found) -> Iterator[Exhibit]:
     )
     rows = [
         (item.name, item.place, item.printed or item.states, one.ours, one.why)
-        for item, one in found
+        for item, one in reproduced
         if one.finding is Finding.OFF
     ]
     yield Exhibit(

@@ -104,13 +104,13 @@ def closed_form(setting: Setting) -> Reproduced:
 def grid_search(setting: Setting) -> Reproduced:
     """The constant found on the exact leakage, by bisection and on a grid."""
     problem = Redaction(tools.chain(0.01, 0.8), 10, 0, 1.0)
-    found = tools.utility(problem, ConstantSearch(all_regions=False))
+    bisected = tools.utility(problem, ConstantSearch(all_regions=False))
     rows = np.linspace(0, 1, setting.count(101, 2001))
     private = [q for q in rows.tolist() if _leaks(problem, q) <= 1.0]
     gridded = problem.evaluate(problem.answer(_table(problem, min(private)))).utility
     return holds(
-        0 <= found - gridded < 1 / (len(rows) - 1),
-        f"bisection {found:.6f}, grid of {len(rows)} {gridded:.6f}",
+        0 <= bisected - gridded < 1 / (len(rows) - 1),
+        f"bisection {bisected:.6f}, grid of {len(rows)} {gridded:.6f}",
         "The leakage falls as q rises, so bisection finds what a grid approaches; the paper does not print its grid.",
     )
 
@@ -137,10 +137,10 @@ def algorithm_one(setting: Setting) -> Reproduced:
         wider.append(round(float(table[:, 0].sum() - best[:, 0].sum())))
         return redaction_leakage(one.chain, one.private[0], table) - one.epsilon
 
-    found = invariant(check, setting, setting.count(50, 1000), "")
+    outcome = invariant(check, setting, setting.count(50, 1000), "")
     return Reproduced(
-        found.ours,
-        found.finding,
+        outcome.ours,
+        outcome.finding,
         f"Private in every run; it hides up to {max(wider)} records more than it has to.",
     )
 
@@ -179,12 +179,12 @@ def asymptotic(setting: Setting) -> Reproduced:
             for name in ("markov-quilt", "windows")
         )
         more.append(round(quilt - best))
-    found = holds(
+    outcome = holds(
         max(more) <= 4,
         f"{', '.join(map(str, more))} records more",
         "A bounded number of records, so the share of them tends to 0 as the chain grows.",
     )
-    return replace(found, claims=(_within_two(),))
+    return replace(outcome, claims=(_within_two(),))
 
 
 def _within_two() -> Claim:
@@ -209,9 +209,9 @@ def quilt_utility(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         one = tools.question(rng)
-        found = solve(one, "markov-quilt", certify=False)
-        width = float(found.mechanism.probabilities[:, 0].sum())
-        return abs((found.utility or 0.0) - (1 - width / one.length))
+        solution = solve(one, "markov-quilt", certify=False)
+        width = float(solution.mechanism.probabilities[:, 0].sum())
+        return abs((solution.utility or 0.0) - (1 - width / one.length))
 
     return invariant(
         check, setting, setting.count(20, 300), "1 - (left + right + 1) / n, as long as the window fits."
@@ -234,12 +234,12 @@ def composition(setting: Setting) -> Reproduced:
         odd[0] = max(odd[0], alone - together)
         return together - alone
 
-    found = invariant(check, setting, setting.count(50, 1000), "")
+    outcome = invariant(check, setting, setting.count(50, 1000), "")
     why = (
         "For a positive second eigenvalue they add whatever the parity; for a negative one and odd distances the sum is "
         f"larger by up to {odd[0]:.3f}."
     )
-    return Reproduced(found.ours, found.finding, why)
+    return Reproduced(outcome.ours, outcome.finding, why)
 
 
 @reproduces("R-C2")

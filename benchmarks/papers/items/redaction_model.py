@@ -91,16 +91,16 @@ def influences(setting: Setting) -> Reproduced:
         one = tools.question(rng, longest=12)
         (p,) = one.private
         level = one.epsilon / 2
-        found = regions(one.chain, one.length, p, level, level)
+        ours = regions(one.chain, one.length, p, level, level)
         records = [t for t in range(one.length) if t != p]
         low = {t: float(influence(one.chain, p, t).min()) for t in records}
         high = {t: float(influence(one.chain, p, t).max()) for t in records}
-        asked = (
+        expected = (
             tuple(t for t in records if low[t] > level),
             tuple(t for t in records if low[t] <= level < high[t]),
             tuple(t for t in records if high[t] <= level),
         )
-        return 0.0 if tuple(map(tuple, found)) == asked else 1.0
+        return 0.0 if tuple(map(tuple, ours)) == expected else 1.0
 
     why = "The convention that the influence of p on itself is 0 would put p among the records always released; it is left out."
     return invariant(check, setting, setting.count(20, 200), why)
@@ -160,10 +160,10 @@ def table_one(setting: Setting) -> Reproduced:
     )
     printed = [1.5, 0.5, 2 / 3, 2.0]
     order = [float(Fraction(str(text))) for text in frame["printed"]]
-    found = compared(order, ours, 0.0, "Ratios of two entries of the transition matrix.")
+    comparison = compared(order, ours, 0.0, "Ratios of two entries of the transition matrix.")
     if sorted(order) != sorted(printed):
         raise ValueError("the table of printed ratios was changed")
-    return Reproduced(found.ours, found.finding, found.why, (exhibit,), tuple(_ratios(frame)))
+    return Reproduced(comparison.ours, comparison.finding, comparison.why, (exhibit,), tuple(_ratios(frame)))
 
 
 def _ratios(frame: DataFrame) -> Iterator[Claim]:
@@ -182,7 +182,7 @@ def example_influences(setting: Setting) -> Reproduced:
     told = influence(frames.example_chain(), 0, 1)
     none = tools.utility(Redaction(frames.example_chain(), 2, 0, 0.5), "windows")
     ours = [float(told.max()), float(told.min()), none]
-    found = compared(
+    comparison = compared(
         [math.log(2), math.log(1.5), 0.0],
         ours,
         0.0,
@@ -202,7 +202,7 @@ def example_influences(setting: Setting) -> Reproduced:
     why = "Both values of the second record may be shown only if the larger influence fits."
     shown = number(none, _DIGITS)
     window = Claim("best data-independent utility", "Example 1", "0", shown, compare(0.0, none), why)
-    return replace(found, claims=(*claims, window))
+    return replace(comparison, claims=(*claims, window))
 
 
 @reproduces("R-E1b")
@@ -211,7 +211,7 @@ def example_choice(setting: Setting) -> Reproduced:
     problem = Redaction(frames.example_chain(), 2, 0, 0.5)
     told = problem.evaluate(RedactionMechanism(_CHOICE))
     best = tools.utility(problem, "optimal")
-    found = compared([7 / 24, 0.292], [told.utility, told.utility], 5e-4, "")
+    comparison = compared([7 / 24, 0.292], [told.utility, told.utility], 5e-4, "")
     why = f"Feasible (leakage {told.leakage:.7f}) with the printed utility, but not the best choice: the optimum is {best:.10f}."
     if not (told.feasible and best > told.utility):
         raise ValueError("1/8 is feasible and not optimal no more")
@@ -221,12 +221,14 @@ def example_choice(setting: Setting) -> Reproduced:
         "with probability q₂. The paper's choice of 1/8 is private; the best one is smaller.",
         frames.example_one(),
     )
-    return Reproduced(found.ours, Finding.ROUNDING, why, (exhibit,), tuple(_example(problem, told.utility)))
+    return Reproduced(
+        comparison.ours, Finding.ROUNDING, why, (exhibit,), tuple(_example(problem, told.utility))
+    )
 
 
 def _example(problem: Redaction, utility: float) -> Iterator[Claim]:
-    best, found = frames.proved(problem, "optimal")
-    smaller = number(float(found.mechanism.probabilities[1, 0]), _DIGITS)
+    best, solution = frames.proved(problem, "optimal")
+    smaller = number(float(solution.mechanism.probabilities[1, 0]), _DIGITS)
     why = f"Right, but 1/8 is not the best choice: q₂ = {smaller} gives {number(best, _DIGITS)}."
     shown = number(utility, _DIGITS)
     yield Claim("utility with q₂ = 1/8", "Example 1", "7/24", shown, compare(7 / 24, utility), why)
@@ -239,7 +241,7 @@ def example_condition(setting: Setting) -> Reproduced:
     """The ratio of hidden outputs."""
     ratio = (0.125 * 0.5 + 0.5) / (0.25 + 0.125 * 0.75)
     leaks = redaction_leakage(frames.example_chain(), 0, _CHOICE)
-    found = holds(
+    outcome = holds(
         ratio <= math.exp(0.5) and abs(math.log(ratio) - leaks) < 1e-12,
         f"{ratio:.6f} <= {math.exp(0.5):.6f}",
         "The condition is the leakage of the mechanism; the display writes the record where its output is meant.",
@@ -252,7 +254,7 @@ def example_condition(setting: Setting) -> Reproduced:
         judge(leaks <= 0.5),
         "The hidden output leaks most; the display writes X₂ where the output Y₂ is meant.",
     )
-    return replace(found, claims=(claim,))
+    return replace(outcome, claims=(claim,))
 
 
 @reproduces("R-F2")
@@ -279,13 +281,13 @@ def figure_two(setting: Setting) -> Reproduced:
         ),
     )
     falling = all(tools.largest(chain, d) > tools.largest(chain, d + 1) for d in range(1, 9))
-    found = holds(
+    outcome = holds(
         falling and low < high,
         f"at distance 1: {low:.6f} of a zero, {high:.6f} of a one",
         f"Both curves fall with distance, ones tell more. {_LOST}",
         exhibits,
     )
-    return replace(found, claims=())
+    return replace(outcome, claims=())
 
 
 @reproduces("R-F3")
@@ -304,13 +306,13 @@ def figure_three(setting: Setting) -> Reproduced:
     problem = frames.figure_problem(1.0)
     names = ("windows", "constant-closed-form", "optimal")
     window, relaxed, best = (tools.utility(problem, name) for name in names)
-    found = holds(
+    outcome = holds(
         window < relaxed < best,
         f"at 1 nat: window {window:.6f}, relaxed 3R {relaxed:.6f}, optimum {best:.6f}",
         f"The order of the caption. {_LOST}",
         (exhibit,),
     )
-    return replace(found, claims=())
+    return replace(outcome, claims=())
 
 
 @reproduces("R-F4")
@@ -325,10 +327,10 @@ def figure_four(setting: Setting) -> Reproduced:
         lambda: drawings.draw_bars(frame, "record", "figure4"),
     )
     large, medium, small = regions(frames.figure_problem(1.0).chain, 10, 0, 0.0, 1.0)
-    found = holds(
+    outcome = holds(
         not large and tuple(medium) == (1, 2) and min(small) == 3,
         "records 2 and 3 are medium, all from 4 on are released",
         f"Regions of the chain of Figure 3 at 1 nat. {_LOST}",
         (exhibit,),
     )
-    return replace(found, claims=())
+    return replace(outcome, claims=())

@@ -25,14 +25,14 @@ def theorem_one(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         one = tools.question(rng, longest=14)
-        found = solve(one, "constant-closed-form")
+        solution = solve(one, "constant-closed-form")
         (p,) = one.private
         _, medium, small = regions(one.chain, one.length, p, one.epsilon / 2, one.epsilon / 2)
-        q = found.mechanism.probabilities[list(medium)].min(axis=1)
+        q = solution.mechanism.probabilities[list(medium)].min(axis=1)
         share = float(one.chain.initial.max())
         stated = (len(small) + share * float((1 - q).sum())) / one.length
-        excess = redaction_leakage(one.chain, p, found.mechanism.probabilities) - one.epsilon
-        return max(excess, stated - (found.utility or 0.0))
+        excess = redaction_leakage(one.chain, p, solution.mechanism.probabilities) - one.epsilon
+        return max(excess, stated - (solution.utility or 0.0))
 
     problem = Redaction(tools.chain(0.01, 0.1), 40, 14, 1.0)
     halves, window = (tools.utility(problem, name) for name in ("constant-closed-form", "windows"))
@@ -55,13 +55,13 @@ def _above(alpha: float, beta: float, place: tuple[int, int], epsilon: float, wh
     """A window against the bound."""
     problem = Redaction(tools.chain(alpha, beta), *place, epsilon)
     bound = data_independent_bound(problem.chain, *place, epsilon, corrected=False)
-    best, found = frames.proved(problem, "windows")
+    best, solution = frames.proved(problem, "windows")
     return Claim(
         f"no data-independent utility exceeds the bound (α = {alpha:g}, β = {beta:g}, n = {place[0]}, p = {place[1] + 1}, "
         f"ε = {epsilon:g})",
         "Theorem 2",
         f"at most {number(bound)}",
-        f"a window reaches {number(best)}, leakage {number(found.leakage)}",
+        f"a window reaches {number(best)}, leakage {number(solution.leakage)}",
         judge(best <= bound),
         why,
     )
@@ -110,12 +110,12 @@ def corollary_one(setting: Setting) -> Reproduced:
         weakly[1] += 1
         return quilt - best
 
-    found = invariant(check, setting, setting.count(10, 120), "")
+    outcome = invariant(check, setting, setting.count(10, 120), "")
     why = (
         "With the split of the budget that MQ makes (all to one side, or half to each) 3R is never below it, and above it in "
         f"{weakly[0]} of {weakly[1]}; with eps/2 a side alone it can be below (see Theorem 1)."
     )
-    return Reproduced(found.ours, found.finding, why, claims=(_quilt_or_halves(),))
+    return Reproduced(outcome.ours, outcome.finding, why, claims=(_quilt_or_halves(),))
 
 
 def _quilt_or_halves() -> Claim:
@@ -170,9 +170,9 @@ def sides_add(setting: Setting) -> Reproduced:
 def equation_three(setting: Setting) -> Reproduced:
     """The closed form of the utility."""
     problem = frames.figure_problem(1.0)
-    utility, found = frames.proved(problem, "constant-closed-form")
+    utility, solution = frames.proved(problem, "constant-closed-form")
     _, medium, small = regions(problem.chain, 10, 0, 0.0, 1.0)
-    q = found.mechanism.probabilities[list(medium), 0]
+    q = solution.mechanism.probabilities[list(medium), 0]
     formula = (len(small) + 0.8 / 0.81 * float((1 - q).sum())) / 10
     return claimed(
         Claim(

@@ -54,8 +54,8 @@ def freezing(belief: Floats, cost: Floats, epsilon: float, step: float) -> Froze
 
     Examples
     --------
-    >>> found = freezing(np.array([0.5, 0.5]), 1 - np.eye(2), 1.0, 0.01)
-    >>> found.checks_a_pass, found.cost > 0.18
+    >>> frozen = freezing(np.array([0.5, 0.5]), 1 - np.eye(2), 1.0, 0.01)
+    >>> frozen.checks_a_pass, frozen.cost > 0.18
     (8, True)
     """
     n, m = cost.shape
@@ -96,11 +96,11 @@ def costs(words: Words, epsilon: float) -> tuple[float, float, float]:
 @reproduces("S-NOE")
 def not_extended(setting: Setting) -> Reproduced:
     """Theorem 4 on words, where it is private."""
-    found = [costs(words_of(size), e) for size, e in ((2, 2.5), (2, 3.0), (3, 4.0))]
+    private_costs = [costs(words_of(size), e) for size, e in ((2, 2.5), (2, 3.0), (3, 4.0))]
     wide = costs(words_of(2), 1.0)
-    gap = max(abs(theirs - ours) for theirs, _, ours in found)
+    gap = max(abs(theirs - ours) for theirs, _, ours in private_costs)
     return Reproduced(
-        f"{listed((ours for _, _, ours in found), 9)} by both (w = 2, ε = 2.5 and 3; w = 3, ε = 4), within {gap:.1g}",
+        f"{listed((ours for _, _, ours in private_costs), 9)} by both (w = 2, ε = 2.5 and 3; w = 3, ε = 4), within {gap:.1g}",
         verdict(gap > 1e-9),
         "The distance a letter is a metric on words, so Theorem 4 is optimal for them wherever it is private; it is not at small "
         f"budgets (w = 2, ε = 1: cost {listed([wide[0]])} leaking {listed([wide[1]])}; optimum {listed([wide[2]], 9)}).",
@@ -167,12 +167,12 @@ def memory(setting: Setting) -> Reproduced:
 
 
 def _runs(quick: bool) -> list[tuple[Frozen, float]]:
-    found = []
+    runs = []
     for size in (1, 2) if quick else (1, 2, 3):
         words = words_of(size)
         best = costs(words, float(size))[2]
-        found.append((freezing(words.initial, words.cost, float(size), 0.01), best))
-    return found
+        runs.append((freezing(words.initial, words.cost, float(size), 0.01), best))
+    return runs
 
 
 @reproduces("S-A2")
@@ -225,9 +225,9 @@ def second_order(setting: Setting) -> Reproduced:
     def kernels(beliefs: Floats) -> Floats:
         return np.asarray(np.einsum("sx,mxy->msy", last, optimum_at_once(beliefs @ last, 1.0)))
 
-    found = walk(np.full(4, 0.25), transition, kernels, last @ (1.0 - np.eye(2)), 8)
+    walked = walk(np.full(4, 0.25), transition, kernels, last @ (1.0 - np.eye(2)), 8)
     return Reproduced(
-        f"leaks {listed([found.worst])} of 1, errs {listed([found.cost])} over 8 letters of a random chain of order 2",
-        verdict(found.worst <= 1 + 1e-9),
+        f"leaks {listed([walked.worst])} of 1, errs {listed([walked.cost])} over 8 letters of a random chain of order 2",
+        verdict(walked.worst <= 1 + 1e-9),
         "The belief is over words of two letters, the kernel reads the last: |X|³ products a step for order 2.",
     )

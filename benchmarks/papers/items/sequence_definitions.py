@@ -39,9 +39,9 @@ def sequence_notion(setting: Setting) -> Reproduced:
         n = int(rng.integers(2, 4))
         start, transition = random_chain(rng, n)
         kernel = rng.dirichlet(np.ones(n), n)
-        found = enumerate_releases(start, transition, partial(_always, kernel), 4)
+        enumerated = enumerate_releases(start, transition, partial(_always, kernel), 4)
         measured = sequence_leakage(MarkovChain.normalised(transition, initial=start), kernel, 4)
-        gap = max(gap, abs(found.sequence_leakage - measured) / measured)
+        gap = max(gap, abs(enumerated.sequence_leakage - measured) / measured)
     return Reproduced(
         f"enumeration and the library's walk agree within {gap:.1g}, relatively",
         verdict(gap < 1e-9),
@@ -53,13 +53,13 @@ def sequence_notion(setting: Setting) -> Reproduced:
 @reproduces("S-D4")
 def other_notions(setting: Setting) -> Reproduced:
     """One mechanism under each notion."""
-    found = enumerate_releases(
+    enumerated = enumerate_releases(
         np.full(2, 0.5), np.array([[0.8, 0.2], [0.3, 0.7]]), randomised_response(0.7), 1
     )
-    given = found.joints[0] / found.joints[0].sum(axis=0)
-    local = float(np.log(given.max(axis=1) / given.min(axis=1)).max())
-    logs, chance = found.logs()
-    values = [local, found.sequence_leakage, float(chance @ logs)]
+    likelihoods = enumerated.joints[0] / enumerated.joints[0].sum(axis=0)
+    local = float(np.log(likelihoods.max(axis=1) / likelihoods.min(axis=1)).max())
+    logs, chance = enumerated.logs()
+    values = [local, enumerated.sequence_leakage, float(chance @ logs)]
     return Reproduced(
         f"randomised response at .7 on a fair bit: LDP {listed(values[:1])}, sequence information {listed(values[1:2])}, mutual information {listed(values[2:])}",
         verdict(values[0] >= values[1] >= values[2] and math.isclose(values[0], 0.7)),
@@ -107,13 +107,13 @@ def belief_update(setting: Setting) -> Reproduced:
     rng, gap, leak = np.random.default_rng(12), 0.0, 0.0
     for _ in range(10 if setting.quick else 100):
         start, transition = random_chain(rng, 2)
-        found = enumerate_releases(start, transition, random_kernels(rng), 4)
-        for before, after in zip(found.joints[:-1], found.joints[1:], strict=True):
+        enumerated = enumerate_releases(start, transition, random_kernels(rng), 4)
+        for before, after in zip(enumerated.joints[:-1], enumerated.joints[1:], strict=True):
             last = before.reshape(len(before), -1, 2).sum(axis=1)
             predicted = (last / last.sum(axis=1, keepdims=True)) @ transition
             seen = after.reshape(len(before), 2, -1, 2).sum(axis=(1, 2))
             gap = max(gap, float(np.abs(predicted - seen / seen.sum(axis=1, keepdims=True)).max()))
-        pairs = zip(found.leakage, found.prefix_leakage(), strict=True)
+        pairs = zip(enumerated.leakage, enumerated.prefix_leakage(), strict=True)
         leak = max(leak, max(abs(a - b) for a, b in pairs))
     return Reproduced(
         f"beliefs within {gap:.1g}, leakage within {leak:.1g} of enumeration",
@@ -127,8 +127,8 @@ def one_letter(setting: Setting) -> Reproduced:
     """Leakage about the prefix is that about the present letter."""
     rng, gap = np.random.default_rng(3), 0.0
     for _ in range(10 if setting.quick else 100):
-        found = enumerate_releases(*random_chain(rng, 2), random_kernels(rng), 5)
-        pairs = zip(found.leakage, found.prefix_leakage(), strict=True)
+        enumerated = enumerate_releases(*random_chain(rng, 2), random_kernels(rng), 5)
+        pairs = zip(enumerated.leakage, enumerated.prefix_leakage(), strict=True)
         gap = max(gap, max(abs(a - b) for a, b in pairs))
     return Reproduced(
         f"prefix and present letter leak the same within {gap:.1g}",
@@ -144,10 +144,12 @@ def expected_distance(setting: Setting) -> Reproduced:
     for _ in range(3 if setting.quick else 20):
         start, transition = random_chain(rng, 3)
         kernels = optimum(float(rng.uniform(0.2, 2)))
-        found = enumerate_releases(start, transition, kernels, 4)
+        enumerated = enumerate_releases(start, transition, kernels, 4)
         gap = max(
             gap,
-            abs(mean_distance(found.joints[-1], cost, 4) - walk(start, transition, kernels, cost, 4).cost),
+            abs(
+                mean_distance(enumerated.joints[-1], cost, 4) - walk(start, transition, kernels, cost, 4).cost
+            ),
         )
     return Reproduced(
         f"within {gap:.1g} of enumeration",
@@ -163,9 +165,9 @@ def batched_distance(setting: Setting) -> Reproduced:
     for _ in range(2 if setting.quick else 10):
         words = in_words(*random_chain(rng, 2), 2, cost)
         kernels = cheapest(1.0, words.cost)
-        found = enumerate_releases(words.initial, words.transition, kernels, 3)
+        enumerated = enumerate_releases(words.initial, words.transition, kernels, 3)
         again = walk(words.initial, words.transition, kernels, words.cost, 3).cost
-        gap = max(gap, abs(mean_distance(found.joints[-1], words.cost, 3) - again))
+        gap = max(gap, abs(mean_distance(enumerated.joints[-1], words.cost, 3) - again))
     return Reproduced(
         f"within {gap:.1g} of enumeration", verdict(gap < 1e-9), "A batch is a letter of the chain of words."
     )
@@ -186,10 +188,10 @@ def direct(belief: Floats, cost: Floats, epsilon: float) -> float:
             below += [a - math.exp(epsilon) * q, math.exp(-epsilon) * q - a]
     sums = np.kron(np.eye(n), np.ones(m))
     objective = (belief[:, None] * cost).ravel()
-    found = linprog(objective, np.array(below), np.zeros(len(below)), sums, np.ones(n), method="highs-ds")
-    if found.fun is None:
-        raise ArithmeticError(f"the linear programme found no optimum: {found.message}")
-    return float(found.fun)
+    solution = linprog(objective, np.array(below), np.zeros(len(below)), sums, np.ones(n), method="highs-ds")
+    if solution.fun is None:
+        raise ArithmeticError(f"the linear programme found no optimum: {solution.message}")
+    return float(solution.fun)
 
 
 @reproduces("S-EQ30")

@@ -64,10 +64,10 @@ class Split:
 @cache
 def split(cells: int, pieces: int, steps: int) -> Split:
     """Pieces of ``steps`` samples, evenly spaced in the second half of every recording."""
-    found, real = gazes(cells)
-    people = sorted(set(found.subjects))
-    whose = np.array([people.index(s) for s in found.subjects])
-    rows, n = found.streams.sequences, found.streams.letters
+    recordings, real = gazes(cells)
+    people = sorted(set(recordings.subjects))
+    whose = np.array([people.index(s) for s in recordings.subjects])
+    rows, n = recordings.streams.sequences, recordings.streams.letters
     halves = [row[: len(row) // 2] for row in rows]
     own = [fitted([h for h, w in zip(halves, whose, strict=True) if w == p], n) for p in range(len(people))]
     seen, truth = [], []
@@ -75,7 +75,7 @@ def split(cells: int, pieces: int, steps: int) -> Split:
         for at in np.linspace(len(row) // 2, len(row) - steps, pieces).astype(int):
             seen.append(row[at : at + steps])
             truth.append(int(person))
-    about = found.streams.about if real else f"{ABSENT}: {found.streams.about}"
+    about = recordings.streams.about if real else f"{ABSENT}: {recordings.streams.about}"
     start = np.full(n, 1.0 / n)
     return Split(start, fitted(halves, n), np.array(own), np.array(seen), np.array(truth), real, about)
 
@@ -102,10 +102,10 @@ def recognition(quick: bool) -> pd.DataFrame:
     lines.append((np.inf, NOTHING, raw, raw, 0.0, np.inf))
     for epsilon in (PER_SECOND / RATE, 1.0, 3.0):
         for name, kernels in kinds(epsilon).items():
-            found = release(s.start, s.public, s.pieces, kernels, hamming, 0)
-            data_only = recognised(np.eye(cells * cells)[found.releases], s.start, s.own, s.truth)
-            aware = recognised(found.columns, s.start, s.own, s.truth)
-            lines.append((epsilon, name, data_only, aware, found.cost, found.leakage))
+            released = release(s.start, s.public, s.pieces, kernels, hamming, 0)
+            data_only = recognised(np.eye(cells * cells)[released.releases], s.start, s.own, s.truth)
+            aware = recognised(released.columns, s.start, s.own, s.truth)
+            lines.append((epsilon, name, data_only, aware, released.cost, released.leakage))
     names = ["ε", "mechanism", "recognised, data only", "recognised, aware", "error", "leakage"]
     return pd.DataFrame(lines, columns=names)
 
@@ -133,8 +133,8 @@ def distances(quick: bool) -> pd.DataFrame:
     for epsilon in (PER_SECOND / RATE, 1.0):
         every = {**kinds(epsilon), "ours: least distance": cheapest(epsilon, d)}
         for name, kernels in every.items():
-            found = release(s.start, s.public, pieces, kernels, d, 0)
-            lines.append((f"{MIDDLE} x {MIDDLE}", epsilon, name, found.cost, found.leakage))
+            released = release(s.start, s.public, pieces, kernels, d, 0)
+            lines.append((f"{MIDDLE} x {MIDDLE}", epsilon, name, released.cost, released.leakage))
         for budget in (epsilon, 2 * epsilon):
             out = temporal(s.public, pieces, budget, 1.0 / len(d) ** 2, 0)
             label = TEMPORAL if budget == epsilon else TEMPORAL.replace("ε", "2ε")
@@ -150,8 +150,8 @@ def _batches(epsilon: float, quick: bool) -> list[tuple[str, float, str, float, 
         words = in_words(s.start, s.public, size, d)
         codes = coded(pieces, size, SMALL * SMALL)
         kernels = cheapest(size * epsilon, words.cost)
-        found = release(words.initial, words.transition, codes, kernels, words.cost, 0)
-        lines.append((f"{SMALL} x {SMALL}", epsilon, name, found.cost, found.leakage / size))
+        released = release(words.initial, words.transition, codes, kernels, words.cost, 0)
+        lines.append((f"{SMALL} x {SMALL}", epsilon, name, released.cost, released.leakage / size))
     return lines
 
 
@@ -164,10 +164,10 @@ def _at(frame: pd.DataFrame, name: str, column: str, epsilon: float, grid: str =
 @reproduces("S-DAT")
 def set_sizes(setting: Setting) -> Reproduced:
     """Subjects and rate."""
-    found, real = gazes(MIDDLE)
-    total = sum(map(len, found.streams.sequences))
+    recordings, real = gazes(MIDDLE)
+    total = sum(map(len, recordings.streams.sequences))
     return Reproduced(
-        f"{len(set(found.subjects))} people, {len(found.subjects)} recordings, {total} samples"
+        f"{len(set(recordings.subjects))} people, {len(recordings.subjects)} recordings, {total} samples"
         + ("" if real else f" ({ABSENT})"),
         Finding.NOT_REPRODUCIBLE,
         "No public source of the paper's set was found; the substitute has 8 people at 30 Hz, cut to the same 100 x 100 grid and "

@@ -162,9 +162,9 @@ def printed_noise(example: Example) -> tuple[float, float]:
     after_one, after_zero = example.second[1], example.second[0]
     zero = ((1 - phi) * after_one[0, 1] + phi * after_one[1, 0]) * (1 - p1) * to_one
     one = (phi * after_zero[0, 1] + (1 - phi) * after_zero[1, 0]) * to_zero * p1
-    given = float((zero + one) / ((1 - p1) * to_one + p1 * to_zero))
+    conditional = float((zero + one) / ((1 - p1) * to_one + p1 * to_zero))
     n1, n2 = example.noise1, example.noise2
-    return given, (given * n1 - n1 * n2) / (n1 * (1 - n1) * n2 * (1 - n2))
+    return conditional, (conditional * n1 - n1 * n2) / (n1 * (1 - n1) * n2 * (1 - n2))
 
 
 POINTS = ((0.5, 2.0), (0.5, 3.0), (0.95, 3.0))
@@ -187,16 +187,16 @@ def curves(p1: float, epsilon: float, points: int = 41) -> pd.DataFrame:
     """The panels of Figures 3 and 4, a row a phi."""
     import pandas as pd
 
-    found = grid(p1, epsilon, points)
+    examples = grid(p1, epsilon, points)
     return pd.DataFrame(
         {
-            "φ": [e.phi for e in found],
-            "correlation of the data": [e.data for e in found],
-            "correlation of the noise": [e.noise for e in found],
-            "mutual information of the noise": [e.information for e in found],
-            "noise at time 2": [e.noise2 for e in found],
-            "leakage of step 2": [e.leakage for e in found],
-            "private": [e.private for e in found],
+            "φ": [e.phi for e in examples],
+            "correlation of the data": [e.data for e in examples],
+            "correlation of the noise": [e.noise for e in examples],
+            "mutual information of the noise": [e.information for e in examples],
+            "noise at time 2": [e.noise2 for e in examples],
+            "leakage of step 2": [e.leakage for e in examples],
+            "private": [e.private for e in examples],
         }
     )
 
@@ -218,8 +218,8 @@ def posteriors(setting: Setting) -> Reproduced:
     """Equations (49) to (52) against enumeration."""
     gap = 0.0
     for e in random_examples(100):
-        given = e.distribution[:, :, 1].sum(axis=2)
-        gap = max(gap, float(np.abs(printed_posteriors(e.p1, e.phi, e.e1) - given / given.sum()).max()))
+        joint = e.distribution[:, :, 1].sum(axis=2)
+        gap = max(gap, float(np.abs(printed_posteriors(e.p1, e.phi, e.e1) - joint / joint.sum()).max()))
     return Reproduced(
         f"within {gap:.1g} of enumeration",
         Finding.MATCHES if gap < 1e-12 else Finding.OFF,
@@ -291,9 +291,9 @@ def falls(setting: Setting) -> Reproduced:
     """Noise correlation decreases as the data correlation goes to 0."""
     held, independent = True, 0.0
     for p1, epsilon in POINTS:
-        found = grid(p1, epsilon, 11 if setting.quick else 101)
-        held &= bool((np.diff([e.noise for e in found]) < 1e-12).all())
-        independent = max(independent, found[-1].information)
+        examples = grid(p1, epsilon, 11 if setting.quick else 101)
+        held &= bool((np.diff([e.noise for e in examples]) < 1e-12).all())
+        independent = max(independent, examples[-1].information)
     return Reproduced(
         f"decreasing on each grid: {'yes' if held else 'no'}; information at φ = 1/2 {independent:.1g}",
         verdict(held and independent < 1e-12),
@@ -304,9 +304,9 @@ def falls(setting: Setting) -> Reproduced:
 @reproduces("S-E1f")
 def less_noise(setting: Setting) -> Reproduced:
     """Noise at time 2 against correlation."""
-    found = {point: [e.noise2 for e in grid(*point, 11 if setting.quick else 101)] for point in POINTS}
-    held = all((np.diff(values) > -1e-12).all() for values in found.values())
-    shown = "; ".join(f"P₁ = {p1:g}, ε = {e:g}: {listed((v[0], v[-1]))}" for (p1, e), v in found.items())
+    noise = {point: [e.noise2 for e in grid(*point, 11 if setting.quick else 101)] for point in POINTS}
+    held = all((np.diff(values) > -1e-12).all() for values in noise.values())
+    shown = "; ".join(f"P₁ = {p1:g}, ε = {e:g}: {listed((v[0], v[-1]))}" for (p1, e), v in noise.items())
     return Reproduced(
         f"from φ = 0 to 1/2: {shown}",
         verdict(held),

@@ -50,8 +50,8 @@ def theorem_1(setting: Setting) -> Reproduced:
     rng, most = np.random.default_rng(1), 0.0
     for _ in range(20 if setting.quick else 200):
         n, steps = (2, int(rng.integers(2, 6))) if rng.random() < 0.7 else (3, 3)
-        found = enumerate_releases(*random_chain(rng, n), random_kernels(rng), steps)
-        most = max(most, found.sequence_leakage / sum(found.leakage))
+        enumerated = enumerate_releases(*random_chain(rng, n), random_kernels(rng), steps)
+        most = max(most, enumerated.sequence_leakage / sum(enumerated.leakage))
     return Reproduced(
         f"leakage of the sequence at most {listed([most])} of the sum of its steps",
         verdict(most <= 1 + 1e-9),
@@ -121,8 +121,8 @@ def tail(setting: Setting) -> Reproduced:
     """Tail of the loss of whole sequences, by enumeration."""
     rng, most, steps, epsilon = np.random.default_rng(37), 0.0, 7, 0.5
     for _ in range(3 if setting.quick else 15):
-        found = enumerate_releases(*random_chain(rng, 2), random_kernels(rng, epsilon), steps)
-        logs, chance = found.logs()
+        enumerated = enumerate_releases(*random_chain(rng, 2), random_kernels(rng, epsilon), steps)
+        logs, chance = enumerated.logs()
         for delta in (0.5, 0.2, 0.05):
             sharp = steps * epsilon * math.tanh(epsilon / 2)
             sharp += epsilon * math.sqrt(2 * steps * math.log(1 / delta))
@@ -184,11 +184,11 @@ def wrong_prior(setting: Setting) -> Reproduced:
 def local_composes(setting: Setting) -> Reproduced:
     """LDP adds up exactly; the leakage of the sequence is less."""
     start, transition = np.full(2, 0.5), np.array([[0.8, 0.2], [0.3, 0.7]])
-    found = enumerate_releases(start, transition, randomised_response(0.7), 6)
-    given = found.joints[-1] / found.joints[-1].sum(axis=0)
-    local = level_of(given.T)
+    enumerated = enumerate_releases(start, transition, randomised_response(0.7), 6)
+    likelihoods = enumerated.joints[-1] / enumerated.joints[-1].sum(axis=0)
+    local = level_of(likelihoods.T)
     return Reproduced(
-        f"LDP of six releases {listed([local])} = 6 × .7; leakage of the sequence {listed([found.sequence_leakage], 6)}",
+        f"LDP of six releases {listed([local])} = 6 × .7; leakage of the sequence {listed([enumerated.sequence_leakage], 6)}",
         verdict(abs(local - 4.2) < 1e-9),
         "So a fair comparison sets randomised response by the leakage of its sequence.",
     )
@@ -199,8 +199,8 @@ def identical(setting: Setting) -> Reproduced:
     """K releases of k identical letters."""
     levels = []
     for k in range(1, 6):
-        found = enumerate_releases(np.full(2, 0.5), np.eye(2), randomised_response(0.5), k)
-        seen = found.joints[-1][:, found.joints[-1].sum(axis=0) > 0]
+        enumerated = enumerate_releases(np.full(2, 0.5), np.eye(2), randomised_response(0.5), k)
+        seen = enumerated.joints[-1][:, enumerated.joints[-1].sum(axis=0) > 0]
         levels.append(level_of((seen / seen.sum(axis=0)).T))
     return Reproduced(
         f"{listed(levels)} for k = 1 to 5 identical binary letters, ε = .5",

@@ -102,15 +102,15 @@ def boundary(setting: Setting) -> Reproduced:
 def marginal(setting: Setting) -> Reproduced:
     """The optimum need not keep the marginal."""
     belief = np.array([0.85, 0.15])
-    found = HammingKernel(belief, 1.0).marginal
+    releases = HammingKernel(belief, 1.0).marginal
     kept = float(np.abs(belief @ printed(1.0)(belief[None, :])[0] - belief).max())
     why = (
         f"The printed kernel keeps the marginal (within {kept:.1g}); where it is not private the optimum does not: here it "
         "releases one letter always."
     )
     return Reproduced(
-        f"releases of the optimum have distribution {listed(found)} at belief (.85, .15), ε = 1",
-        verdict(bool(np.allclose(found, belief))),
+        f"releases of the optimum have distribution {listed(releases)} at belief (.85, .15), ε = 1",
+        verdict(bool(np.allclose(releases, belief))),
         why,
     )
 
@@ -147,11 +147,11 @@ def multipliers(setting: Setting) -> Reproduced:
 @reproduces("S-A1")
 def algorithm_1(setting: Setting) -> Reproduced:
     """Real leakage of Algorithm 1 along a chain."""
-    found = walk(np.array([0.1, 0.9]), np.array([[0.9, 0.1], [0.1, 0.9]]), printed(1.0), HAMMING, 12)
+    walked = walk(np.array([0.1, 0.9]), np.array([[0.9, 0.1], [0.1, 0.9]]), printed(1.0), HAMMING, 12)
     best = walk(np.array([0.1, 0.9]), np.array([[0.9, 0.1], [0.1, 0.9]]), optimum(1.0), HAMMING, 12)
     why = f"Beliefs leave the range where the kernel is private; the optimum at ε = 1 leaks {listed([best.worst])} and errs {listed([best.cost])}."
-    shown = f"leaks {listed([found.worst])} in a step, errs {listed([found.cost])} (12 steps, P₁ = .9, q = .9, ε = 1)"
-    return Reproduced(shown, verdict(found.worst <= 1 + 1e-9), why)
+    shown = f"leaks {listed([walked.worst])} in a step, errs {listed([walked.cost])} (12 steps, P₁ = .9, q = .9, ε = 1)"
+    return Reproduced(shown, verdict(walked.worst <= 1 + 1e-9), why)
 
 
 def _products(n: int) -> int:
@@ -174,10 +174,10 @@ def step_cost(setting: Setting) -> Reproduced:
 @reproduces("S-T1")
 def table_1(setting: Setting) -> Reproduced:
     """The entry of the paper's own method."""
-    found = step_cost(setting)
+    outcome = step_cost(setting)
     return Reproduced(
-        found.ours,
-        found.finding,
+        outcome.ours,
+        outcome.finding,
         "Of the table only the paper's own entry, O(n) a step, is ours to check: the update of the belief is O(n²).",
     )
 

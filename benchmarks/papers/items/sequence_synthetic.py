@@ -58,11 +58,11 @@ def best_words(epsilon: float, cost: Floats) -> Kernels:
 
     def kernels(beliefs: Floats) -> Floats:
         known = (beliefs >= theta).all(axis=1)
-        found = np.empty((*beliefs.shape, cost.shape[1]))
-        found[known] = formula(beliefs[known])
+        tables = np.empty((*beliefs.shape, cost.shape[1]))
+        tables[known] = formula(beliefs[known])
         if not known.all():
-            found[~known] = programme(beliefs[~known])
-        return found
+            tables[~known] = programme(beliefs[~known])
+        return tables
 
     return kernels
 
@@ -218,8 +218,8 @@ def calibrated(setting: Setting) -> Reproduced:
 def smoothed(letters: int, distribution_of: Floats, data: Ints, epsilon: float) -> float:
     """Share of wrong letters of threshold smoothing, in the library's reading of its description."""
     baseline = ThresholdSmoothing(tuple(map(float, range(letters))), tuple(distribution_of.tolist()))
-    given = [[float(x) for x in row] for row in data]
-    out = np.array(baseline.release(given, epsilon, np.random.default_rng(0)), dtype=np.float64)
+    sequences = [[float(x) for x in row] for row in data]
+    out = np.array(baseline.release(sequences, epsilon, np.random.default_rng(0)), dtype=np.float64)
     return float((out != data).mean())
 
 

@@ -62,26 +62,26 @@ def no_plain_ratios(problem: LocalInformationPrivacy) -> str | None:
 
 def programme(problem: Linear) -> tuple[Floats, Floats]:
     """Cost p(x) D[x, y], shape (n_x, n_y), and rows G, shape (r, n_x), with G Q <= 0 for every column of Q."""
-    asked = problem.ratios if isinstance(problem, BeliefRelease) else problem
-    if asked.matrix is None:
+    ratios = problem.ratios if isinstance(problem, BeliefRelease) else problem
+    if ratios.matrix is None:
         raise ValueError("only a distortion is linear in the channel")
-    return asked.observation.p_x[:, None] * asked.matrix, ratio_rows(asked)
+    return ratios.observation.p_x[:, None] * ratios.matrix, ratio_rows(ratios)
 
 
 def ratio_rows(problem: LocalInformationPrivacy) -> Floats:
     """The bounds on the ratios of P(y | s) and P(y), or of P(y | s) and P(y | t) for "ldp"."""
     table = problem.observation.leaking.table
     table = table[table.sum(axis=1) > 0]
-    given = table / table.sum(axis=1, keepdims=True)
+    conditional = table / table.sum(axis=1, keepdims=True)
     if problem.notion == "ldp":
         up = math.exp(problem.budget)
-        pairs = [(s, t) for s in range(len(given)) for t in range(len(given)) if s != t]
-        return np.array([given[s] - up * given[t] for s, t in pairs]).reshape(-1, table.shape[1])
+        pairs = [(s, t) for s in range(len(conditional)) for t in range(len(conditional)) if s != t]
+        return np.array([conditional[s] - up * conditional[t] for s, t in pairs]).reshape(-1, table.shape[1])
     distribution, rows = table.sum(axis=0), []
     if problem.upper < math.inf:
-        rows.append(given - math.exp(problem.upper) * distribution)
+        rows.append(conditional - math.exp(problem.upper) * distribution)
     if problem.lower < math.inf:
-        rows.append(math.exp(-problem.lower) * distribution - given)
+        rows.append(math.exp(-problem.lower) * distribution - conditional)
     return np.concatenate([np.zeros((0, table.shape[1])), *rows])
 
 

@@ -56,8 +56,8 @@ def igraph(problem: BoundaryColouring, seconds: float) -> PeerAnswer:
 
     n = problem.graph.size
     links = [*problem.graph.edges().tolist(), *((n, v) for v in _sites(problem))]
-    found = np.array(ig.Graph(n=n + 1, edges=links).distances(source=n)[0], dtype=np.float64)
-    return _coloured(problem, found[:n] - 1)
+    distances = np.array(ig.Graph(n=n + 1, edges=links).distances(source=n)[0], dtype=np.float64)
+    return _coloured(problem, distances[:n] - 1)
 
 
 @register_peer("boundary_colouring", "scipy", ("scipy",), _unfit)
@@ -119,8 +119,8 @@ def _differences(problem: BoundaryColouring) -> Any:
     return csr_array((entries, (rows, both.ravel())), shape=(len(both), problem.graph.size))
 
 
-def _answer(problem: BoundaryColouring, found: Floats, claimed: float) -> PeerAnswer:
-    return PeerAnswer(problem.colouring(stochastic(found), np.arange(problem.graph.size)), claimed)
+def _answer(problem: BoundaryColouring, matrix: Floats, claimed: float) -> PeerAnswer:
+    return PeerAnswer(problem.colouring(stochastic(matrix), np.arange(problem.graph.size)), claimed)
 
 
 @register_peer("boundary_colouring", "highs", ("scipy",), _fits("highs"))
@@ -132,7 +132,7 @@ def highs(problem: BoundaryColouring, seconds: float) -> PeerAnswer:
     gains, rows = _gains(problem), _differences(problem)
     n, k = gains.shape
     tool: Any = optimize  # its types know no sparse arrays of ours
-    found = tool.linprog(
+    solution = tool.linprog(
         -gains.ravel(),
         A_ub=kron(rows, eye_array(k), format="csr"),
         b_ub=np.zeros(rows.shape[0] * k),
@@ -142,9 +142,9 @@ def highs(problem: BoundaryColouring, seconds: float) -> PeerAnswer:
         method="highs",
         options={"time_limit": seconds},
     )
-    if found.x is None:
-        raise ArithmeticError(f"HiGHS found nothing: {found.message}")
-    return _answer(problem, found.x.reshape(n, k), -float(found.fun))
+    if solution.x is None:
+        raise ArithmeticError(f"HiGHS found nothing: {solution.message}")
+    return _answer(problem, solution.x.reshape(n, k), -float(solution.fun))
 
 
 def with_backend(backend: str) -> Work:

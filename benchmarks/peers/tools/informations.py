@@ -39,12 +39,13 @@ def dit(problem: InformationBottleneck, seconds: float) -> PeerAnswer:
     table: Any = problem.observation.leaking.table
     cells = [(x, s) for x in range(table.shape[1]) for s in range(table.shape[0]) if table[s, x] > 0]
     distribution = Distribution([f"{x}{s}" for x, s in cells], [float(table[s, x]) for x, s in cells])
-    found: Any = Bottleneck(distribution, beta=1 / problem.budget)
-    found.optimize()
-    joint = np.asarray(found.construct_joint(found._optima))  # dit offers no other way to the channel
+    bottleneck: Any = Bottleneck(distribution, beta=1 / problem.budget)
+    bottleneck.optimize()
+    # dit offers no other way to the channel
+    joint = np.asarray(bottleneck.construct_joint(bottleneck._optima))
     with_release = joint.sum(axis=(1, 2))
     channel = stochastic(with_release / with_release.sum(axis=1, keepdims=True))
-    reached = float(found.objective(found._optima))
+    reached = float(bottleneck.objective(bottleneck._optima))
     return PeerAnswer(problem.answer(channel), -reached * BITS * problem.budget)
 
 
@@ -63,8 +64,8 @@ def _leak(problem: DistortionPrivacy, channel: Any) -> tuple[Any, float]:
     cp: Any = cvxpy  # much of it has no types
     table, budget = problem.observation.leaking.table, problem.budget
     if problem.leakage == "maximal_leakage":
-        given = (table / table.sum(axis=1, keepdims=True)) @ channel
-        return cp.sum(cp.max(given, axis=0)), math.exp(budget)
+        conditional = (table / table.sum(axis=1, keepdims=True)) @ channel
+        return cp.sum(cp.max(conditional, axis=0)), math.exp(budget)
     distribution = cp.reshape(table.sum(axis=0) @ channel, (1, problem.matrix.shape[1]), order="C")
     return cp.sum(cp.rel_entr(table @ channel, table.sum(axis=1)[:, None] @ distribution)), budget
 
@@ -128,7 +129,7 @@ def slsqp(problem: TradeOff, seconds: float) -> PeerAnswer:
     for _ in range(STARTS):
         if best is not None and time.monotonic() - begun > seconds / 2:
             break
-        found: Any = tool.minimize(
+        trial: Any = tool.minimize(
             lambda x: -_objective(problem, x),
             rng.dirichlet(np.ones(n + 1), n).ravel(),
             method="SLSQP",
@@ -136,9 +137,9 @@ def slsqp(problem: TradeOff, seconds: float) -> PeerAnswer:
             constraints=[sums, *limits],
             options={"maxiter": 200},
         )
-        kept = problem.mode == "trade_off" or _room(problem, found.x) >= -FEASIBLE
-        if kept and (best is None or found.fun < best.fun):
-            best = found
+        kept = problem.mode == "trade_off" or _room(problem, trial.x) >= -FEASIBLE
+        if kept and (best is None or trial.fun < best.fun):
+            best = trial
     if best is None:
         raise ArithmeticError("no start led to a release that keeps the bound")
     return PeerAnswer(problem.answer(stochastic(best.x.reshape(shape))), -float(best.fun))

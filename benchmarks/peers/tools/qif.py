@@ -39,10 +39,10 @@ def local(problem: LocalInformationPrivacy, seconds: float) -> PeerAnswer:
     loss, p, budget = problem.matrix, problem.observation.p_x, problem.budget
     if loss is None:
         raise ValueError("qif minimises a loss")
-    found = tool.mechanism.d_privacy.min_loss_given_d(
+    channel = tool.mechanism.d_privacy.min_loss_given_d(
         p, loss.shape[1], lambda a, b: budget * (a != b), lambda x, y: float(loss[x, y])
     )
-    return PeerAnswer(problem.answer(stochastic(found)), -_expected(p, loss, found))
+    return PeerAnswer(problem.answer(stochastic(channel)), -_expected(p, loss, channel))
 
 
 def _no_vulnerability(problem: DistortionPrivacy) -> str | None:
@@ -61,10 +61,10 @@ def vulnerability(problem: DistortionPrivacy, seconds: float) -> PeerAnswer:
     tool: Any = qif
     p, loss = problem.observation.p_x, problem.matrix
     most = math.exp(problem.budget) / len(p)
-    found = tool.mechanism.bayes_vuln.min_loss_given_max_vuln(
+    channel = tool.mechanism.bayes_vuln.min_loss_given_max_vuln(
         p, loss.shape[1], most, lambda x, y: float(loss[x, y])
     )
-    return PeerAnswer(problem.answer(stochastic(found)), -_expected(p, loss, found))
+    return PeerAnswer(problem.answer(stochastic(channel)), -_expected(p, loss, channel))
 
 
 def _no_metric(problem: BoundaryColouring) -> str | None:
@@ -87,10 +87,10 @@ def metric(problem: BoundaryColouring, seconds: float) -> PeerAnswer:
     weights = np.ones(n) if problem.weights is None else problem.weights
     p, codes = weights / weights.sum(), np.asarray(graph.codes)
     loss = (codes[:, None] != np.arange(problem.k)).astype(float)
-    found = tool.mechanism.d_privacy.min_loss_given_d(
+    channel = tool.mechanism.d_privacy.min_loss_given_d(
         p, problem.k, lambda a, b: float(far[a, b]), lambda x, y: float(loss[x, y])
     )
-    return PeerAnswer(problem.colouring(stochastic(found), np.arange(n)), 1.0 - _expected(p, loss, found))
+    return PeerAnswer(problem.colouring(stochastic(channel), np.arange(n)), 1.0 - _expected(p, loss, channel))
 
 
 def _expected(p: Floats, loss: Floats, channel: Floats) -> float:

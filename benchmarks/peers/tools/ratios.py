@@ -61,7 +61,7 @@ def highs(problem: Linear, seconds: float) -> PeerAnswer:
     cost, rows = programme(problem)
     n, m = cost.shape
     tool: Any = optimize  # its types know no sparse arrays of ours
-    found = tool.linprog(
+    solution = tool.linprog(
         cost.ravel(),
         A_ub=kron(csr_array(rows), eye_array(m), format="csr"),
         b_ub=np.zeros(len(rows) * m),
@@ -70,9 +70,9 @@ def highs(problem: Linear, seconds: float) -> PeerAnswer:
         method="highs",
         options={"time_limit": seconds},
     )
-    if found.x is None:
-        raise ArithmeticError(f"HiGHS found nothing: {found.message}")
-    return PeerAnswer(problem.answer(stochastic(found.x.reshape(n, m))), -float(found.fun))
+    if solution.x is None:
+        raise ArithmeticError(f"HiGHS found nothing: {solution.message}")
+    return PeerAnswer(problem.answer(stochastic(solution.x.reshape(n, m))), -float(solution.fun))
 
 
 MOST = 12
@@ -98,9 +98,11 @@ def cddlib(problem: LocalInformationPrivacy, seconds: float) -> PeerAnswer:
     rows = _posterior_rows(problem)
     n = rows.shape[1]
     unequal = np.vstack([np.pad(-rows, ((0, 0), (1, 0))), np.pad(np.eye(n), ((0, 0), (1, 0)))])
-    given = np.vstack([np.concatenate([[1.0], -np.ones(n)]), unequal])
+    constraints = np.vstack([np.concatenate([[1.0], -np.ones(n)]), unequal])
     kind = api.RepType.INEQUALITY
-    polyhedron = api.polyhedron_from_matrix(api.matrix_from_array(given.tolist(), lin_set=[0], rep_type=kind))
+    polyhedron = api.polyhedron_from_matrix(
+        api.matrix_from_array(constraints.tolist(), lin_set=[0], rep_type=kind)
+    )
     points = np.array(api.copy_generators(polyhedron).array, dtype=np.float64).reshape(-1, n + 1)
     return _mixed(problem, points[points[:, 0] == 1, 1:])
 
@@ -138,9 +140,9 @@ def _mixed(problem: LocalInformationPrivacy, vertices: Floats) -> PeerAnswer:
     p = problem.observation.p_x
     points = np.maximum(vertices, 0.0)
     tool: Any = optimize  # its types know no sparse arrays of ours
-    found = tool.linprog(entr(points).sum(axis=1), A_eq=points.T, b_eq=p, method="highs")
-    if found.x is None:
-        raise ArithmeticError(f"HiGHS found no mixture of {len(points)} vertices: {found.message}")
-    used = found.x > 1e-12
-    matrix = found.x[used] * points[used].T / p[:, None]
-    return PeerAnswer(problem.answer(stochastic(matrix)), float(entr(p).sum() - found.fun))
+    mixture = tool.linprog(entr(points).sum(axis=1), A_eq=points.T, b_eq=p, method="highs")
+    if mixture.x is None:
+        raise ArithmeticError(f"HiGHS found no mixture of {len(points)} vertices: {mixture.message}")
+    used = mixture.x > 1e-12
+    matrix = mixture.x[used] * points[used].T / p[:, None]
+    return PeerAnswer(problem.answer(stochastic(matrix)), float(entr(p).sum() - mixture.fun))

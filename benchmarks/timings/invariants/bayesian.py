@@ -66,9 +66,9 @@ def _mechanisms(rng: np.random.Generator) -> bool:
 def _gaussian(rng: np.random.Generator) -> bool:
     matrix = oracle.covariance(rng, int(rng.integers(2, 6)))
     worst = max(1 + float(np.abs(b).sum()) for b in oracle.coefficients(matrix))
-    found = gaussian_factor(GaussianModel(matrix))
-    near = abs(found.value - min(worst, len(matrix))) <= 1e-6 * worst
-    return near if found.exact else worst <= found.value * (1 + 1e-9) or found.value >= len(matrix)
+    factor = gaussian_factor(GaussianModel(matrix))
+    near = abs(factor.value - min(worst, len(matrix))) <= 1e-6 * worst
+    return near if factor.exact else worst <= factor.value * (1 + 1e-9) or factor.value >= len(matrix)
 
 
 def _calibrated(rng: np.random.Generator) -> bool:

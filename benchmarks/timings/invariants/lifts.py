@@ -117,10 +117,10 @@ def with_joint(problem: LocalInformationPrivacy, distribution: JointDistribution
 
 def stochastic(rng: np.random.Generator, inputs: int) -> Floats:
     """A random channel to 1 to 6 outputs, some entries 0."""
-    found = rng.dirichlet(np.full(int(rng.integers(1, 7)), 0.7), size=inputs)
-    found[rng.random(found.shape) < 0.1] = 0.0
-    found[found.sum(axis=1) == 0, 0] = 1.0
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    channel = rng.dirichlet(np.full(int(rng.integers(1, 7)), 0.7), size=inputs)
+    channel[rng.random(channel.shape) < 0.1] = 0.0
+    channel[channel.sum(axis=1) == 0, 0] = 1.0
+    return np.asarray(channel / channel.sum(axis=1, keepdims=True))
 
 
 def shuffled(rng: np.random.Generator, distribution: JointDistribution) -> JointDistribution:
@@ -147,19 +147,19 @@ def _private(rng: np.random.Generator) -> bool:
     """A solver drawn among those that take the problem."""
     problem = question(rng, delta=True)
     names = [c.name for c in candidates(problem) if c.refusal is None and (c.seconds or 0.0) < 1.0]
-    found = solve(problem, names[int(rng.integers(len(names)))], time_limit=SECONDS)
-    if not found.status.ok:
-        return found.status in (Status.NOT_PRIVATE, Status.TIME_OUT)
-    return found.certified and keeps(problem, found.mechanism)
+    solution = solve(problem, names[int(rng.integers(len(names)))], time_limit=SECONDS)
+    if not solution.status.ok:
+        return solution.status in (Status.NOT_PRIVATE, Status.TIME_OUT)
+    return solution.certified and keeps(problem, solution.mechanism)
 
 
 def _bounded(rng: np.random.Generator) -> bool:
     problem = question(rng)
     names = [c.name for c in candidates(problem) if c.refusal is None and (c.seconds or 0.0) < 1.0]
     chosen = rng.choice(names, size=min(2, len(names)), replace=False).tolist()
-    found = [solve(problem, name, time_limit=SECONDS) for name in [*chosen, None]]
-    best = max(_utility(s) for s in found)
-    return all(s.bound is None or s.bound >= best - NOISE for s in found)
+    solutions = [solve(problem, name, time_limit=SECONDS) for name in [*chosen, None]]
+    best = max(_utility(s) for s in solutions)
+    return all(s.bound is None or s.bound >= best - NOISE for s in solutions)
 
 
 def _budgets(rng: np.random.Generator) -> bool:

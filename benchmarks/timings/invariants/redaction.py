@@ -64,15 +64,19 @@ def _relaxation(rng: np.random.Generator) -> bool:
 
 
 def _bounded(rng: np.random.Generator) -> bool:
-    found = solve(instances.question(rng), "optimal", time_limit=5.0)
-    return found.bound is not None and found.utility is not None and found.bound >= found.utility
+    solution = solve(instances.question(rng), "optimal", time_limit=5.0)
+    return solution.bound is not None and solution.utility is not None and solution.bound >= solution.utility
 
 
 def _certified(rng: np.random.Generator) -> bool:
     problem = instances.question(rng)
     names = [c.name for c in candidates(problem) if not c.refusal and c.name not in SLOW_SOLVERS]
-    found = solve(problem, names[int(rng.integers(len(names)))], time_limit=5.0)
-    return found.certified and found.leakage is not None and found.leakage <= problem.epsilon * (1 + 1e-12)
+    solution = solve(problem, names[int(rng.integers(len(names)))], time_limit=5.0)
+    return (
+        solution.certified
+        and solution.leakage is not None
+        and solution.leakage <= problem.epsilon * (1 + 1e-12)
+    )
 
 
 def _best(problem: Redaction) -> float:
@@ -106,11 +110,11 @@ def weightless(rng: np.random.Generator) -> bool:
     if not weights.any():
         return True
     problem = Redaction(one.chain, one.length, one.private, one.epsilon, weights=weights)
-    found = solve(problem, Optimal(bound=False), certify=False)
-    hidden = found.mechanism.probabilities.copy()
+    solution = solve(problem, Optimal(bound=False), certify=False)
+    hidden = solution.mechanism.probabilities.copy()
     hidden[free] = 1.0
     again = problem.evaluate(problem.answer(hidden))
-    return again.feasible and abs(again.utility - (found.utility or 0.0)) <= NOISE
+    return again.feasible and abs(again.utility - (solution.utility or 0.0)) <= NOISE
 
 
 def falling(rng: np.random.Generator) -> bool:

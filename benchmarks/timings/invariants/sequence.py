@@ -38,8 +38,8 @@ def _policy(rng: np.random.Generator) -> SequencePolicy:
 
 
 def _adds_up(rng: np.random.Generator) -> bool:
-    found = enumerate_releases(*random_chain(rng, 2), random_kernels(rng), 4)
-    return found.sequence_leakage <= sum(found.leakage) + NOISE
+    enumerated = enumerate_releases(*random_chain(rng, 2), random_kernels(rng), 4)
+    return enumerated.sequence_leakage <= sum(enumerated.leakage) + NOISE
 
 
 def _integers_keep(rng: np.random.Generator) -> bool:
@@ -82,9 +82,9 @@ def _batch_never_worse(rng: np.random.Generator) -> bool:
     start, transition = random_chain(rng, 2)
     epsilon = float(rng.uniform(0.2, 2))
     words = in_words(start, transition, 2, 1.0 - np.eye(2))
-    found = solve_words(words.initial, words.cost, 2 * epsilon, 10.0)
+    answer = solve_words(words.initial, words.cost, 2 * epsilon, 10.0)
     single = walk(start, transition, lambda b: optimum_at_once(b, epsilon), 1.0 - np.eye(2), 2)
-    return found is not None and found.bound - NOISE <= found.value <= single.cost + NOISE
+    return answer is not None and answer.bound - NOISE <= answer.value <= single.cost + NOISE
 
 
 def _below_the_bound(rng: np.random.Generator) -> bool:

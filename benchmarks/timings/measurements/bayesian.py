@@ -55,8 +55,8 @@ def _chain(states: int) -> MarkovChain:
 def _row(m: int) -> np.ndarray:
     """Records in a row, of correlation 0.6 to the power of their distance."""
     places = np.arange(m)
-    found: np.ndarray = 0.6 ** np.abs(places[:, None] - places[None, :])
-    return found
+    correlation: np.ndarray = 0.6 ** np.abs(places[:, None] - places[None, :])
+    return correlation
 
 
 def _weak(m: int) -> np.ndarray:

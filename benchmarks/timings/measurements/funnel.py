@@ -61,7 +61,7 @@ def above_the_best(draws: int) -> Iterator[Timing]:
         problems = [floored(k, secrets, symbols, fraction) for k in range(draws)]
         best, their_seconds = _leakages(problems, ExactMerging())
         for name, solver in WAYS.items():
-            found, seconds = _leakages(problems, solver)
+            leaks, seconds = _leakages(problems, solver)
             note = (
                 f"mean leakage in millibits over {draws} tables; the best merging leaks {np.mean(best):.4g}"
             )
@@ -72,17 +72,17 @@ def above_the_best(draws: int) -> Iterator[Timing]:
                 "exact-merging",
                 their_seconds,
                 their_seconds / seconds,
-                float(np.mean(found)),
+                float(np.mean(leaks)),
                 note,
-                holds=all(f >= b - 1e-9 for f, b in zip(found, best, strict=True)),
+                holds=all(f >= b - 1e-9 for f, b in zip(leaks, best, strict=True)),
             )
 
 
 def _leakages(problems: Sequence[PrivacyFunnel], solver: Solver[Any]) -> tuple[list[float], float]:
     """Leakage in millibits for each problem, and mean seconds."""
-    found = [solve(problem, solver, time_limit=LIMIT) for problem in problems]
-    values = [float("inf") if s.leakage is None else s.leakage * MILLIBITS for s in found]
-    return values, sum(s.seconds for s in found) / len(found)
+    solutions = [solve(problem, solver, time_limit=LIMIT) for problem in problems]
+    values = [float("inf") if s.leakage is None else s.leakage * MILLIBITS for s in solutions]
+    return values, sum(s.seconds for s in solutions) / len(solutions)
 
 
 SECRETS_AT_SCALE = 10
@@ -127,7 +127,7 @@ def _thousandths(problem: PrivacyFunnel, n: int, fraction: float) -> Iterator[Ti
     worth = floor_worth(problem.budget - FLOOR_SLACK)
     moves, more = clock(lambda: moved(table, start, worth, Budget()))
     budget = Budget(time.monotonic() + PORTFOLIO_LIMIT)
-    found, their_seconds = clock(lambda: Portfolio().run(problem, budget))
+    proposal, their_seconds = clock(lambda: Portfolio().run(problem, budget))
     case, note = f"floor {fraction:g} H(X)", "leakage in millibits"
     leaked = float(pairs.secret[-1]) * MILLIBITS
     yield Timing(f"pairs, {case}", n, seconds, quality=leaked, note=note)
@@ -136,8 +136,8 @@ def _thousandths(problem: PrivacyFunnel, n: int, fraction: float) -> Iterator[Ti
         f"pairs and moves, {case}", n, seconds + more, quality=after, note=note, holds=after <= leaked + 1e-9
     )
     best = (
-        -problem.evaluate(problem.check(found.mechanism)).objective * MILLIBITS
-        if found.mechanism
+        -problem.evaluate(problem.check(proposal.mechanism)).objective * MILLIBITS
+        if proposal.mechanism
         else float("inf")
     )
     note = f"leakage in millibits, {100 * (1 - best / leaked):.0f} % below pairs"
@@ -180,8 +180,8 @@ def share_of_falls(size: int, draws: int) -> Iterator[Timing]:
     yield _single_step(problems, size)
     best, their_seconds = clock(lambda: [_optimum(problem) for problem in problems])
     for name, method in METHODS.items():
-        found, seconds = clock(lambda method=method: [_fall(p, method) for p in problems])  # type: ignore[misc]
-        yield _row(name, size, (found, seconds), ("best partition", best, their_seconds))
+        falls, seconds = clock(lambda method=method: [_fall(p, method) for p in problems])  # type: ignore[misc]
+        yield _row(name, size, (falls, seconds), ("best partition", best, their_seconds))
 
 
 def _single_step(problems: list[PrivacyFunnel], size: int) -> Timing:

@@ -41,9 +41,9 @@ def disagreements(instances: int) -> Iterator[Timing]:
     )
     for case, make, ours, reference in pairs:
         rng = np.random.default_rng(len(case))
-        found = [_compared(make(rng), ours, reference) for _ in range(instances)]
-        worst = max(difference for difference, _, _ in found)
-        seconds, theirs = sum(s for _, s, _ in found), sum(s for _, _, s in found)
+        comparisons = [_compared(make(rng), ours, reference) for _ in range(instances)]
+        worst = max(difference for difference, _, _ in comparisons)
+        seconds, theirs = sum(s for _, s, _ in comparisons), sum(s for _, _, s in comparisons)
         note = "largest difference of utilities; infinite where one is not certified"
         row = Timing.against(f"{case}: {ours}", instances, seconds, (reference, theirs), worst, note)
         yield replace(row, holds=worst <= TOLERANCE)
@@ -51,13 +51,13 @@ def disagreements(instances: int) -> Iterator[Timing]:
 
 def _compared(problem: BoundaryColouring, ours: str, reference: str) -> tuple[float, float, float]:
     """Difference of utilities, and the seconds of both."""
-    found, other = (solve(problem, name, time_limit=60.0) for name in (ours, reference))
-    if not (found.certified and other.certified) or found.utility is None or other.utility is None:
-        return float("inf"), found.seconds, other.seconds
-    return abs(found.utility - other.utility), found.seconds, other.seconds
+    solution, other = (solve(problem, name, time_limit=60.0) for name in (ours, reference))
+    if not (solution.certified and other.certified) or solution.utility is None or other.utility is None:
+        return float("inf"), solution.seconds, other.seconds
+    return abs(solution.utility - other.utility), solution.seconds, other.seconds
 
 
-def _asked(rng: np.random.Generator, graph: DatasetGraph, boundary: str | None) -> BoundaryColouring:
+def _weighted(rng: np.random.Generator, graph: DatasetGraph, boundary: str | None) -> BoundaryColouring:
     weights = rng.random(graph.size) + 0.01
     budget = float(rng.choice(EPSILONS)), float(rng.choice(DELTAS))
     return BoundaryColouring(graph, *budget, boundary=boundary, weights=weights)
@@ -71,32 +71,32 @@ def _graph(rng: np.random.Generator) -> DatasetGraph:
 
 def free(rng: np.random.Generator) -> BoundaryColouring:
     """Any graph."""
-    return _asked(rng, _graph(rng), None)
+    return _weighted(rng, _graph(rng), None)
 
 
 def capped(rng: np.random.Generator) -> BoundaryColouring:
     """Any graph, balanced."""
-    return _asked(rng, _graph(rng), "balanced")
+    return _weighted(rng, _graph(rng), "balanced")
 
 
 def forest(rng: np.random.Generator) -> BoundaryColouring:
     """A random tree without some of its edges."""
     n = int(rng.integers(2, 13))
     edges = [(v, int(rng.integers(0, v))) for v in range(1, n) if rng.random() < 0.9]
-    return _asked(rng, DatasetGraph(edges, rng.integers(0, 2, n), palette=[0, 1]), None)
+    return _weighted(rng, DatasetGraph(edges, rng.integers(0, 2, n), palette=[0, 1]), None)
 
 
 def path(rng: np.random.Generator) -> BoundaryColouring:
     """A path of random colours."""
     n = int(rng.integers(2, 13))
-    return _asked(
+    return _weighted(
         rng, DatasetGraph([(i, i + 1) for i in range(n - 1)], rng.integers(0, 2, n), palette=[0, 1]), None
     )
 
 
 def line(rng: np.random.Generator) -> BoundaryColouring:
     """A path with one two-coloured edge."""
-    return _asked(rng, DatasetGraph.line(int(rng.integers(1, 7)), int(rng.integers(1, 7))), None)
+    return _weighted(rng, DatasetGraph.line(int(rng.integers(1, 7)), int(rng.integers(1, 7))), None)
 
 
 def rainbow(rng: np.random.Generator) -> BoundaryColouring:
@@ -118,10 +118,10 @@ def published_errors() -> Iterator[Timing]:
     best = solve(problem, "balanced").mechanism.error
     for name in NAMES:
         solution = solve(problem, name)
-        found = solution.mechanism.error
+        errors = solution.mechanism.error
         for i in DISTANCES:
-            ratio = float(found[11 - i] / best[11 - i])
-            note = f"error {float(found[11 - i]):.3g} over that of the optimum"
+            ratio = float(errors[11 - i] / best[11 - i])
+            note = f"error {float(errors[11 - i]):.3g} over that of the optimum"
             yield Timing(
                 f"{name}, {i} hops from the boundary",
                 problem.graph.size,

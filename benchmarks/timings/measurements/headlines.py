@@ -29,10 +29,10 @@ from privopt.solvers.redaction.relaxation import pooled
 
 
 def _noise_error(problem: BayesianPrivacy, solver: str | None = None) -> float:
-    found = solve(problem, solver)
-    if found.utility is None or not found.certified:
-        raise ValueError(f"{solver} on {problem!r}: {found.status.name}, {found.reason}")
-    return -found.utility
+    solution = solve(problem, solver)
+    if solution.utility is None or not solution.certified:
+        raise ValueError(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
+    return -solution.utility
 
 
 @register_headline("bayesian-chain")
@@ -99,10 +99,10 @@ _BIT = math.log(2)
 
 
 def _objective(problem: Problem[M], solver: str | None = None) -> float:
-    found = solve(problem, solver, time_limit=20.0)
-    if found.objective is None or not found.certified:
-        raise ValueError(f"{solver} on {problem!r}: {found.status.name}, {found.reason}")
-    return found.objective
+    solution = solve(problem, solver, time_limit=20.0)
+    if solution.objective is None or not solution.certified:
+        raise ValueError(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
+    return solution.objective
 
 
 @register_headline("lip")
@@ -152,8 +152,8 @@ def relaxation() -> Headline:
     bounds, weights = programme(1000)
     solve_side(*programme(5), "clarabel")
     _, ours = clock(lambda: pooled(bounds, weights))
-    found, theirs = clock(lambda: solve_side(bounds, weights, "clarabel"))
-    worse = float(np.exp(-found).sum() / np.exp(-pooled(bounds, weights)).sum() - 1)
+    conic, theirs = clock(lambda: solve_side(bounds, weights, "clarabel"))
+    worse = float(np.exp(-conic).sum() / np.exp(-pooled(bounds, weights)).sum() - 1)
     return Headline(
         "redaction-relaxation",
         "the convex 3R relaxation, 1000 medium records, time of CVXPY with Clarabel over ours",
@@ -167,10 +167,10 @@ _STICKY = MarkovChain([[0.9, 0.1], [0.1, 0.9]], initial=[0.9, 0.1])
 
 
 def _error(batch: int) -> float:
-    found = solve(SequenceInformationPrivacy(_STICKY, 1.0, batch=batch, horizon=3))
-    if found.utility is None or not found.certified:
-        raise ValueError(f"batch {batch}: {found.status.name}, {found.reason}")
-    return -found.utility
+    solution = solve(SequenceInformationPrivacy(_STICKY, 1.0, batch=batch, horizon=3))
+    if solution.utility is None or not solution.certified:
+        raise ValueError(f"batch {batch}: {solution.status.name}, {solution.reason}")
+    return -solution.utility
 
 
 @register_headline("sequence")

@@ -61,9 +61,9 @@ def _row(release: Release, joints: list[JointDistribution]) -> Timing:
     problems = [LocalInformationPrivacy(j, epsilon=EPSILON, delta=release.delta) for j in joints]
     whole = [float(entropy(j.p_x)) for j in joints]
     begun = time.perf_counter()
-    found = [release.work(Blocks(problem)) for problem in problems]
+    informations = [release.work(Blocks(problem)) for problem in problems]
     seconds = time.perf_counter() - begun
-    losses = np.array([1 - w / h for w, h in zip(found, whole, strict=True) if w is not None])
+    losses = np.array([1 - w / h for w, h in zip(informations, whole, strict=True) if w is not None])
     low, middle, high = np.quantile(losses, [0.1, 0.5, 0.9]).tolist()
     mean, missing = float(losses.mean()), len(joints) - len(losses)
     note = f"mean loss of I(X;Y) / H(X); 10 % {low:.4f}, median {middle:.4f}, 90 % {high:.4f}"

@@ -86,8 +86,8 @@ def _each(of: str, count: int, case: str, seconds: float) -> Timing:
     )
 
 
-def _bytes(of: str, count: int, asked: object, answer: object) -> Iterator[Timing]:
-    for case, item in (("sent", asked), ("fetched", answer)):
+def _bytes(of: str, count: int, request: object, answer: object) -> Iterator[Timing]:
+    for case, item in (("sent", request), ("fetched", answer)):
         packed, seconds = clock(partial(pickle.dumps, item, protocol=5))
         yield Timing(f"{case}, {of}", count, seconds, quality=len(packed) / count, note="bytes a record")
 
@@ -112,8 +112,8 @@ def solves(quick: bool) -> Iterator[Timing]:
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
     """The result, and the seconds of processor of one run, which other processes on the machine hardly change."""
     begun = time.process_time()
-    found = work()
-    return found, max(time.process_time() - begun, 1e-9)
+    value = work()
+    return value, max(time.process_time() - begun, 1e-9)
 
 
 def _memory(work: Callable[[], object]) -> tuple[float, float]:

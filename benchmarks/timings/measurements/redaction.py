@@ -70,7 +70,7 @@ def against_relaxation(quick: bool) -> Iterator[Timing]:
         ]
         ours, theirs = ([solve(problem, name) for problem in problems] for name in ("optimal", "relaxation"))
         gains = [(a.utility or 0.0) - (b.utility or 0.0) for a, b in zip(ours, theirs, strict=True)]
-        seconds, their_seconds = (sum(s.seconds for s in found) / count for found in (ours, theirs))
+        seconds, their_seconds = (sum(s.seconds for s in solutions) / count for solutions in (ours, theirs))
         note = f"mean utility above the relaxation's over {count} chains; the largest is {max(gains):.4f}"
         reference = ("relaxation", their_seconds)
         yield Timing.against(
@@ -199,8 +199,8 @@ def alone(largest: int) -> Iterator[Timing]:
             (_ONE_LABEL, forgets, _one_label(n, 0.999)),
             (f"{_ONE_LABEL}, slow chain", remembers, _one_label(n, 1 - 1e-7)),
         ):
-            found, seconds = clock(partial(redaction_leakage, chain, n // 2, table))
-            yield Timing(case, n, seconds, quality=found, note="leakage in nats")
+            nats, seconds = clock(partial(redaction_leakage, chain, n // 2, table))
+            yield Timing(case, n, seconds, quality=nats, note="leakage in nats")
 
 
 def _one_label(length: int, hidden: float) -> Floats:

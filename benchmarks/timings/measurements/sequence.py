@@ -30,8 +30,8 @@ def plain(p: Floats, cost: Floats, epsilon: float) -> Floats | None:
 
     Examples
     --------
-    >>> found = plain(np.array([0.6, 0.4]), 1 - np.eye(2), 0.5)
-    >>> found.round(6).tolist()
+    >>> kernel = plain(np.array([0.6, 0.4]), 1 - np.eye(2), 0.5)
+    >>> kernel.round(6).tolist()
     [[0.757388, 0.242612], [0.363918, 0.636082]]
     """
     from scipy.optimize import linprog
@@ -45,7 +45,7 @@ def plain(p: Floats, cost: Floats, epsilon: float) -> Floats | None:
     below = vstack(
         [eye_array(n * m) - math.exp(epsilon) * means, math.exp(-epsilon) * means - eye_array(n * m)]
     )
-    found = linprog(
+    solution = linprog(
         (p[:, None] * cost).ravel(),
         A_ub=rows(below),
         b_ub=np.zeros(2 * n * m),
@@ -53,7 +53,7 @@ def plain(p: Floats, cost: Floats, epsilon: float) -> Floats | None:
         b_eq=np.ones(n),
         method="highs-ds",
     )
-    return None if found.x is None else np.asarray(found.x).reshape(n, m)
+    return None if solution.x is None else np.asarray(solution.x).reshape(n, m)
 
 
 def value(p: Floats, cost: Floats, kernel: Floats) -> float:
@@ -88,29 +88,29 @@ def proved_batches(sizes: tuple[int, ...], largest_plain: int, limit: float) -> 
         distribution, cost = binary_words(size)
         begun = time.perf_counter()
         solver = solve_words if len(distribution) <= EXACT else solve_aggregated
-        found = solver(distribution, cost, EPSILON, limit)
+        answer = solver(distribution, cost, EPSILON, limit)
         seconds = time.perf_counter() - begun
         case = f"words of {size} letters"
-        if found is None:
+        if answer is None:
             yield Timing(case, len(distribution), seconds, note=f"nothing within {limit:g} s", holds=False)
             continue
-        note = f"proved gap as a share of the value {found.value:.10g}"
+        note = f"proved gap as a share of the value {answer.value:.10g}"
         if len(distribution) > largest_plain:
             yield Timing(
                 case,
                 len(distribution),
                 seconds,
-                quality=found.gap,
+                quality=answer.gap,
                 note=note,
-                holds=found.bound <= found.value,
+                holds=answer.bound <= answer.value,
             )
             continue
         begun = time.perf_counter()
         theirs = plain(distribution, cost, EPSILON)
         their_seconds = time.perf_counter() - begun
-        row = Timing.against(case, len(distribution), seconds, ("plain LP", their_seconds), found.gap, note)
-        agrees = theirs is not None and found.value <= value(distribution, cost, theirs) + 1e-6
-        yield replace(row, holds=agrees and found.bound <= found.value + 1e-12)
+        row = Timing.against(case, len(distribution), seconds, ("plain LP", their_seconds), answer.gap, note)
+        agrees = theirs is not None and answer.value <= value(distribution, cost, theirs) + 1e-6
+        yield replace(row, holds=agrees and answer.bound <= answer.value + 1e-12)
 
 
 AGREE, CERTIFIED = 1e-9, 1e-12
@@ -129,14 +129,14 @@ def timed(work: Callable[[], object], least: float = 0.0) -> float:
 def beliefs(count: int) -> list[tuple[Floats, float]]:
     """Random beliefs of 2 to 12 letters, some with tiny or no mass, with budgets."""
     rng = np.random.default_rng(4)
-    found = []
+    drawn = []
     for _ in range(count):
         n = int(rng.integers(2, 13))
         p = rng.dirichlet(np.full(n, float(rng.choice([0.3, 1.0, 10.0]))))
         p[rng.random(n) < 0.1] = 0.0
         p = p if p.sum() > 0 else np.full(n, 1.0)
-        found.append((p / p.sum(), float(rng.uniform(0.05, 4))))
-    return found
+        drawn.append((p / p.sum(), float(rng.uniform(0.05, 4))))
+    return drawn
 
 
 def agreement(count: int) -> Iterator[Timing]:
@@ -147,18 +147,18 @@ def agreement(count: int) -> Iterator[Timing]:
         cost, levels, seen = 1.0 - np.eye(len(p)), Levels.of(epsilon), np.flatnonzero(p > 0)
         start = time.perf_counter()
         kernel = HammingKernel(p, epsilon)
-        found = value(p, cost, kernel.matrix())
+        error = value(p, cost, kernel.matrix())
         middle = time.perf_counter()
         solved = solve_structure(p[seen], cost[seen], levels, np.inf)
         ours, theirs = ours + middle - start, theirs + time.perf_counter() - middle
         start = time.perf_counter()
         bound = -structure_bound(BeliefRelease(p.tolist(), epsilon), prices(kernel))
         proving += time.perf_counter() - start
-        gaps.append(found - bound)
+        gaps.append(error - bound)
         if solved is not None:
             distribution = levels.low * (p @ cost) @ solved.marginal
             best = float(distribution + levels.room * (p[seen, None] * solved.kernel * cost[seen]).sum())
-            differences.append(abs(found - best))
+            differences.append(abs(error - best))
     note = "largest difference of expected errors"
     row = Timing.against(
         "closed form and programme", count, ours, ("structure LP", theirs), max(differences), note

@@ -38,15 +38,15 @@ def _row(made: Setting, setting: Setting, count: int, folder: Path) -> Timing:
     if setting.skipped:
         return Timing(case, count, None, note=f"skipped: {setting.skipped}")
     begun = time.monotonic()
-    found = verdicts(run_under(setting, "verify", str(folder)))
-    refused = [f for f in found if not f.ok]
+    checks = verdicts(run_under(setting, "verify", str(folder)))
+    refused = [f for f in checks if not f.ok]
     first = f"; the first: {refused[0].file}: {refused[0].reason}" if refused else ""
-    remarked = sum(bool(f.remarks) for f in found)
+    remarked = sum(bool(f.remarks) for f in checks)
     return Timing(
         case,
         count,
         time.monotonic() - begun,
         quality=float(len(refused)),
         note=f"solutions that do not verify ({remarked} verify with a remark){first}",
-        holds=len(found) == count and not refused,
+        holds=len(checks) == count and not refused,
     )

@@ -25,20 +25,20 @@ def corruptions(quick: bool) -> Sequence[Timing]:
     """What verification says of records of which every leaf may be false, with fingerprints signed again."""
     if not (TESTS / "oracles" / "corruptions.py").is_file():
         return [Timing("corrupted records", 1, None, note="the brute force is in the tests of a checkout")]
-    found, seconds = _campaign(300 if quick else 100_000)
+    tally, seconds = _campaign(300 if quick else 100_000)
     counts = {
-        "claims broken, by a brute force of their own": found.broken,
-        "broken claims refused": found.refused,
-        "broken claims accepted": len(found.forged),
-        "intact claims accepted": found.intact_accepted,
-        "intact claims refused: their proof is broken, or how they are written": found.intact_refused,
-        "foreign exceptions, warnings and verifications of over 10 s": len(found.foreign),
+        "claims broken, by a brute force of their own": tally.broken,
+        "broken claims refused": tally.refused,
+        "broken claims accepted": len(tally.forged),
+        "intact claims accepted": tally.intact_accepted,
+        "intact claims refused: their proof is broken, or how they are written": tally.intact_refused,
+        "foreign exceptions, warnings and verifications of over 10 s": len(tally.foreign),
     }
     distribution = ("broken claims accepted", "foreign exceptions, warnings and verifications of over 10 s")
     rows = [
         Timing(
             case,
-            found.tried,
+            tally.tried,
             seconds,
             quality=float(n),
             note="records",
@@ -46,9 +46,9 @@ def corruptions(quick: bool) -> Sequence[Timing]:
         )
         for case, n in counts.items()
     ]
-    named = [*found.forged, *found.foreign][:20]
+    named = [*tally.forged, *tally.foreign][:20]
     rows += [Timing("seed", 1, seconds, quality=0.0, note=told, holds=False) for told in named]
-    return [*rows, Timing("slowest verification", 1, found.slowest, quality=found.slowest, note="seconds")]
+    return [*rows, Timing("slowest verification", 1, tally.slowest, quality=tally.slowest, note="seconds")]
 
 
 def _campaign(count: int) -> tuple[Any, float]:
