@@ -237,9 +237,14 @@ class Balls:
     def _through(self, ends: Callable[[float], tuple[float, float]]) -> Self:
         """An increasing function, from what it is at the ends; each distinct float is asked once."""
         lower, upper = self.lower.ravel(), self.upper.ravel()
-        asked, back = np.unique(np.concatenate((lower, upper)), return_inverse=True)
-        found = np.array([ends(x) for x in asked.tolist()], dtype=np.float64).reshape(-1, 2)[back.ravel()]
-        low, high = found[: lower.size, 0].reshape(self.shape), found[lower.size :, 1].reshape(self.shape)
+        distinct, back = np.unique(np.concatenate((lower, upper)), return_inverse=True)
+        enclosures = np.array([ends(x) for x in distinct.tolist()], dtype=np.float64).reshape(-1, 2)[
+            back.ravel()
+        ]
+        low, high = (
+            enclosures[: lower.size, 0].reshape(self.shape),
+            enclosures[lower.size :, 1].reshape(self.shape),
+        )
         return self.between(low, high)
 
     def _other(self, other: Self | ArrayLike) -> Self:

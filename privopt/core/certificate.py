@@ -177,7 +177,7 @@ class Certificate:
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The certificate that :meth:`to_dict` wrote.
 
         Raises
@@ -186,22 +186,22 @@ class Certificate:
             If a field is missing or not of its type.
         """
         try:
-            lo, hi = (decode_float(x) for x in given["leakage"])
-            low, high = (decode_float(x) for x in given["utility"])
+            lo, hi = (decode_float(x) for x in fields["leakage"])
+            low, high = (decode_float(x) for x in fields["utility"])
             texts = {
-                name: str(given[name])
+                name: str(fields[name])
                 for name in ("claim", "reason", "where", "problem", "mechanism", "method")
             }
-            later = {name: str(given.get(name, "")) for name in ("kind", "statement", "adversary", "unit")}
+            later = {name: str(fields.get(name, "")) for name in ("kind", "statement", "adversary", "unit")}
             return cls(
-                ok=given["ok"] is True,
-                budget=decode_float(given["budget"]),
+                ok=fields["ok"] is True,
+                budget=decode_float(fields["budget"]),
                 leakage=(lo, hi),
                 utility=(low, high),
-                worst=decode_labels(given["worst"]),
-                assumption=str(given["law"] if "law" in given else given["assumption"]),
-                uncovered=tuple(str(text) for text in given.get("uncovered", ())),
-                remarks=tuple(str(text) for text in given.get("remarks", ())),
+                worst=decode_labels(fields["worst"]),
+                assumption=str(fields["law"] if "law" in fields else fields["assumption"]),
+                uncovered=tuple(str(text) for text in fields.get("uncovered", ())),
+                remarks=tuple(str(text) for text in fields.get("remarks", ())),
                 **texts,
                 **later,
             )

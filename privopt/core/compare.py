@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 from privopt.core.alarm import contradictions, raise_alarm
-from privopt.core.dispatch import check_solvers, solve
-from privopt.core.judge import contradicts, judge, with_bound
+from privopt.core.dispatch import carried_over, check_solvers, solve, solve_from
+from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status
-from privopt.core.solver import Proposal, Solver
+from privopt.core.solver import Solver
 from privopt.files.text import html_table, number, plain_table
 
 if TYPE_CHECKING:
@@ -153,15 +153,15 @@ def compare(
     ['optimal', 'windows']
     """
     chosen = check_solvers(problem, solvers)
-    found: list[Solution[M]] = []
+    solutions: list[Solution[M]] = []
     for i, candidate in enumerate(chosen):
         if progress is not None:
             progress(i / len(chosen), candidate.name)
-        found.append(solve(problem, candidate.solver, time_limit=time_limit, certify=certify, seed=seed))
-    for reached, bounded in contradictions(problem, found):
+        solutions.append(solve(problem, candidate.solver, time_limit=time_limit, certify=certify, seed=seed))
+    for reached, bounded in contradictions(problem, solutions):
         alarmed = raise_alarm(problem, reached, bounded)
-        found = [alarmed if s is reached else s for s in found]
-    return Comparison(problem, tuple(sorted(found, key=_order)))
+        solutions = [alarmed if s is reached else s for s in solutions]
+    return Comparison(problem, tuple(sorted(solutions, key=_order)))
 
 
 def _order(s: Solution[Any]) -> tuple[bool, float, str]:
@@ -211,45 +211,40 @@ def frontier(
     """
     grid = tuple(sorted(float(b) for b in budgets))
     problems = [problem.with_budget(budget) for budget in grid]
-    solutions: Iterator[Solution[M]]
-    if scheduler is None:
-        solutions = (
-            solve(one, solver, time_limit=time_limit, certify=certify, seed=seed) for one in problems
-        )
-    else:
+    far: Iterator[Solution[M]] | None = None
+    if scheduler is not None:
         from privopt.cluster.scheduler import solve_all
 
-        solutions = solve_all(problems, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
-    found: list[Solution[M]] = []
+        far = solve_all(problems, solver, scheduler, time_limit=time_limit, certify=certify, seed=seed)
+    solutions: list[Solution[M]] = []
     for i, one in enumerate(problems):
         if progress is not None:
             progress(i / len(grid), f"budget {number(one.budget)}")
-        found.append(_carry_over(one, found[-1] if found else None, next(solutions), certify))
-    for i in reversed(
-        range(len(problems) - 1)
-    ):  # under a floor on utility the larger budget is the harder one
-        found[i] = _carry_over(problems[i], found[i + 1], found[i], certify)
-    return Frontier(problem, grid, tuple(found))
+        before = solutions[-1] if solutions else None
+        if far is None:
+            now = solve_from(one, before, solver, time_limit=time_limit, certify=certify, seed=seed)
+        else:
+            now = next(far)
+        solutions.append(_kept(one, before, now, certify))
+    for i in reversed(range(len(grid) - 1)):  # under a floor on utility the larger budget is the harder one
+        solutions[i] = _kept(problems[i], solutions[i + 1], solutions[i], certify)
+    return Frontier(problem, grid, tuple(solutions))
 
 
-def _carry_over(
-    asked: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool
-) -> Solution[M]:
-    """The mechanism of a neighbouring budget under this one, where it keeps this one and beats its answer."""
+def _kept(problem: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool) -> Solution[M]:
+    """The answer to a neighbouring budget, where it keeps this one and beats the answer that is there."""
     if before is None or before.answer is None or now.status in (Status.REFUSED, Status.INFEASIBLE):
         return now
-    reading = asked.evaluate(before.answer)
-    if not reading.feasible or (now.objective is not None and reading.objective <= now.objective):
+    if now.objective is not None and problem.evaluate(before.answer).objective <= now.objective:
         return now
-    again = judge(asked, Proposal(before.answer), certify=certify)
-    if again.objective is None or (now.objective is not None and again.objective <= now.objective):
+    carried = carried_over(problem, before, certify)
+    if carried is None or carried.objective is None:
         return now
-    kept = replace(
-        again, solver=before.solver, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives
-    )
-    kept = replace(kept, reason="carried over from a neighbouring budget")
+    if now.objective is not None and carried.objective <= now.objective:
+        return now
+    kept = replace(carried, problem=now.problem, seconds=now.seconds, alternatives=now.alternatives)
     if now.bound is None:
         return kept
-    if contradicts(asked, kept, now.bound):
-        return raise_alarm(asked, kept, now)
-    return with_bound(asked, kept, now.bound, now.dual)
+    if contradicts(problem, kept, now.bound):
+        return raise_alarm(problem, kept, now)
+    return with_bound(problem, kept, now.bound, now.dual)

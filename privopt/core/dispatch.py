@@ -5,31 +5,25 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from privopt.core.alarm import raise_alarm
+from privopt.core.beside import Outcome
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
-from privopt.core.judge import contradicts, judge, with_bound
+from privopt.core.judge import judge
+from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, proving
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import find_solver, solvers_of
-from privopt.core.solution import Solution, Status, standing
+from privopt.core.solution import Solution, Status
 from privopt.core.solver import Budget, Candidate, Guarantee, Proposal, Solver, missing_requirement
 from privopt.errors import InvalidProblem, UnsuitableSolver
 
 BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
 
-QUICK = 0.1
-"""Predicted seconds of a prover that runs before anything else."""
-PROBE = 1.0
-"""Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
-FEASIBLE_SHARE = 0.15
-"""Share of the time limit that feasible solvers get, at most, before those that prove."""
-ALIKE = 1e-9
-"""Objectives that differ by less, relative to the problem's scale, count as equal."""
-SLICE = 4.0
-"""How many times its predicted seconds a prover may take while others wait."""
+RESERVE = 0.3
+"""Share of the time limit that is kept, at most, for judging the last proposal."""
 
 
 def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
@@ -44,8 +38,8 @@ def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
     >>> [c.name for c in po.candidates(problem)][0]
     'optimal'
     """
-    found = [fitness(cls(), problem) for cls in solvers_of(type(_problem(problem))).values()]
-    return tuple(sorted(found, key=_preference))
+    fit = [fitness(cls(), problem) for cls in solvers_of(type(_problem(problem))).values()]
+    return tuple(sorted(fit, key=_preference))
 
 
 def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
@@ -84,19 +78,8 @@ def select(problem: Problem[Any], *, time_limit: float = 10.0) -> Solver[Any] | 
     'optimal'
     """
     takers = [c for c in candidates(problem) if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
-    order = _provers(takers, (1 - FEASIBLE_SHARE) * time_limit) or takers
+    order = proving(takers, (1 - FEASIBLE_SHARE) * time_limit) or takers
     return order[0].solver if order else None
-
-
-def _provers(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    """Those that bound the optimum: first what is predicted to end in time, then what improves until it is stopped."""
-    proving = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
-    fitting = [c for c in proving if _seconds(c) <= 0.5 * seconds]
-    return fitting + [c for c in proving if c not in fitting and c.solver.interruptible]
-
-
-def _seconds(c: Candidate) -> float:
-    return math.inf if c.seconds is None or math.isnan(c.seconds) else c.seconds
 
 
 def solve(
@@ -150,12 +133,51 @@ def solve(
     _problem(problem)
     if not time_limit > 0:
         raise InvalidProblem(f"time_limit must be > 0 seconds, got {time_limit}")
-    call = _Call(
-        problem, time.monotonic(), time_limit, certify, seed, progress or (lambda fraction, message: None)
+    return solve_from(
+        problem, None, solver, time_limit=time_limit, certify=certify, seed=seed, progress=progress
     )
-    if solver is not None:
-        return call.finish(call.run(fitness(find_solver(problem, solver), problem)), ())
-    return _dispatch(call)
+
+
+def solve_from(
+    problem: Problem[M],
+    start: Solution[M] | None,
+    solver: str | Solver[Any] | None = None,
+    *,
+    time_limit: float,
+    certify: bool,
+    seed: int,
+    progress: Callable[[float, str], None] | None = None,
+) -> Solution[M]:
+    """As :func:`solve`, from the answer to a neighbouring problem, where that keeps the budget of this one."""
+    begun = time.monotonic()
+    told = progress or (lambda fraction, message: None)
+    call = _Call(problem, begun, time_limit, certify, seed, told)
+    needed = problem.judging_seconds
+    if needed > time_limit:
+        return call.finish(_too_large(needed, time_limit), ())
+    carried = None if start is None else carried_over(problem, start, certify)
+    if solver is None:
+        return _dispatch(call, carried)
+    incumbent = None if carried is None else carried.answer
+    return call.finish(call.run(fitness(find_solver(problem, solver), problem), None, incumbent), ())
+
+
+def _too_large(needed: float, time_limit: float) -> Solution[Any]:
+    reason = (
+        f"judging one mechanism of this size takes about {needed:.2g} s, more than the time limit of "
+        f"{time_limit:g} s: give time_limit={math.ceil(2 * needed)} or more"
+    )
+    return Solution(Status.REFUSED, reason=reason)
+
+
+def carried_over(problem: Problem[M], neighbour: Solution[M], certify: bool) -> Solution[M] | None:
+    """The answer to a neighbouring problem, judged for this one; None where it does not keep this budget."""
+    if neighbour.answer is None or not problem.evaluate(neighbour.answer).feasible:
+        return None
+    judged = judge(problem, Proposal(neighbour.answer), certify=certify)
+    if not judged.status.ok:
+        return None
+    return replace(judged, solver=neighbour.solver, reason="carried over from a neighbouring budget")
 
 
 @dataclass(frozen=True)
@@ -168,38 +190,52 @@ class _Call(Generic[M]):
     certify: bool
     seed: int
     progress: Callable[[float, str], None]
+    reserve: float = 0.0
+    """Seconds at the end that are kept for judging."""
 
     @property
     def left(self) -> float:
-        return self.begun + self.time_limit - time.monotonic()
+        return self.begun + self.time_limit - self.reserve - time.monotonic()
 
     def run(
         self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
     ) -> Solution[M]:
         """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it."""
-        name, begun = candidate.name, time.monotonic()
+        begun = time.monotonic()
         if candidate.refusal is not None:
-            return Solution(Status.REFUSED, reason=candidate.refusal, solver=name)
+            return Solution(Status.REFUSED, reason=candidate.refusal, solver=candidate.name)
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
+        outcome: Outcome
         try:
-            proposal = propose(
+            outcome = propose(
                 candidate.solver, self.problem, Budget(deadline, self.seed, self.progress, incumbent)
             )
-            patience = max(0.0, deadline - time.monotonic()) + PATIENCE
-            judged = judge(
-                self.problem,
-                proposal,
-                certify=self.certify,
-                seconds=patience,
-                repairable=candidate.solver.repairable,
-            )
-            if "contradiction" in judged.stats:
-                judged = self._alarmed(replace(judged, solver=name), proposal)
-        except SolverTimeout as cause:
-            judged = Solution(Status.TIME_OUT, reason=str(cause))
-        except SolverFailure as cause:
-            judged = Solution(Status.FAILED, reason=str(cause))
-        return replace(judged, solver=name, seconds=time.monotonic() - begun)
+        except (SolverTimeout, SolverFailure) as cause:
+            outcome = cause
+        judged = self.judged(candidate, outcome, max(0.0, deadline - time.monotonic()) + PATIENCE)
+        return replace(judged, seconds=time.monotonic() - begun)
+
+    def judged(self, candidate: Candidate, outcome: Outcome, patience: float = PATIENCE) -> Solution[M]:
+        """Judge what a candidate proposed, its bound within some seconds, or take down why it did not."""
+        match outcome:
+            case SolverTimeout():
+                return Solution(Status.TIME_OUT, reason=str(outcome), solver=candidate.name)
+            case SolverFailure():
+                return Solution(Status.FAILED, reason=str(outcome), solver=candidate.name)
+            case _:
+                return replace(self._judge(candidate, outcome, patience), solver=candidate.name)
+
+    def _judge(self, candidate: Candidate, proposal: Proposal, patience: float) -> Solution[M]:
+        judged = judge(
+            self.problem,
+            proposal,
+            certify=self.certify,
+            seconds=patience,
+            repairable=candidate.solver.repairable,
+        )
+        if "contradiction" not in judged.stats:
+            return judged
+        return self._alarmed(replace(judged, solver=candidate.name), proposal)
 
     def _alarmed(self, judged: Solution[M], proposal: Proposal) -> Solution[M]:
         """The alarm where a solver's own bound is below its own answer."""
@@ -211,140 +247,21 @@ class _Call(Generic[M]):
         return replace(solution, problem=self.problem.fingerprint, alternatives=alternatives)
 
 
-def _dispatch(call: _Call[M]) -> Solution[M]:
-    """An anytime portfolio: quick proofs, then cheap feasible solvers, then those that prove, then the rest.
-
-    It ends when the gap is closed, the time is spent, or every taker has run to its end. The best judged answer
-    wins, with the best bound that was checked.
-    """
+def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
+    """Search from the anchor; the best judged answer wins, with the best bound that was checked."""
     listed = candidates(call.problem)
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
-    search = _Search(call, takers)
+    begun = time.monotonic()
     anchor = judge(call.problem, Proposal(call.problem.anchor()), certify=call.certify)
+    reserve = min(time.monotonic() - begun, RESERVE * call.time_limit)
+    search = Search(replace(call, reserve=reserve), takers)
     search.runs.append(replace(anchor, solver="anchor"))
+    if carried is not None:
+        search.runs.append(carried)
     search.run()
-    best = _best(call.problem, search.runs)
+    best = best_of(call.problem, search.runs)
     alternatives = tuple(_account(c, search.tried) for c in listed)
     return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)
-
-
-@dataclass
-class _Search(Generic[M]):
-    """The order in which takers run, and for how long."""
-
-    call: _Call[M]
-    takers: Sequence[Candidate]
-    runs: list[Solution[M]] = field(default_factory=list)
-    """What was judged, in order; a solver that ran twice is there twice."""
-    tried: dict[str, Solution[M]] = field(default_factory=dict)
-    """The best run of each solver."""
-    cut: dict[str, float] = field(default_factory=dict)
-    """Seconds of solvers that were stopped before their end: they may run again, for longer."""
-
-    def run(self) -> None:
-        """Run takers until the gap is closed, the time is spent, or all of them have run."""
-        limit = self.call.time_limit
-        feasible = sorted(
-            (c for c in self.takers if c.guarantee is Guarantee.FEASIBLE), key=lambda c: (_seconds(c), c.name)
-        )
-        provers = _provers(self.takers, self.call.left)
-        for c in sorted(provers, key=_seconds):
-            if _seconds(c) <= QUICK:
-                self._try(c, min(PROBE, self.call.left / 3))
-        budget = min([FEASIBLE_SHARE * limit, *(max(QUICK, _seconds(c)) for c in provers)])
-        until = self.call.left - budget
-        for c in feasible:
-            if self._affords(c, self.call.left - until):
-                self._try(c, self.call.left - until)
-        self._prove([c for c in provers if c.name not in self.tried or c.name in self.cut])
-        unfinished = [c for c in (*provers, *feasible) if c.name in self.cut]
-        for c in (*(c for c in feasible if c.name not in self.tried), *unfinished):
-            if self.call.left > 2 * self.cut.get(c.name, 0.0):
-                self._try(c, self.call.left)
-
-    def _prove(self, provers: Sequence[Candidate]) -> None:
-        """The last that can be stopped gets all the time that is left; those before it several predictions."""
-        for i, c in enumerate(provers):
-            left = self.call.left
-            slice_ = min(max(SLICE * _seconds(c), left / 3), 0.6 * left)
-            if not c.solver.interruptible:
-                slice_ = min(SLICE * _seconds(c) + PATIENCE, left / 3)
-            elif not any(after.solver.interruptible for after in provers[i + 1 :]):
-                slice_ = left if self._answered else 0.6 * left
-            self._try(c, slice_)
-
-    def _affords(self, c: Candidate, seconds: float) -> bool:
-        """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""
-        return seconds > 0 and (_seconds(c) <= seconds or (c.solver.interruptible and not self._answered))
-
-    @property
-    def _answered(self) -> bool:
-        """Whether some solver did better than the anchor."""
-        ok = [s for s in self.runs if s.status.ok]
-        return bool(ok) and max(ok, key=_rank).solver != "anchor"
-
-    @property
-    def _incumbent(self) -> M | None:
-        """The mechanism of the best answer so far."""
-        best = max((s for s in self.runs if s.status.ok), key=_rank, default=None)
-        return None if best is None else best.answer
-
-    def _try(self, c: Candidate, seconds: float) -> None:
-        done = c.name in self.tried and c.name not in self.cut
-        if done or min(seconds, self.call.left) <= 0 or _settled(self.call.problem, self.runs):
-            return
-        begun = time.monotonic()
-        solution = self.call.run(c, seconds, self._incumbent)
-        self.runs.append(solution)
-        before = self.tried.get(c.name)
-        if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):
-            self.tried[c.name] = solution
-        spent = time.monotonic() - begun
-        self.cut.pop(c.name, None)
-        if spent >= 0.9 * seconds:
-            self.cut[c.name] = spent
-
-
-def _settled(problem: Problem[M], runs: Sequence[Solution[M]]) -> bool:
-    """Whether the best answer meets the least bound, whoever proved it, or it is proved that there is no answer."""
-    if any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in runs):
-        return True
-    bounds = [s.bound for s in runs if s.bound is not None]
-    best = max((s for s in runs if s.status.ok), key=_rank, default=None)
-    if best is None or best.objective is None or not bounds:
-        return False
-    least = max(best.objective, min(bounds))
-    return standing(best.objective, least, problem.scale(best))[1] is Status.OPTIMAL
-
-
-def _best(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
-    """The best judged objective with the best checked bound; failures are remembered in the statistics."""
-    ok = [s for s in runs if s.status.ok and s.objective is not None]
-    if not ok:
-        failures = runs[::-1]
-        return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
-    winner = _winner(problem, ok)
-    bounded = [s for s in runs if s.bound is not None]
-    tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
-    if tightest is None or tightest.bound is None:
-        return winner
-    if contradicts(problem, winner, tightest.bound):
-        return raise_alarm(problem, winner, tightest)
-    return with_bound(problem, winner, tightest.bound, tightest.dual)
-
-
-def _winner(problem: Problem[M], ok: Sequence[Solution[M]]) -> Solution[M]:
-    """The best answer; one whose own bound closed wins over another that is better in its last digits only."""
-    best = max(ok, key=_rank)
-    room = ALIKE * problem.scale(best)
-    closed = [s for s in ok if s.status is Status.OPTIMAL and _rank(s)[0] >= _rank(best)[0] - room]
-    return max(closed, key=_rank, default=best)
-
-
-def _rank(solution: Solution[Any]) -> tuple[float, bool]:
-    """The objective; between equal ones, the answer whose own bound closed."""
-    objective = -math.inf if solution.objective is None else solution.objective
-    return objective, solution.status is Status.OPTIMAL
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:

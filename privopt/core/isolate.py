@@ -48,6 +48,11 @@ def already_isolated() -> Iterator[None]:
         _isolated.reset(token)
 
 
+def is_isolated() -> bool:
+    """Whether this is a process for one task; see :func:`already_isolated`."""
+    return _isolated.get()
+
+
 def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Proposal:
     """Run a solver and return what it proposes, whatever it does to itself.
 
@@ -62,14 +67,15 @@ def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> P
         If it raised, died, or returned something else than a Proposal.
     """
     proposal = (
-        _run_here(solver, problem, budget) if _believed(solver) else _run_in_child(solver, problem, budget)
+        _run_here(solver, problem, budget) if believed(solver) else _run_in_child(solver, problem, budget)
     )
     if not isinstance(proposal, Proposal):
         raise SolverFailure(f"run returned {type(proposal).__name__}, not a Proposal")
     return proposal
 
 
-def _believed(solver: Solver[Any]) -> bool:
+def believed(solver: Solver[Any]) -> bool:
+    """Whether a solver may run in this process: one of the package that polls the deadline."""
     module = type(solver).__module__
     inside = module.startswith("privopt.solvers.") and not is_own(module)
     return inside and (solver.interruptible or _isolated.get())
@@ -93,7 +99,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     from loky import get_reusable_executor
     from loky.process_executor import BrokenProcessPool
 
-    payload = _pack(solver, problem)
+    payload = pack((solver, problem), solver, problem)
     stored = None if budget.incumbent is None else budget.incumbent.to_dict()
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
@@ -114,16 +120,16 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     return cloudpickle.loads(answer) if isinstance(answer, bytes) else answer
 
 
-def _pack(solver: Solver[Any], problem: Problem[Any]) -> bytes:
-    """Pickle, with the code of classes that a fresh process could not import."""
+def pack(content: object, *holders: object) -> bytes:
+    """Pickle, with the code of the holders' classes where a fresh process could not import it."""
     import cloudpickle
 
-    modules = {type(solver).__module__, type(problem).__module__}
+    modules = {type(holder).__module__ for holder in holders}
     by_value = [sys.modules[name] for name in modules if not _importable(name)]
     for module in by_value:
         cloudpickle.register_pickle_by_value(module)
     try:
-        return bytes(cloudpickle.dumps((solver, problem)))
+        return bytes(cloudpickle.dumps(content))
     except Exception as cause:
         raise SolverFailure(f"cannot be sent to a process of its own: {describe(cause)}") from cause
     finally:

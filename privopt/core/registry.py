@@ -124,14 +124,14 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
 def problem_types() -> dict[str, type[Problem[Any]]]:
     """Every problem class by its type name, those in folders of one's own included."""
     import_below("privopt.problems")
-    found: dict[str, type[Problem[Any]]] = {}
+    kinds: dict[str, type[Problem[Any]]] = {}
     pending = list(Problem.__subclasses__())
     while pending:
         cls = pending.pop()
         pending.extend(cls.__subclasses__())
         if not inspect.isabstract(cls):
-            found[cls.kind] = cls
-    return dict(sorted(found.items()))
+            kinds[cls.kind] = cls
+    return dict(sorted(kinds.items()))
 
 
 def scan(folder: str | os.PathLike[str]) -> None:

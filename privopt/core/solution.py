@@ -173,7 +173,7 @@ class Solution(Generic[M]):
         }
 
     @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The solution that :meth:`to_dict` wrote.
 
         Raises
@@ -186,26 +186,28 @@ class Solution(Generic[M]):
         from privopt.files.json import check_limits, check_schema
         from privopt.mechanisms import mechanism_from_dict
 
-        check_limits(given, "the solution")
-        check_schema(given, "solution")
-        mechanism, certificate, guarantee = given["mechanism"], given["certificate"], given["guarantee"]
+        check_limits(fields, "the solution")
+        check_schema(fields, "solution")
+        mechanism, certificate, guarantee = fields["mechanism"], fields["certificate"], fields["guarantee"]
         try:
-            numbers = {name: None if given[name] is None else decode_float(given[name]) for name in _NUMBERS}
+            numbers = {
+                name: None if fields[name] is None else decode_float(fields[name]) for name in _NUMBERS
+            }
         except ValueError as cause:
             raise FileRefused(f"the solution is malformed: {cause}") from cause
         return cls(
-            status=Status[given["status"]],
+            status=Status[fields["status"]],
             answer=None if mechanism is None else mechanism_from_dict(mechanism),  # type: ignore[arg-type]
-            reason=given["reason"],
+            reason=fields["reason"],
             **numbers,
             certificate=None if certificate is None else Certificate.from_dict(certificate),
-            solver=given["solver"],
+            solver=fields["solver"],
             guarantee=None if guarantee is None else Guarantee[guarantee],
-            seconds=float(given["seconds"]),
-            stats={k: math.inf if v == "inf" else v for k, v in given["stats"].items()},
-            alternatives=tuple(given["alternatives"]),
-            problem=given["problem"],
-            dual=given["dual"],
+            seconds=float(fields["seconds"]),
+            stats={k: math.inf if v == "inf" else v for k, v in fields["stats"].items()},
+            alternatives=tuple(fields["alternatives"]),
+            problem=fields["problem"],
+            dual=fields["dual"],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

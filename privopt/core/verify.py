@@ -74,10 +74,10 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
         return _refused(problem, f"the mechanism does not fit the problem: {cause}")
     if not fresh.ok:
         return fresh
-    found = _Check(problem, solution, fresh)
-    if (fault := found.fault()) is not None:
+    check = _Check(problem, solution, fresh)
+    if (fault := check.fault()) is not None:
         return replace(fresh, ok=False, reason=fault)
-    return replace(fresh, remarks=tuple(found.remarks))
+    return replace(fresh, remarks=tuple(check.remarks))
 
 
 def _refused(problem: Problem[Any], reason: str) -> Certificate:

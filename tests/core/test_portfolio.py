@@ -11,6 +11,9 @@ import pytest
 
 import privopt as po
 from privopt.core import registry as _registry
+from privopt.core.beside import Lane, two_cores
+from privopt.core.dispatch import solve_from
+from privopt.core.isolate import SolverTimeout
 
 RNG = np.random.default_rng(5)
 WIDE = po.LocalInformationPrivacy(po.JointDistribution.normalised(RNG.dirichlet(np.ones(12), 8)), 1.0)
@@ -127,3 +130,87 @@ def test_a_loose_bound_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) 
     assert solution.status is po.Status.OPTIMAL
     assert solution.bound is not None
     assert solution.bound < loose.bound
+
+
+def _bottleneck(symbols: int) -> po.InformationBottleneck:
+    rng = np.random.default_rng(7)
+    return po.InformationBottleneck(
+        po.JointDistribution.normalised(rng.dirichlet(np.ones(symbols), 8)), max_rate=0.8
+    )
+
+
+def test_the_lane_keeps_what_a_solver_brings_and_ends_one_that_does_not_stop() -> None:
+    problem = _bottleneck(12)
+    listed = {c.name: c for c in po.candidates(problem)}
+    lane = Lane(problem, problem.anchor(), seed=0)
+    lane.add([listed["self-consistent"]], time.monotonic() + 30.0)
+    assert lane.names == {"self-consistent"}
+    ((candidate, outcome, seconds),) = lane.wait(time.monotonic() + 60.0)
+    lane.end()
+    assert candidate.name == "self-consistent"
+    assert isinstance(outcome, po.Proposal)
+    assert outcome.mechanism is not None
+    assert problem.evaluate(problem.check(outcome.mechanism)).feasible
+    assert seconds > 0
+    again = Lane(_bottleneck(300), None, seed=0)  # in the process that the first one left
+    again.add([listed["self-consistent"], listed["self-consistent"]], time.monotonic() + 30.0)
+    assert again.give_back() is not None
+    ((_, late, _),) = again.wait(time.monotonic() - 10.0)
+    again.end()
+    assert isinstance(late, SolverTimeout)
+
+
+@pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
+def test_improvers_run_beside_a_prover(monkeypatch: pytest.MonkeyPatch) -> None:
+    lanes: list[frozenset[str]] = []
+    adding = Lane.add
+
+    def add(lane: Lane, entries: list[po.Candidate], deadline: float) -> None:
+        adding(lane, entries, deadline)
+        lanes.append(lane.names)
+
+    monkeypatch.setattr(Lane, "add", add)
+    monkeypatch.setattr("privopt.core.portfolio.FEASIBLE_SHARE", 0.0)
+    solution = po.solve(_bottleneck(60), time_limit=4.0)
+    assert len(lanes) == 1
+    assert "self-consistent" in lanes[0]
+    assert solution.status.ok
+    assert any("self-consistent" in line for line in solution.alternatives)
+
+
+def test_what_cannot_be_judged_in_time_is_refused_at_once_with_the_limit_that_would_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(WIDE), "judging_seconds", 40.0)
+    for solver in (None, "subset-merging"):
+        begun = time.monotonic()
+        solution = po.solve(WIDE, solver, time_limit=5.0)
+        assert time.monotonic() - begun < 1.0
+        assert solution.status is po.Status.REFUSED
+        assert solution.objective is None
+        assert "about 40 s" in solution.reason
+        assert "time_limit=80" in solution.reason
+
+
+@dataclass(frozen=True)
+class Seeing(Planted):
+    """Brings its incumbent back, and nothing else."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(budget.incumbent)
+
+
+def test_a_solver_sees_the_best_answer_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_registry._solvers, (po.LocalInformationPrivacy, "planted"), Seeing)
+    level = po.PointwiseMaximalLeakage(WIDE.joint, epsilon=1.0)
+    for problem in (WIDE, level):
+        start = po.solve(problem.with_budget(0.5), "subset-merging")
+        alone = po.solve(problem, "planted")
+        assert alone.status is po.Status.FAILED
+        path = po.frontier(problem, [0.5, 1.0], "planted")
+        assert path[1].objective is None
+        warm = solve_from(problem, start, "planted", time_limit=5.0, certify=True, seed=0)
+        assert warm.objective == start.objective

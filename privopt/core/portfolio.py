@@ -1,0 +1,248 @@
+"""The order in which solvers run, and for how long: an anytime portfolio."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol
+
+from privopt.core.alarm import raise_alarm
+from privopt.core.beside import GRACE, STARTING, Lane, Outcome, may_run_beside, two_cores
+from privopt.core.isolate import PATIENCE, is_isolated
+from privopt.core.judge import contradicts, with_bound
+from privopt.core.problem import M, Problem
+from privopt.core.solution import Solution, Status, standing
+from privopt.core.solver import Candidate, Guarantee
+
+QUICK = 0.1
+"""Predicted seconds of a prover that runs before anything else."""
+PROBE = 1.0
+"""Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
+FEASIBLE_SHARE = 0.15
+"""Share of the time limit that feasible solvers get, at most, before those that prove."""
+ALIKE = 1e-9
+"""Objectives that differ by less, relative to the problem's scale, count as equal."""
+SLICE = 4.0
+"""How many times its predicted seconds a prover may take while others wait."""
+
+
+class Call(Protocol[M]):
+    """One call of solve, as the search sees it."""
+
+    @property
+    def problem(self) -> Problem[M]:
+        """What is to be answered."""
+        ...
+
+    @property
+    def time_limit(self) -> float:
+        """Seconds of the whole call."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """For the solvers."""
+        ...
+
+    @property
+    def left(self) -> float:
+        """Seconds that solvers may still take."""
+        ...
+
+    def run(
+        self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
+    ) -> Solution[M]:
+        """Run one candidate within some seconds, from an incumbent, and judge what it proposes."""
+        ...
+
+    def judged(self, candidate: Candidate, outcome: Outcome) -> Solution[M]:
+        """Judge what a candidate proposed elsewhere, or take down why it did not."""
+        ...
+
+
+def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
+    """Those that bound the optimum: first what is predicted to end in time, then what improves until it is stopped."""
+    provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
+    fitting = [c for c in provers if predicted(c) <= 0.5 * seconds]
+    return fitting + [c for c in provers if c not in fitting and c.solver.interruptible]
+
+
+def predicted(c: Candidate) -> float:
+    """Predicted seconds of a candidate; inf where there is no number."""
+    return math.inf if c.seconds is None or math.isnan(c.seconds) else c.seconds
+
+
+@dataclass
+class Search(Generic[M]):
+    """An anytime search over takers: quick proofs, cheap feasible solvers, those that prove, then the rest.
+
+    It ends when the gap is closed, the time is spent, or every taker has run to its end. With two cores, improvers
+    run beside the provers in a process of their own.
+    """
+
+    call: Call[M]
+    takers: Sequence[Candidate]
+    runs: list[Solution[M]] = field(default_factory=list)
+    """What was judged, in order; a solver that ran twice is there twice."""
+    tried: dict[str, Solution[M]] = field(default_factory=dict)
+    """The best run of each solver."""
+    cut: dict[str, float] = field(default_factory=dict)
+    """Seconds of solvers that were stopped before their end: they may run again, for longer."""
+    lane: Lane | None = None
+
+    def run(self) -> None:
+        """Run takers until the gap is closed, the time is spent, or all of them have run."""
+        try:
+            self._run()
+        finally:
+            if self.lane is not None:
+                self.lane.end()
+
+    def _run(self) -> None:
+        limit = self.call.time_limit
+        feasible = sorted(
+            (c for c in self.takers if c.guarantee is Guarantee.FEASIBLE),
+            key=lambda c: (predicted(c), c.name),
+        )
+        provers = proving(self.takers, self.call.left)
+        for c in sorted(provers, key=predicted):
+            if predicted(c) <= QUICK:
+                self._try(c, min(PROBE, self.call.left / 3))
+        share = min([FEASIBLE_SHARE * limit, *(max(QUICK, predicted(c)) for c in provers)])
+        until = self.call.left - share
+        for c in feasible:
+            if self._affords(c, self.call.left - until):
+                self._try(c, self.call.left - until)
+        self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
+        self._prove([c for c in provers if self._unfinished(c)])
+        for c in (*(c for c in feasible if c.name not in self.tried), *provers, *feasible):
+            if self._unfinished(c) and self.call.left > 2 * self.cut.get(c.name, 0.0):
+                self._try(c, self.call.left)
+        self._wait_beside()
+
+    def _unfinished(self, c: Candidate) -> bool:
+        beside = self.lane is not None and c.name in self.lane.names
+        return (c.name not in self.tried or c.name in self.cut) and not beside
+
+    def _prove(self, provers: Sequence[Candidate]) -> None:
+        """The last that can be stopped gets all the time that is left; those before it several predictions."""
+        for i, c in enumerate(provers):
+            left = self.call.left
+            slice_ = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
+            if not c.solver.interruptible:
+                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3)
+            elif not any(after.solver.interruptible for after in provers[i + 1 :]):
+                slice_ = left if self._answered or not self._others(c) else 0.6 * left
+            self._try(c, slice_)
+
+    def _others(self, c: Candidate) -> bool:
+        """Whether any other taker could still run."""
+        return any(self._unfinished(other) for other in self.takers if other is not c)
+
+    def _affords(self, c: Candidate, seconds: float) -> bool:
+        """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""
+        return seconds > 0 and (predicted(c) <= seconds or (c.solver.interruptible and not self._answered))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the best answer meets the least bound, whoever proved it, or it is proved that there is none."""
+        if any(s.status in (Status.OPTIMAL, Status.INFEASIBLE) for s in self.runs):
+            return True
+        bounds = [s.bound for s in self.runs if s.bound is not None]
+        best = self._best
+        if best is None or best.objective is None or not bounds:
+            return False
+        least = max(best.objective, min(bounds))
+        return standing(best.objective, least, self.call.problem.scale(best))[1] is Status.OPTIMAL
+
+    @property
+    def _best(self) -> Solution[M] | None:
+        return max((s for s in self.runs if s.status.ok), key=_rank, default=None)
+
+    @property
+    def _answered(self) -> bool:
+        """Whether some solver did better than the anchor."""
+        return self._best is not None and self._best.solver != "anchor"
+
+    def _try(self, c: Candidate, seconds: float) -> None:
+        self._collect()
+        if not self._unfinished(c) or min(seconds, self.call.left) <= 0 or self.settled:
+            return
+        best = self._best
+        begun = time.monotonic()
+        self._record(c, self.call.run(c, seconds, None if best is None else best.answer))
+        spent = time.monotonic() - begun
+        self.cut.pop(c.name, None)
+        if spent >= 0.9 * seconds:
+            self.cut[c.name] = spent
+
+    def _record(self, c: Candidate, solution: Solution[M]) -> None:
+        self.runs.append(solution)
+        before = self.tried.get(c.name)
+        if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):
+            self.tried[c.name] = solution
+
+    def _begin_beside(self, improvers: Sequence[Candidate], provers: Sequence[Candidate]) -> None:
+        """Start the second lane with the improvers that are left, where there is a prover for this one."""
+        beside = [c for c in improvers if may_run_beside(c)]
+        busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
+        if not (beside and busy) or self.settled or self.call.left < STARTING:
+            return
+        if is_isolated() or not two_cores():
+            return
+        best = self._best
+        self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
+        self.lane.add(beside, time.monotonic() + self.call.left - GRACE)
+
+    def _collect(self) -> None:
+        """Judge what has ended in the lane."""
+        for entry in [] if self.lane is None else self.lane.finished():
+            self._record_beside(*entry)
+
+    def _record_beside(self, c: Candidate, outcome: Outcome, seconds: float) -> None:
+        self._record(c, replace(self.call.judged(c, outcome), seconds=seconds))
+
+    def _wait_beside(self) -> None:
+        """Run here what the lane has not begun; then wait for it until the deadline."""
+        while self.lane is not None and not self.settled:
+            self._collect()
+            if not self.lane.names:
+                return
+            waiting = self.lane.give_back() if self.call.left > 0 else None
+            if waiting is None:
+                for entry in self.lane.wait(time.monotonic() + self.call.left):
+                    self._record_beside(*entry)
+                return
+            self._try(waiting, self.call.left)
+
+
+def best_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
+    """The best judged objective with the best checked bound; failures are remembered in the statistics."""
+    ok = [s for s in runs if s.status.ok and s.objective is not None]
+    if not ok:
+        failures = runs[::-1]
+        return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
+    winner = _winner(problem, ok)
+    bounded = [s for s in runs if s.bound is not None]
+    tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
+    if tightest is None or tightest.bound is None:
+        return winner
+    if contradicts(problem, winner, tightest.bound):
+        return raise_alarm(problem, winner, tightest)
+    return with_bound(problem, winner, tightest.bound, tightest.dual)
+
+
+def _winner(problem: Problem[M], ok: Sequence[Solution[M]]) -> Solution[M]:
+    """The best answer; one whose own bound closed wins over another that is better in its last digits only."""
+    best = max(ok, key=_rank)
+    room = ALIKE * problem.scale(best)
+    closed = [s for s in ok if s.status is Status.OPTIMAL and _rank(s)[0] >= _rank(best)[0] - room]
+    return max(closed, key=_rank, default=best)
+
+
+def _rank(solution: Solution[Any]) -> tuple[float, bool]:
+    """The objective; between equal ones, the answer whose own bound closed."""
+    objective = -math.inf if solution.objective is None else solution.objective
+    return objective, solution.status is Status.OPTIMAL
