@@ -9,6 +9,8 @@ The kinds of dual:
 - ``{"kind": "pricing", "pi": [...], "tree": [...]}``: prices of the observations, and a tree of boxes that
   shows how far a posterior's entropy can be below its price; see :mod:`privopt.problems.local_information_privacy.tree`.
 - ``{"kind": "vertices", "pi": [...]}``: prices, with every vertex of the polytope tried; for small ones.
+- ``{"kind": "pairs", "pi": [...]}``: prices, with every vertex tried where the secret has two values; see
+  :mod:`privopt.problems.local_information_privacy.pairs`.
 
 With prices pi, any release satisfies sum_y P(y) cost(v_y) >= pi . P(w) + min over the polytope of
 cost(v) - pi . v, as the posteriors average to P(w). The polytope is that of :class:`privopt.problems.local_information_privacy.polytope.Polytope`,
@@ -32,6 +34,7 @@ from privopt.models.channel_data import Observation
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
+from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
 from privopt.problems.local_information_privacy.tree import least_reduced_cost
 from privopt.problems.local_information_privacy.vertices import least_vertex_cost
@@ -75,6 +78,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
             least_cost = least_reduced_cost(data, kept, prices, dual.get("tree"))
         elif kind == "vertices":
             least_cost = least_vertex_cost(data, prices, seconds)
+        elif kind == "pairs":
+            least_cost = least_pair_cost(data, prices)
         if least_cost is not None:
             proved.append(_priced(data, prices, least_cost))
     return min(proved, key=lambda ends: ends[1], default=None)
