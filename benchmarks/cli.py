@@ -28,11 +28,11 @@ def list_suites(as_json: Json = False) -> None:
     from privopt.benchmarks.runner.suite import suites
     from privopt.cli.show import emit, table
 
-    found = [(s.name, len(s.instances()), s.describe) for s in suites().values()]
+    lines = [(s.name, len(s.instances()), s.describe) for s in suites().values()]
     if as_json:
-        emit({"suites": [dict(zip(("name", "instances", "describe"), line, strict=True)) for line in found]})
+        emit({"suites": [dict(zip(("name", "instances", "describe"), line, strict=True)) for line in lines]})
     else:
-        table(found, ("suite", "instances", "what it asks"))
+        table(lines, ("suite", "instances", "what it asks"))
 
 
 @app.command()
@@ -172,6 +172,48 @@ def time_work(
 
     if not measure_command(name, quick, output, output / PAGE if report is None else report, as_json):
         raise typer.Exit(1)
+
+
+@app.command("dispatch")
+def measure_dispatch(
+    limit: Annotated[
+        list[float] | None,
+        typer.Option(min=0.01, help="Seconds for each run; repeat for more; default 1 and 5, quick 1."),
+    ] = None,
+    only: Annotated[str, typer.Option(help="Cases whose name matches, such as 'redaction/*'.")] = "*",
+    quick: Annotated[bool, typer.Option("--quick", help="Few cases, one repetition, 1 s.")] = False,
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Of solve; default 3, quick 1.")] = None,
+    solver: Annotated[
+        list[str] | None, typer.Option("--solver", "-s", help="Run this one by name only; repeat for more.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Folder of an earlier run: solvers by name as they were there.")
+    ] = None,
+    output: Annotated[Path, typer.Option(help="Folder of the rows.")] = Path("privopt-runs", "dispatch"),
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Do again what is done.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure on the suite dispatch whether solve is beaten by a solver by name, and whether it is late.
+
+    What is done stays done: the same command goes on where a stopped run was. Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks.regret.command import dispatch_command
+
+    dispatch_command(
+        output,
+        output / PAGE if report is None else report,
+        limits=limit or (),
+        pattern=only,
+        quick=quick,
+        repetitions=repetitions,
+        solvers=solver or (),
+        against=against,
+        force=force,
+        as_json=as_json,
+    )
 
 
 @app.command("peers")

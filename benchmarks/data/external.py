@@ -212,10 +212,10 @@ def load_external(name: str) -> Path:
         content = path.read_bytes()
     except OSError as cause:
         raise FileRefused(f"{path} cannot be read: {cause}; origin of {name}: {entry.origin}") from cause
-    found = hashlib.sha256(content).hexdigest()
-    if found != entry.sha256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != entry.sha256:
         raise FileRefused(
-            f"{path} is not the {name} that is meant: its sha256 is {found}, not {entry.sha256}"
+            f"{path} is not the {name} that is meant: its sha256 is {checksum}, not {entry.sha256}"
         )
     return path
 

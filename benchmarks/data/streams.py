@@ -39,9 +39,9 @@ def msnbc() -> Streams:
     FileRefused
         If the file is missing or is not the one meant.
     """
-    found = _numbers(load_external("msnbc323").read_text(encoding="ascii"))
+    rows = _numbers(load_external("msnbc323").read_text(encoding="ascii"))
     about = "msnbc323: long visits only, 17 categories, true click order"
-    return Streams(tuple(row - 1 for row in found), 17, about)
+    return Streams(tuple(row - 1 for row in rows), 17, about)
 
 
 def kosarak() -> Streams:
@@ -56,9 +56,9 @@ def kosarak() -> Streams:
         If the file is missing or is not the one meant.
     """
     with gzip.open(load_external("kosarak-reduced16"), "rt", encoding="ascii") as stream:
-        found = _numbers(stream.read())
+        rows = _numbers(stream.read())
     about = "Kosarak, first 20,000 rows reduced to 16 letters, as written: row order is not click order"
-    return Streams(found, 16, about)
+    return Streams(rows, 16, about)
 
 
 def kosarak_rows(name: str = "kosarak-36682") -> tuple[Ints, ...]:
@@ -95,7 +95,7 @@ def gaze(cells: int) -> Gaze:
         for row in csv.DictReader(stream):
             at = int(row["gy"]) * cells // GRID * cells + int(row["gx"]) * cells // GRID
             places.setdefault((row["subject"], row["activity"]), []).append(at)
-    sequences = tuple(np.array(found, dtype=np.int64) for found in places.values())
+    sequences = tuple(np.array(letters, dtype=np.int64) for letters in places.values())
     about = f"gaze of 8 people, 48 recordings at 30 Hz, {cells} x {cells} cells"
     subjects, activities = zip(*places, strict=True)
     return Gaze(Streams(sequences, cells * cells, about), subjects, activities)

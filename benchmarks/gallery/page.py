@@ -102,7 +102,7 @@ def standalone(picture: Picture, drawn: Drawn) -> str:
     """
     with styled():
         text = svg(drawn.draw(), picture.name, picture.title)
-    text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", text)
+    text = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", text)
     sizes = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     if sizes is None:
         raise ValueError(f"the figure {picture.name!r} has no size; its drawing must be an SVG of matplotlib")

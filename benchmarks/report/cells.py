@@ -119,8 +119,8 @@ def table(
     )
 
 
-def _head(given: str | Head, right: bool) -> str:
-    one = Head(given) if isinstance(given, str) else given
+def _head(head: str | Head, right: bool) -> str:
+    one = Head(head) if isinstance(head, str) else head
     role = f' data-role="{one.role}"' if one.role else ""
     solver = f' data-solver="{html.escape(one.solver)}"' if one.solver else ""
     return f'<th scope="col"{" class=number" * right}{role}{solver}>{html.escape(one.text)}</th>'
@@ -128,10 +128,10 @@ def _head(given: str | Head, right: bool) -> str:
 
 def _cell(cell: Cell | str) -> str:
     """A number is known by its key, and needs no class of its own: tables are most of a large page."""
-    given = cell if isinstance(cell, Cell) else Cell(cell)
-    key = f' data-key="{html.escape(_key(given.key))}"' if given.key is not None else ""
-    kind = f' class="{given.kind}{" number" * is_number(given)}"' if given.kind else ""
-    return f"<td{kind}{key}>{html.escape(given.text)}</td>"
+    entry = cell if isinstance(cell, Cell) else Cell(cell)
+    key = f' data-key="{html.escape(_key(entry.key))}"' if entry.key is not None else ""
+    kind = f' class="{entry.kind}{" number" * is_number(entry)}"' if entry.kind else ""
+    return f"<td{kind}{key}>{html.escape(entry.text)}</td>"
 
 
 def _key(key: float | str | None) -> str:

@@ -112,7 +112,7 @@ def content(
 ) -> Content:
     """All that a report of a run says; without the libraries of figures it says that they were left out."""
     look = styles(rows)
-    found, missing = _figures(rows, released, look)
+    figures, missing = _figures(rows, released, look)
     return Content(
         title=f"privopt benchmark: {manifest.suite}",
         describe=manifest.describe,
@@ -120,7 +120,7 @@ def content(
         about=manifest.about,
         verdict=verdict,
         findings=findings(rows),
-        parts=tuple(_parts(rows, released, found, missing, manifest.environment)),
+        parts=tuple(_parts(rows, released, figures, missing, manifest.environment)),
         rows=tuple(rows),
         look=look,
     )
@@ -149,21 +149,21 @@ def _figures(
 def _parts(
     rows: Sequence[Judged],
     released: Released | None,
-    found: Mapping[str, tuple[Figure, ...]],
+    figures: Mapping[str, tuple[Figure, ...]],
     missing: tuple[str, ...],
     environment: Mapping[str, str],
 ) -> list[Part]:
     lines = () if released is None else tuple((line[0], line[-1]) for line in released.lines)
     nothing = ("There is none: nothing was released.",) if released is None else ()
     parts = [
-        _part("frontier", "How useful, for how much leakage", found, (*tables.objectives(rows),), missing),
-        _part("attack", "How useful, for how much an adversary guesses", found),
-        _part("gap", "How close, how soon", found),
-        _part("profile", "Performance profiles", found, (solver_table(rows),)),
-        _part("scaling", "How cost grows with size", found, (tables.slopes(rows),)),
-        _part("privacy", "Privacy by solver", found, (tables.privacy(rows),)),
-        _part("mechanism", "The mechanism that was used", found, said=nothing, records=lines),
-        _part("runs", "Every run", found, (runs(rows), tables.refusals(rows))),
+        _part("frontier", "How useful, for how much leakage", figures, (*tables.objectives(rows),), missing),
+        _part("attack", "How useful, for how much an adversary guesses", figures),
+        _part("gap", "How close, how soon", figures),
+        _part("profile", "Performance profiles", figures, (solver_table(rows),)),
+        _part("scaling", "How cost grows with size", figures, (tables.slopes(rows),)),
+        _part("privacy", "Privacy by solver", figures, (tables.privacy(rows),)),
+        _part("mechanism", "The mechanism that was used", figures, said=nothing, records=lines),
+        _part("runs", "Every run", figures, (runs(rows), tables.refusals(rows))),
         Part("words", "How to read this", words=WORDS),
         Part("environment", "Environment", tables=(facts_table(environment),)),
     ]
@@ -175,9 +175,11 @@ def _parts(
 def _part(
     name: str,
     title: str,
-    found: Mapping[str, tuple[Figure, ...]],
+    figures: Mapping[str, tuple[Figure, ...]],
     shown: tuple[Table, ...] = (),
     said: tuple[str, ...] = (),
     records: tuple[tuple[str, str], ...] = (),
 ) -> Part:
-    return Part(name, title, said, found.get(name, ()), tuple(t.trimmed() for t in shown if t.lines), records)
+    return Part(
+        name, title, said, figures.get(name, ()), tuple(t.trimmed() for t in shown if t.lines), records
+    )

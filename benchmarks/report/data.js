@@ -21,14 +21,14 @@ for (const figure of run.figures) {
 // What a figure shows now, by the name of its data, and the caption that goes with it.
 function current(figure) {
   const now = {};
-  for (const [name, found] of Object.entries(figure.all)) {
-    now[name] = figure.data[name].columns.includes("solver") ? found.filter((record) => shown.has(record.solver)) : found;
+  for (const [name, all] of Object.entries(figure.all)) {
+    now[name] = figure.data[name].columns.includes("solver") ? all.filter((record) => shown.has(record.solver)) : all;
   }
   figure.said = figure.caption;
   if (figure.profile) {
-    const found = profile(now.rows, figure.profile);
-    now[figure.shown] = found.curves;
-    figure.said = `${figure.parts[0]}${found.solvers}${figure.parts[1]}${found.tasks}${figure.parts[2]}`;
+    const performance = profile(now.rows, figure.profile);
+    now[figure.shown] = performance.curves;
+    figure.said = `${figure.parts[0]}${performance.solvers}${figure.parts[1]}${performance.tasks}${figure.parts[2]}`;
   }
   return now;
 }

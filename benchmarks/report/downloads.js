@@ -17,9 +17,9 @@ function quoted(x) {
 }
 
 function csv(figure) {
-  const found = current(figure)[figure.shown];
+  const drawn = current(figure)[figure.shown];
   const columns = figure.data[figure.shown] ? figure.data[figure.shown].columns : ["solver", "tau", "share"];
-  return [columns, ...found.map((record) => columns.map((name) => record[name]))].map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  return [columns, ...drawn.map((record) => columns.map((name) => record[name]))].map((line) => line.map(quoted).join(",")).join("\n") + "\n";
 }
 
 function wrapped(text, letters) {

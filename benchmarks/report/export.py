@@ -83,7 +83,7 @@ def latex(tables: Iterable[Table]) -> str:
     return PREAMBLE + "\n".join("\n".join(_latex_table(table)) + "\n" for table in tables)
 
 
-def escape_latex(given: str) -> str:
+def escape_latex(raw: str) -> str:
     r"""Text in which nothing is a command, on one line.
 
     Examples
@@ -91,7 +91,7 @@ def escape_latex(given: str) -> str:
     >>> print(escape_latex("50 % of {x_1} & \\more"))
     50 \% of \{x\_1\} \& \textbackslash{}more
     """
-    flat = " ".join(given.split())
+    flat = " ".join(raw.split())
     printable = (c for c in flat if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co"))
     return "".join(_SPECIAL.get(c, c) for c in printable)
 
@@ -127,7 +127,7 @@ def markdown(content: Content, pictures: Sequence[str]) -> str:
     return "\n".join(_lines(content, pictures)) + "\n"
 
 
-def escape_markdown(given: str) -> str:
+def escape_markdown(raw: str) -> str:
     r"""Text in which nothing is markup, on one line.
 
     Examples
@@ -135,7 +135,7 @@ def escape_markdown(given: str) -> str:
     >>> escape_markdown("a|b <i> *c*")
     'a\\|b &lt;i> \\*c\\*'
     """
-    flat = " ".join(given.split()).replace("&", "&amp;").replace("<", "&lt;")
+    flat = " ".join(raw.split()).replace("&", "&amp;").replace("<", "&lt;")
     return re.sub(r"([\\`*_\[\]|#$~])", r"\\\1", flat)
 
 
@@ -226,13 +226,13 @@ def checked(formats: Iterable[str]) -> frozenset[str]:
     >>> sorted(checked(["md", "csv"])), len(checked(["all"]))
     (['csv', 'md'], 8)
     """
-    found = {name.strip().lower() for name in formats} - {""}
-    odd = sorted(found - {*FORMATS, "all"})
+    names = {name.strip().lower() for name in formats} - {""}
+    odd = sorted(names - {*FORMATS, "all"})
     if odd:
         raise InvalidProblem(
             f"a report cannot be written as {', '.join(odd)}; there are {', '.join(FORMATS)}, and all"
         )
-    return frozenset(FORMATS if "all" in found else found)
+    return frozenset(FORMATS if "all" in names else names)
 
 
 def export_files(content: Content, formats: frozenset[str], folder: Path) -> None:
@@ -273,16 +273,16 @@ def _write(content: Content, formats: frozenset[str], pictures: Sequence[str], f
 
 def _data(content: Content, kind: str, folder: Path) -> None:
     """Every table, and what every figure shows."""
-    found: list[tuple[Path, Sequence[str], list[list[Value]]]] = []
+    files: list[tuple[Path, Sequence[str], list[list[Value]]]] = []
     for table in content.tables:
         lines = [[_value(cell) for cell in line] for line in table.lines]
-        found.append((folder / "tables" / f"{table.name}.{kind}", _names(table), lines))
+        files.append((folder / "tables" / f"{table.name}.{kind}", _names(table), lines))
     for figure in content.figures:
         data = figure.data[figure.shown]
-        found.append(
+        files.append(
             (folder / "figures" / f"{figure.name}.{kind}", data.columns, [list(r) for r in data.records])
         )
-    for path, columns, lines in found:
+    for path, columns, lines in files:
         _make(path.parent)
         if kind == "csv":
             _text(path, csv_text(columns, lines))

@@ -11,7 +11,7 @@ function theme(width) {
 }
 
 // JSON has no infinity: Vega draws nothing at null.
-const drawable = (found) => found.map((record) => Object.fromEntries(Object.entries(record).map(
+const drawable = (rows) => rows.map((record) => Object.fromEntries(Object.entries(record).map(
   ([name, x]) => [name, typeof x === "number" && !Number.isFinite(x) ? null : x])));
 
 function specification(figure, config, background) {

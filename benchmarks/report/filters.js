@@ -59,7 +59,7 @@ function restore() {
   }
   for (const one of state.getAll("sort")) {
     const [name, column, order] = one.split(":");
-    const table = [...document.querySelectorAll("table[data-name]")].find((found) => found.dataset.name === name);
+    const table = [...document.querySelectorAll("table[data-name]")].find((candidate) => candidate.dataset.name === name);
     const head = table && table.tHead.rows[0].cells[Number(column)];
     if (head && (order === "ascending" || order === "descending")) sortTable(table, Number(column), order);
   }

@@ -32,12 +32,12 @@ ENOUGH = 1e-6
 
 def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
     """The verified row that stands first by :func:`standing`."""
-    found = [
+    candidates = [
         r
         for r in rows
         if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None
     ]
-    return min(found, key=standing, default=None)
+    return min(candidates, key=standing, default=None)
 
 
 def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _fastest(own: Sequence[Judged]) -> Iterator[str]:
     leader = min(counts, key=lambda s: (-counts[s], s), default="")
     if not counts[leader]:
         return
-    tasks = {task for found in costs.values() for task in found}
+    tasks = {task for seconds in costs.values() for task in seconds}
     others = []
     for solver in sorted(costs):
         shared = [task for task in costs[solver] if task in costs[leader]]
@@ -218,10 +218,10 @@ def _fastest(own: Sequence[Judged]) -> Iterator[str]:
 
 
 def _private(own: Sequence[Judged]) -> Iterator[str]:
-    found = [v for v in violations(own) if v.over]
-    if found:
+    breaches = [v for v in violations(own) if v.over]
+    if breaches:
         listed = "; ".join(
-            f"{v.solver} {v.over} of {v.proposed}, worst by {number(v.worst, 2)}" for v in found
+            f"{v.solver} {v.over} of {v.proposed}, worst by {number(v.worst, 2)}" for v in breaches
         )
         yield f"Not private as proposed, before repair: {listed}."
     else:
@@ -242,11 +242,11 @@ def _unanswered(own: Sequence[Judged]) -> Iterator[str]:
 
 
 def _because(own: Iterable[Judged], status: Status, word: str) -> Iterator[str]:
-    found: dict[str, Counter[str]] = {}
+    by_solver: dict[str, Counter[str]] = {}
     for j in own:
         if Status[j.row.status] is status:
-            found.setdefault(j.row.solver, Counter())[j.row.reason or status.value] += 1
-    for solver, reasons in sorted(found.items()):
+            by_solver.setdefault(j.row.solver, Counter())[j.row.reason or status.value] += 1
+    for solver, reasons in sorted(by_solver.items()):
         (reason, _), *rest = reasons.most_common()
         more = f" ({len(rest)} other reasons below)" if rest else ""
         yield f"{word} by {solver}, {reasons.total()} times: {reason.rstrip('.')}{more}."

@@ -23,11 +23,11 @@ WIDE = 50
 
 def frontiers(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
     """A figure an instance that some solver answered."""
-    found: dict[tuple[str, str, str], list[Judged]] = {}
+    by_instance: dict[tuple[str, str, str], list[Judged]] = {}
     for j in rows:
         if drawable(j):
-            found.setdefault((j.row.suite, j.row.question, j.row.instance), []).append(j)
-    return (_frontier(i, rows, own, look) for i, own in enumerate(found.values(), 1))
+            by_instance.setdefault((j.row.suite, j.row.question, j.row.instance), []).append(j)
+    return (_frontier(i, rows, own, look) for i, own in enumerate(by_instance.values(), 1))
 
 
 def drawable(j: Judged) -> bool:
@@ -54,12 +54,12 @@ def _frontier(place: int, rows: Sequence[Judged], own: Sequence[Judged], look: M
 
 def _band(own: Sequence[Judged]) -> Dataset:
     """The room between the best objective known and the best checked bound, by budget."""
-    found = {
+    by_budget = {
         j.row.budget: (j.row.budget, j.best, j.bound)
         for j in own
         if j.best is not None and j.bound is not None
     }
-    return Dataset(("budget", "best", "bound"), tuple(found[b] for b in sorted(found)))
+    return Dataset(("budget", "best", "bound"), tuple(by_budget[b] for b in sorted(by_budget)))
 
 
 def _spec(
@@ -135,11 +135,11 @@ ATTACKED = ("instance", "solver", "budget", "attack_accuracy", "objective")
 
 def attacks(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figure]:
     """A figure an instance on whose mechanisms an attack was simulated."""
-    found: dict[tuple[str, str, str], list[Judged]] = {}
+    by_instance: dict[tuple[str, str, str], list[Judged]] = {}
     for j in rows:
         if attacked(j):
-            found.setdefault(j.case[:3], []).append(j)
-    return (_figure(i, rows, own, look) for i, own in enumerate(found.values(), 1))
+            by_instance.setdefault(j.case[:3], []).append(j)
+    return (_figure(i, rows, own, look) for i, own in enumerate(by_instance.values(), 1))
 
 
 def attacked(j: Judged) -> bool:

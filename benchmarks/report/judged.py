@@ -65,10 +65,10 @@ class Judged:
     @property
     def reached(self) -> bool:
         """Whether it is verified and its objective is at least best − 1e-6 max(1, |best|)."""
-        found, best = self.row.objective, self.best
-        if not self.row.verified or found is None or best is None:
+        objective, best = self.row.objective, self.best
+        if not self.row.verified or objective is None or best is None:
             return False
-        return found >= best - TOLERANCE * max(1.0, abs(best))
+        return objective >= best - TOLERANCE * max(1.0, abs(best))
 
 
 def case_of(row: Row) -> Case:
@@ -88,11 +88,11 @@ def judged(rows: Sequence[Row]) -> tuple[Judged, ...]:
 def _extreme(
     pairs: Iterable[tuple[Row, float | None]], choose: Callable[[float, float], float]
 ) -> dict[Case, float]:
-    found: dict[Case, float] = {}
+    extremes: dict[Case, float] = {}
     for row, value in pairs:
         if value is not None and math.isfinite(value):
-            found[case_of(row)] = choose(found.get(case_of(row), value), value)
-    return found
+            extremes[case_of(row)] = choose(extremes.get(case_of(row), value), value)
+    return extremes
 
 
 def _gap(row: Row, bound: float | None) -> float | None:
@@ -155,11 +155,11 @@ def leaks(one: Judged) -> bool:
 
 def violations(rows: Sequence[Judged]) -> tuple[Violations, ...]:
     """A line a problem and solver that proposed a mechanism."""
-    found: dict[tuple[str, str], list[Judged]] = {}
+    by_solver: dict[tuple[str, str], list[Judged]] = {}
     for j in rows:
         if j.row.ok or j.row.raw_violation is not None:
-            found.setdefault((j.row.question, j.row.solver), []).append(j)
-    return tuple(_line(*key, own) for key, own in sorted(found.items()))
+            by_solver.setdefault((j.row.question, j.row.solver), []).append(j)
+    return tuple(_line(*key, own) for key, own in sorted(by_solver.items()))
 
 
 def _line(question: str, solver: str, own: Sequence[Judged]) -> Violations:

@@ -161,10 +161,10 @@ def _choice(solver: str, look: Style) -> str:
 
 
 def _select(name: str, label: str, values: Iterable[str]) -> str:
-    found = list(values)
-    if len(found) < 2:
+    choices = list(values)
+    if len(choices) < 2:
         return f'<input type="hidden" name="{name}">'
-    options = "".join(f"<option>{html.escape(value)}</option>" for value in found)
+    options = "".join(f"<option>{html.escape(value)}</option>" for value in choices)
     return f'<label>{label} <select name="{name}"><option value="">all</option>{options}</select></label>'
 
 

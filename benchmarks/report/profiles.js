@@ -26,8 +26,8 @@ function profile(rows, kind) {
 
 function steps(values, tasks, least, last) {
   if (tasks === 0) return [];
-  const found = new Map([[least, 0]]);
-  values.forEach((x, i) => found.set(x, (i + 1) / tasks));
-  if (!found.has(last)) found.set(last, values.length / tasks);
-  return [...found];
+  const shares = new Map([[least, 0]]);
+  values.forEach((x, i) => shares.set(x, (i + 1) / tasks));
+  if (!shares.has(last)) shares.set(last, values.length / tasks);
+  return [...shares];
 }

@@ -40,22 +40,22 @@ class Profile:
 
 def time_costs(rows: Iterable[Judged]) -> dict[str, dict[Task, float]]:
     """Seconds of the rows that reached the best objective known, by solver and task."""
-    found: dict[str, dict[Task, float]] = {}
+    costs: dict[str, dict[Task, float]] = {}
     for j in rows:
-        own = found.setdefault(j.row.solver, {})
+        own = costs.setdefault(j.row.solver, {})
         if j.reached and j.row.seconds is not None:
             own[j.task] = max(j.row.seconds, TICK)
-    return found
+    return costs
 
 
 def quality_costs(rows: Iterable[Judged]) -> dict[str, dict[Task, float]]:
     """Minus the objective of verified rows, by solver and task."""
-    found: dict[str, dict[Task, float]] = {}
+    costs: dict[str, dict[Task, float]] = {}
     for j in rows:
-        own = found.setdefault(j.row.solver, {})
+        own = costs.setdefault(j.row.solver, {})
         if j.row.verified and j.row.objective is not None and math.isfinite(j.row.objective):
             own[j.task] = -j.row.objective
-    return found
+    return costs
 
 
 def time_profile(rows: Iterable[Judged]) -> Profile:
@@ -94,11 +94,11 @@ def profile(costs: Costs, compare: Callable[[float, float], float], least: float
 def _steps(values: list[float], tasks: int, least: float, last: float) -> tuple[tuple[float, float], ...]:
     if tasks == 0:
         return ()
-    found = {least: 0.0}
+    shares = {least: 0.0}
     for done, value in enumerate(values, 1):
-        found[value] = done / tasks
-    found.setdefault(last, len(values) / tasks)
-    return tuple(found.items())
+        shares[value] = done / tasks
+    shares.setdefault(last, len(values) / tasks)
+    return tuple(shares.items())
 
 
 COLUMNS = (
@@ -127,20 +127,20 @@ def staircases(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Fi
     """Two figures a problem that has answers."""
     for place, question in enumerate(questions(rows), 1):
         own = [j for j in rows if j.row.question == question]
-        data = of_rows(rows, lambda j, asked=question: j.row.question == asked, COLUMNS)  # type: ignore[misc]
-        for kind, found, parts in (
+        data = of_rows(rows, lambda j, question=question: j.row.question == question, COLUMNS)  # type: ignore[misc]
+        for kind, performance, parts in (
             ("time", time_profile(own), _TIME),
             ("quality", quality_profile(own), _QUALITY),
         ):
-            if found.tasks:
-                yield _staircase(f"profile-{kind}-{place}", question, kind, found, parts, data, look)
+            if performance.tasks:
+                yield _staircase(f"profile-{kind}-{place}", question, kind, performance, parts, data, look)
 
 
 def _staircase(
     name: str,
     question: str,
     kind: str,
-    found: Profile,
+    performance: Profile,
     parts: tuple[str, str, str],
     data: Dataset,
     look: Mapping[str, Style],
@@ -149,9 +149,9 @@ def _staircase(
     return Figure(
         name=name,
         title=f"{question}: performance profile by {kind}",
-        caption=f"{before}{len(found.curves)}{between}{found.tasks}{after}",
-        spec=_spec(sorted(found.curves), look, kind),
-        data={"curves": points(found), "rows": data},
+        caption=f"{before}{len(performance.curves)}{between}{performance.tasks}{after}",
+        spec=_spec(sorted(performance.curves), look, kind),
+        data={"curves": points(performance), "rows": data},
         shown="curves",
         question=question,
         profile=kind,
@@ -159,9 +159,9 @@ def _staircase(
     )
 
 
-def points(found: Profile) -> Dataset:
+def points(performance: Profile) -> Dataset:
     """The corners of the staircases."""
-    records = ((s, x, y) for s in sorted(found.curves) for x, y in found.curves[s])
+    records = ((s, x, y) for s in sorted(performance.curves) for x, y in performance.curves[s])
     return Dataset(("solver", "tau", "share"), tuple(records))
 
 

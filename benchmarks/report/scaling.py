@@ -59,7 +59,7 @@ def families(rows: Sequence[Judged]) -> Iterator[tuple[str, str]]:
     for j in rows:
         if j.row.family:
             sizes.setdefault((j.row.question, j.row.family), set()).add(j.row.size)
-    return (pair for pair, found in sizes.items() if len(found) >= SIZES)
+    return (pair for pair, distinct in sizes.items() if len(distinct) >= SIZES)
 
 
 def growths(rows: Sequence[Judged], measure: str) -> tuple[Growth, ...]:
@@ -91,10 +91,10 @@ def scalings(rows: Sequence[Judged], look: Mapping[str, Style]) -> Iterator[Figu
     """A figure a family with at least three sizes and a measure that has data."""
     place = 0
     for measure in MEASURES:
-        found: dict[tuple[str, str], list[Growth]] = {}
+        by_family: dict[tuple[str, str], list[Growth]] = {}
         for growth in growths(rows, measure):
-            found.setdefault((growth.question, growth.family), []).append(growth)
-        for own in found.values():
+            by_family.setdefault((growth.question, growth.family), []).append(growth)
+        for own in by_family.values():
             place += 1
             yield _scaling(place, own, look)
 

@@ -41,18 +41,18 @@ def style(place: int) -> Style:
 
 def styles(rows: Iterable[Judged]) -> dict[str, Style]:
     """A style for every solver: the earliest that no solver of the same problems has."""
-    asked: dict[str, set[str]] = {}
+    questions: dict[str, set[str]] = {}
     for j in rows:
-        asked.setdefault(j.row.solver, set()).add(j.row.question)
+        questions.setdefault(j.row.solver, set()).add(j.row.question)
     taken: dict[str, set[int]] = {}
-    found = {}
-    for solver in sorted(asked, key=lambda name: (-len(asked[name]), name)):
-        used = {place for question in asked[solver] for place in taken.get(question, ())}
+    look = {}
+    for solver in sorted(questions, key=lambda name: (-len(questions[name]), name)):
+        used = {place for question in questions[solver] for place in taken.get(question, ())}
         place = next(i for i in range(len(used) + 1) if i not in used)
-        found[solver] = style(place)
-        for question in asked[solver]:
+        look[solver] = style(place)
+        for question in questions[solver]:
             taken.setdefault(question, set()).add(place)
-    return found
+    return look
 
 
 HEIGHT = 300
@@ -107,10 +107,10 @@ def specification(chart: Any, names: Sequence[str], height: int = HEIGHT) -> dic
             strokeDash="independent"
         )  # it has none; sharing would merge it with the colour's
     legend = alt.param(name=SHOWN, value=list(names))
-    found: dict[str, Any] = chart.properties(width="container", height=height).add_params(legend).to_dict()
-    found.pop("config", None)
-    found["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return found
+    spec: dict[str, Any] = chart.properties(width="container", height=height).add_params(legend).to_dict()
+    spec.pop("config", None)
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return spec
 
 
 def named(name: str) -> alt.NamedData:

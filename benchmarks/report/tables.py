@@ -49,20 +49,20 @@ def objectives(rows: Sequence[Judged]) -> Iterator[Table]:
 
 def _objectives(own: Sequence[Judged], names: Sequence[str]) -> Iterator[Line]:
     """The best of several seeds or limits stands for a solver."""
-    found: dict[Case, dict[str, float]] = {}
+    by_case: dict[Case, dict[str, float]] = {}
     for j in own:
         if j.row.objective is not None:
-            values = found.setdefault(j.case, {})
+            values = by_case.setdefault(j.case, {})
             values[j.row.solver] = max(j.row.objective, values.get(j.row.solver, j.row.objective))
     bounds = {j.case: j.bound for j in own}
-    for case, values in found.items():
+    for case, values in by_case.items():
         shown = (quantity(values.get(name)) for name in names)
         yield (case.question, case.instance, quantity(case.budget), *shown, quantity(bounds[case]))
 
 
 def slopes(rows: Sequence[Judged]) -> Table:
     """The fitted growth of every family, solver and measure."""
-    found = (*growths(rows, "seconds"), *growths(rows, "peak_memory"))
+    fitted = (*growths(rows, "seconds"), *growths(rows, "peak_memory"))
     lines = tuple(
         (
             g.question,
@@ -74,7 +74,7 @@ def slopes(rows: Sequence[Judged]) -> Table:
             quantity(len(g.points)),
             quantity(len({size for size, _ in g.points})),
         )
-        for g in found
+        for g in fitted
     )
     header = (QUESTION, Head("family"), SOLVER, *heads("measure", "slope", "standard error", "runs", "sizes"))
     return Table("slopes", "Growth with size", header, lines)
@@ -103,12 +103,12 @@ def privacy(rows: Sequence[Judged]) -> Table:
 
 def refusals(rows: Sequence[Judged]) -> Table:
     """Runs without a mechanism, alike ones together."""
-    found: Mapping[tuple[str, ...], int] = Counter(
+    counts: Mapping[tuple[str, ...], int] = Counter(
         (j.row.question, j.row.solver, j.row.instance, j.row.status, j.row.reason)
         for j in rows
         if not j.row.ok
     )
-    lines: tuple[Line, ...] = tuple((*key[:4], quantity(n), key[4]) for key, n in sorted(found.items()))
+    lines: tuple[Line, ...] = tuple((*key[:4], quantity(n), key[4]) for key, n in sorted(counts.items()))
     header = (QUESTION, SOLVER, INSTANCE, *heads("status", "runs", "reason"))
     return Table("refusals", "Refusals and failures", header, lines)
 

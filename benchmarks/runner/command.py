@@ -125,14 +125,14 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     (3, 0)
     """
     try:
-        found = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+        seeds = tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        found = (-1,)
-    if min(found) < 0:
+        seeds = (-1,)
+    if min(seeds) < 0:
         raise typer.BadParameter(
             f"{text!r} is not a list of integers >= 0 such as 0,1,2", param_hint="--seeds"
         )
-    return found
+    return seeds
 
 
 def merge_command(output: Path, runs: Sequence[Path], as_json: bool) -> None:

@@ -134,48 +134,50 @@ def ratios(pairs: Sequence[tuple[Row, Row]]) -> tuple[Ratio, ...]:
         if a.ok and b.ok and a.seconds and b.seconds:
             logs[a.solver].append(math.log(b.seconds / a.seconds))
     return tuple(
-        Ratio(solver, math.exp(math.fsum(found) / len(found)), len(found))
-        for solver, found in sorted(logs.items())
+        Ratio(solver, math.exp(math.fsum(values) / len(values)), len(values))
+        for solver, values in sorted(logs.items())
     )
 
 
 def compare_command(before: Path, after: Path, as_json: bool) -> bool:
     """Print what differs between two runs; True if nothing got worse."""
-    found = compare_rows(read_run(before)[1], read_run(after)[1])
+    comparison = compare_rows(read_run(before)[1], read_run(after)[1])
     if as_json:
-        emit(_document(found))
+        emit(_document(comparison))
     else:
-        _print(found, before, after)
-    return not found.lost
+        _print(comparison, before, after)
+    return not comparison.lost
 
 
-def _document(found: Comparison) -> dict[str, Any]:
+def _document(comparison: Comparison) -> dict[str, Any]:
     return {
-        "pairs": found.pairs,
-        "worse": len(found.lost),
+        "pairs": comparison.pairs,
+        "worse": len(comparison.lost),
         "changes": [
             {"before": c.before.to_dict(), "after": c.after.to_dict(), "what": c.what, "worse": c.lost}
-            for c in found.changes
+            for c in comparison.changes
         ],
-        "seconds": [{"solver": r.solver, "ratio": r.ratio, "pairs": r.pairs} for r in found.ratios],
-        "only_before": [row.to_dict() for row in found.only_before],
-        "only_after": [row.to_dict() for row in found.only_after],
+        "seconds": [{"solver": r.solver, "ratio": r.ratio, "pairs": r.pairs} for r in comparison.ratios],
+        "only_before": [row.to_dict() for row in comparison.only_before],
+        "only_after": [row.to_dict() for row in comparison.only_after],
     }
 
 
-def _print(found: Comparison, before: Path, after: Path) -> None:
+def _print(comparison: Comparison, before: Path, after: Path) -> None:
     print(
-        f"{found.pairs} rows in both runs; {len(found.changes)} differ, {len(found.lost)} of them for the worse."
+        f"{comparison.pairs} rows in both runs; {len(comparison.changes)} differ, {len(comparison.lost)} of them for the worse."
     )
-    if found.changes:
+    if comparison.changes:
         table(
-            [(*_names(c.before), c.what, "worse" if c.lost else "") for c in found.changes],
+            [(*_names(c.before), c.what, "worse" if c.lost else "") for c in comparison.changes],
             ("instance", "budget", "solver", "seed", "change", ""),
         )
-    if found.ratios:
+    if comparison.ratios:
         print(f"Seconds in {after} over seconds in {before}, geometric means:")
-        table([(r.solver, number(r.ratio, 3), r.pairs) for r in found.ratios], ("solver", "ratio", "pairs"))
-    for run, rows in ((before, found.only_before), (after, found.only_after)):
+        table(
+            [(r.solver, number(r.ratio, 3), r.pairs) for r in comparison.ratios], ("solver", "ratio", "pairs")
+        )
+    for run, rows in ((before, comparison.only_before), (after, comparison.only_after)):
         if rows:
             print(f"{len(rows)} rows only in {run}: {_sample(rows)}")
 

@@ -93,21 +93,21 @@ def read_run(folder: Path) -> tuple[Manifest, tuple[Row, ...]]:
     FileRefused
         If a file is missing, malformed or of another version.
     """
-    given = read_json(folder / RUN)
-    if given.pop("format", None) != FORMAT or given.pop("version", None) != VERSION:
+    fields = read_json(folder / RUN)
+    if fields.pop("format", None) != FORMAT or fields.pop("version", None) != VERSION:
         raise FileRefused(f"{folder / RUN}: not a run of format {FORMAT} {VERSION}; run the suite again")
     texts = ("suite", "describe", "begun", "instance", "reference", "reference_does", "title")
-    about, machine = given.get("about"), given.get("environment")
-    good = all(isinstance(given.get(name), str) for name in texts)
-    good = good and all(isinstance(given.get(name), (int, float)) for name in ("seconds", "budget"))
+    about, machine = fields.get("about"), fields.get("environment")
+    good = all(isinstance(fields.get(name), str) for name in texts)
+    good = good and all(isinstance(fields.get(name), (int, float)) for name in ("seconds", "budget"))
     if not good or not isinstance(about, list) or not isinstance(machine, dict):
         raise FileRefused(f"{folder / RUN}: a field is missing or not of its kind; run the suite again")
     manifest = Manifest(
         about=tuple(map(str, about)),
         environment={str(k): str(v) for k, v in machine.items()},
-        seconds=float(given["seconds"]),
-        budget=float(given["budget"]),
-        **{name: given[name] for name in texts},
+        seconds=float(fields["seconds"]),
+        budget=float(fields["budget"]),
+        **{name: fields[name] for name in texts},
     )
     return manifest, read_rows(folder / ROWS)
 

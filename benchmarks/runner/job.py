@@ -78,11 +78,11 @@ Load: TypeAlias = Callable[[str], Mapping[str, Any]]
 """Gives the stored form of a solution for its hash."""
 
 
-def best_certified(found: Iterable[Result], instance: str, budget: float) -> Result | None:
+def best_certified(results: Iterable[Result], instance: str, budget: float) -> Result | None:
     """The verified result that stands first by :func:`privopt.benchmarks.runner.rows.standing`."""
     fit = [
         (task, attempt)
-        for task, attempt in found
+        for task, attempt in results
         if attempt.row.verified
         and attempt.solution is not None
         and (task.instance.name, task.budget) == (instance, budget)
@@ -90,7 +90,9 @@ def best_certified(found: Iterable[Result], instance: str, budget: float) -> Res
     return min(fit, key=lambda pair: standing(pair[1].row), default=None)
 
 
-def release_showcase(folder: Path, showcase: Showcase, found: Iterable[Result], load: Load) -> Result | None:
+def release_showcase(
+    folder: Path, showcase: Showcase, results: Iterable[Result], load: Load
+) -> Result | None:
     """Write the problem, the best certified answer and the data released by it; None if there is nothing to write.
 
     Redacted cells of the CSV file are empty. What was released before stays as it is: to draw the same records again
@@ -98,7 +100,7 @@ def release_showcase(folder: Path, showcase: Showcase, found: Iterable[Result], 
     """
     if (folder / RELEASED).exists():
         return None
-    best = best_certified(found, showcase.instance, showcase.budget)
+    best = best_certified(results, showcase.instance, showcase.budget)
     if best is None or best[1].solution is None:
         return None
     solution = Solution[Any].from_dict(load(best[1].solution))
@@ -121,8 +123,8 @@ def verify_folder(folder: Path) -> Certificate | None:
     FileRefused
         If some of the files are missing or malformed.
     """
-    found = read_released(folder)
-    return None if found is None else verify(found.problem, found.solution)
+    released = read_released(folder)
+    return None if released is None else verify(released.problem, released.solution)
 
 
 __all__ = ["Listener", "run_tasks", "tasks_of"]
@@ -259,24 +261,24 @@ class Job:
         Interrupted
             If it was asked to stop; the files are then those of what is done.
         """
-        asked = self.asked
+        tasks = self.asked
         prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
             try:
                 with terminable():
-                    self._run(asked, store, listener)
+                    self._run(tasks, store, listener)
             except KeyboardInterrupt as cause:
                 self._write(store)
-                done = sum(store.done(task.key) for task in asked)
-                raise Interrupted(done, len(asked)) from cause
+                done = sum(store.done(task.key) for task in tasks)
+                raise Interrupted(done, len(tasks)) from cause
             self._write(store)
 
-    def _run(self, asked: Sequence[Task], store: Store, listener: Listener | None) -> None:
-        if all(store.done(task.key) for task in asked):
+    def _run(self, tasks: Sequence[Task], store: Store, listener: Listener | None) -> None:
+        if all(store.done(task.key) for task in tasks):
             return
         engine = self._engine()
         store.begin(engine.describe)
-        run_tasks(asked, store, engine, listener)
+        run_tasks(tasks, store, engine, listener)
 
     def _engine(self) -> Engine:
         if self.scheduler is None:
@@ -288,13 +290,13 @@ class Job:
     def _write(self, store: Store) -> None:
         """The files of what is done, in the order of tasks whatever the order in which they ended."""
         attempts = store.attempts()
-        found: list[Result] = [(t, attempts[t.key]) for t in self.tasks if t.key in attempts]
-        hosts = sorted({attempt.host for _, attempt in found} - {""})
-        rows: list[Row] = [task.labelled(attempt.row) for task, attempt in found]
+        results: list[Result] = [(t, attempts[t.key]) for t in self.tasks if t.key in attempts]
+        hosts = sorted({attempt.host for _, attempt in results} - {""})
+        rows: list[Row] = [task.labelled(attempt.row) for task, attempt in results]
         write_run(self.folder, self._manifest(store, len(rows), hosts), rows)
-        write_contradictions(self.folder, found, store.solution)
+        write_contradictions(self.folder, results, store.solution)
         if self.suite.showcase is not None:
-            release_showcase(self.folder, self.suite.showcase, found, store.solution)
+            release_showcase(self.folder, self.suite.showcase, results, store.solution)
 
     def _manifest(self, store: Store, done: int, hosts: Sequence[str]) -> Manifest:
         showcase, sessions = self.suite.showcase, store.sessions()

@@ -91,10 +91,10 @@ def lost(task: Task, why: str) -> Outcome:
 def _solution(task: Task, result: Mapping[str, Any], memory: float) -> Solution[Any]:
     told, code = result["told"], result["code"]
     if "solution" in told:
-        found = Solution[Any].from_dict(told["solution"])
-        if not found.status.ok and is_memory(found.reason):
-            return replace(found, reason=out_of_memory(memory, found.reason))
-        return found
+        solution = Solution[Any].from_dict(told["solution"])
+        if not solution.status.ok and is_memory(solution.reason):
+            return replace(solution, reason=out_of_memory(memory, solution.reason))
+        return solution
     if code is None and told["phase"] > 0:
         why = f"did not stop within {GRACE:g} s after its limit of {task.time_limit:g} s and was ended"
         return Solution(Status.TIME_OUT, reason=why)

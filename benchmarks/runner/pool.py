@@ -71,11 +71,11 @@ class Pool(Engine):
 
     def wait(self, seconds: float) -> Sequence[Outcome]:
         """Outcomes since the last call; waits some seconds at most for the first."""
-        found = []
+        outcomes = []
         for ready in wait(list(self._busy), seconds):
             if isinstance(ready, Connection):
-                found.append(self._collect(*self._busy.pop(ready)))
-        return found
+                outcomes.append(self._collect(*self._busy.pop(ready)))
+        return outcomes
 
     def _collect(self, server: Server, task: Task) -> Outcome:
         try:
@@ -106,7 +106,7 @@ AHEAD = 2
 """Tasks sent for each thread of the cluster, so that none waits for this process."""
 
 
-def execute(asked: Mapping[str, Any], memory: float) -> dict[str, Any]:
+def execute(task: Mapping[str, Any], memory: float) -> dict[str, Any]:
     """On a worker: run a task in a limited process; plain data in, plain data out, nothing changed.
 
     A worker keeps the processes that fork tasks: one for each of its threads.
@@ -117,7 +117,7 @@ def execute(asked: Mapping[str, Any], memory: float) -> dict[str, Any]:
     except queue.Empty:
         server = Server(Limits(memory))
     try:
-        result = server.run(asked)
+        result = server.run(task)
     except BaseException:
         server.close()
         raise

@@ -118,10 +118,10 @@ class Server:
         theirs.close()
         self._greeting: dict[str, Any] | None = None
 
-    def submit(self, asked: Mapping[str, Any]) -> None:
+    def submit(self, task: Mapping[str, Any]) -> None:
         """Send a task; :attr:`connection` becomes readable when its answer is there."""
         self._greet()
-        self.connection.send_bytes(json.dumps({**asked, "memory": self.limits.memory}).encode())
+        self.connection.send_bytes(json.dumps({**task, "memory": self.limits.memory}).encode())
 
     def answer(self) -> dict[str, Any]:
         """What became of the task that was sent; blocks until it is known.
@@ -131,12 +131,12 @@ class Server:
         EOFError
             If the server died, which no task can make it do.
         """
-        found: dict[str, Any] = json.loads(self.connection.recv_bytes())
-        return found
+        outcome: dict[str, Any] = json.loads(self.connection.recv_bytes())
+        return outcome
 
-    def run(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Send a task and wait for what becomes of it."""
-        self.submit(asked)
+        self.submit(task)
         return self.answer()
 
     @property

@@ -112,8 +112,8 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: encode_float(v) if isinstance(v, float) else v for name, v in found.items()}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: encode_float(v) if isinstance(v, float) else v for name, v in values.items()}
 
 
 def beyond_rounding(violation: float | None, budget: float) -> bool:
@@ -125,7 +125,7 @@ _KINDS = {f.name: str(f.type) for f in fields(Row)}
 _OPTIONAL = {f.name for f in fields(Row) if f.default is not MISSING}
 
 
-def row_from_dict(given: Mapping[str, Any]) -> Row:
+def row_from_dict(values: Mapping[str, Any]) -> Row:
     """The row that ``to_dict`` wrote.
 
     Raises
@@ -133,12 +133,12 @@ def row_from_dict(given: Mapping[str, Any]) -> Row:
     FileRefused
         If a field is missing, unknown or not of its kind.
     """
-    odd = sorted((set(given) | _OPTIONAL) ^ set(_KINDS))
+    odd = sorted((set(values) | _OPTIONAL) ^ set(_KINDS))
     if odd:
         raise FileRefused(
             f"a row has the wrong fields: {', '.join(odd)} is missing or unknown; run the suite again"
         )
-    row = Row(**{name: _decode(name, value) for name, value in given.items()})
+    row = Row(**{name: _decode(name, value) for name, value in values.items()})
     if row.status not in Status.__members__:
         raise FileRefused(f"status of a row: {row.status!r} is not one of {', '.join(Status.__members__)}")
     return row
@@ -178,16 +178,16 @@ def read_rows(path: str | os.PathLike[str]) -> tuple[Row, ...]:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as cause:
         raise FileRefused(f"{path}: cannot be read: {cause}; is it the folder of a run?") from cause
-    found = []
+    rows = []
     for i, line in enumerate(lines, 1):
         source = f"{path}, line {i}"
         try:
-            found.append(row_from_dict(parse_json(line, source)))
+            rows.append(row_from_dict(parse_json(line, source)))
         except FileRefused as cause:
             raise FileRefused(
                 str(cause) if str(cause).startswith(source) else f"{source}: {cause}"
             ) from cause
-    return tuple(found)
+    return tuple(rows)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:

@@ -145,10 +145,10 @@ class Owner:
 
 def claim(base: sqlite3.Connection, owner: Owner, key: str) -> bool:
     """Claim a key, inside a transaction; False if a living runner has it."""
-    found = base.execute(
+    holder = base.execute(
         "SELECT session, host, pid, started, expires FROM claims WHERE key = ?", (key,)
     ).fetchone()
-    if found is not None and found[0] != owner.session and not _void(owner, *found[1:]):
+    if holder is not None and holder[0] != owner.session and not _void(owner, *holder[1:]):
         return False
     base.execute(
         "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)",
@@ -220,10 +220,10 @@ class Store:
 
     def done(self, key: str) -> bool:
         """Whether an attempt counts for this key."""
-        found = self.base.execute(
+        cursor = self.base.execute(
             "SELECT 1 FROM attempts WHERE key = ? AND id > ? LIMIT 1", (key, self.since)
         )
-        return found.fetchone() is not None
+        return cursor.fetchone() is not None
 
     def claim(self, key: str) -> bool:
         """Take a task; False if it is done, or if another living runner does it."""
@@ -281,12 +281,12 @@ class Store:
         FileRefused
             If a row is not one.
         """
-        found: dict[str, Attempt] = {}
+        latest: dict[str, Attempt] = {}
         for key, row, solution, ended, host in self.base.execute(
             "SELECT key, row, solution, ended, host FROM attempts ORDER BY ended, id"
         ):
-            found[key] = Attempt(row_from_dict(parse_json(row, "a row of the store")), solution, ended, host)
-        return found
+            latest[key] = Attempt(row_from_dict(parse_json(row, "a row of the store")), solution, ended, host)
+        return latest
 
     def solution(self, name: str) -> dict[str, Any]:
         """The stored form of a solution, checked against its hash.
@@ -296,8 +296,8 @@ class Store:
         FileRefused
             If it is not there or was changed.
         """
-        found = self.base.execute("SELECT body FROM solutions WHERE hash = ?", (name,)).fetchone()
-        text = b"" if found is None else zlib.decompress(found[0])
+        stored = self.base.execute("SELECT body FROM solutions WHERE hash = ?", (name,)).fetchone()
+        text = b"" if stored is None else zlib.decompress(stored[0])
         if hashlib.sha256(text).hexdigest() != name:
             raise FileRefused(f"the store has no solution {name}, or it was changed")
         return parse_json(text.decode(), f"solution {name}")
@@ -360,22 +360,22 @@ def _contradicts(reached: Row, bounded: Row) -> bool:
 
 def alarm(rows: Sequence[Row]) -> str:
     """The contradictions of a run in a sentence; empty if there are none."""
-    found = contradictions(rows)
-    if not found:
+    pairs = contradictions(rows)
+    if not pairs:
         return ""
-    reached, bounded = found[0]
+    reached, bounded = pairs[0]
     return (
-        f"ALARM: {len(found)} certified answers are above a bound that was checked, so that one of two proofs is wrong; "
+        f"ALARM: {len(pairs)} certified answers are above a bound that was checked, so that one of two proofs is wrong; "
         f"the first: {reached.instance} at budget {reached.budget!r}, {reached.solver} reaches {reached.objective!r}, the bound of "
         f"{bounded.solver} is {bounded.bound!r}. Both answers are in the folder {FOLDER} of the run."
     )
 
 
 def write_contradictions(
-    folder: Path, found: Iterable[tuple[Task, Attempt]], load: Callable[[str], Mapping[str, Any]]
+    folder: Path, results: Iterable[tuple[Task, Attempt]], load: Callable[[str], Mapping[str, Any]]
 ) -> None:
     """Write both answers of each contradiction with their problem."""
-    known = {attempt.row.key: (task, attempt) for task, attempt in found}
+    known = {attempt.row.key: (task, attempt) for task, attempt in results}
     rows = [attempt.row for _, attempt in known.values()]
     for i, pair in enumerate(contradictions(rows)):
         place = folder / FOLDER / str(i)

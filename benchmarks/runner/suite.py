@@ -169,7 +169,7 @@ class InstanceSet:
 _SETS = Catalogue[InstanceSet]("the set of instances of", "privopt.benchmarks.suites")
 
 
-def register_instances(given: InstanceSet) -> InstanceSet:
+def register_instances(instance_set: InstanceSet) -> InstanceSet:
     """Enter the instances of a problem.
 
     Raises
@@ -177,8 +177,8 @@ def register_instances(given: InstanceSet) -> InstanceSet:
     ValueError
         If the problem has some already.
     """
-    _SETS.add(given.question, given)
-    return given
+    _SETS.add(instance_set.question, instance_set)
+    return instance_set
 
 
 def instance_sets() -> dict[str, InstanceSet]:
@@ -205,14 +205,21 @@ def collect(suite: str) -> tuple[Instance, ...]:
     >>> [i.name for i in collect("quick") if i.problem.kind == "redaction"]
     ['month-middle', 'month-start', 'four-days']
     """
-    found = tuple(instance for given in instance_sets().values() for instance in given.of(suite))
-    names = [instance.name for instance in found]
+    instances = tuple(
+        instance for instance_set in instance_sets().values() for instance in instance_set.of(suite)
+    )
+    names = [instance.name for instance in instances]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"suite {suite!r} has two instances called {', '.join(twice)}; rename one of each")
-    return found
+    return instances
 
 
 def sentences(suite: str) -> tuple[str, ...]:
     """What the problems say about their instances in one suite."""
-    return tuple(text for given in instance_sets().values() if given.of(suite) for text in given.about(suite))
+    return tuple(
+        text
+        for instance_set in instance_sets().values()
+        if instance_set.of(suite)
+        for text in instance_set.about(suite)
+    )

@@ -97,7 +97,7 @@ class Task:
         The labels of a task (suite, instance, family, size) are not part of it.
         """
         problem = self.instance.problem
-        asked = {
+        inputs = {
             "question": problem.kind,
             "fingerprint": self.fingerprint or problem.fingerprint,
             "budget": encode_float(self.budget),
@@ -108,7 +108,7 @@ class Task:
             "privopt": privopt.__version__,
             "sources": digest(solvers_of(type(problem)).get(self.solver)),
         }
-        text = json.dumps(asked, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(inputs, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _options(self) -> str:

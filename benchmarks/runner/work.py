@@ -78,30 +78,30 @@ def drawn(chain: MarkovChain, length: int, rng: np.random.Generator) -> NDArray[
     """
     place = {letter: i for i, letter in enumerate(chain.letters)}
     letter = [place[s[-1] if chain.order > 1 and isinstance(s, tuple) else s] for s in chain.states]
-    found, distribution = [], chain.initial
+    letters, distribution = [], chain.initial
     for t in range(length):
         state = int(rng.choice(chain.k, p=distribution / distribution.sum()))
-        found.append(letter[state])
+        letters.append(letter[state])
         distribution = chain.step(t)[state] if t + 1 < length else distribution
-    return np.array(found, dtype=np.int64)
+    return np.array(letters, dtype=np.int64)
 
 
 Send = Callable[[Mapping[str, Any]], None]
 """Reports to the watching process what is known so far; each call ends a phase of the task."""
 
 
-def work(asked: Mapping[str, Any], send: Send) -> None:
+def work(task: Mapping[str, Any], send: Send) -> None:
     """Run a task that :meth:`privopt.benchmarks.runner.task.Task.to_dict` wrote; misuse becomes a failure.
 
     Three phases are told, each with its own deadline: warm, solved, proved; for sequence policies a fourth, attacked.
     """
     try:
-        problem = problem_from_dict(asked["problem"]).with_budget(decode_float(asked["budget"]))
-        solver = find_solver(problem, asked["solver"])
+        problem = problem_from_dict(task["problem"]).with_budget(decode_float(task["budget"]))
+        solver = find_solver(problem, task["solver"])
         with already_isolated():
             taken = fitness(solver, problem).refusal is None
             send({"cold_seconds": warm_up(solver) if taken else None, **versions(solver)})
-            solution = solve(problem, solver, time_limit=asked["time_limit"], seed=asked["seed"])
+            solution = solve(problem, solver, time_limit=task["time_limit"], seed=task["seed"])
     except PrivoptError as cause:
         solution = Solution[Any](Status.FAILED, reason=str(cause))
         send({"solution": solution.to_dict()})
@@ -110,7 +110,7 @@ def work(asked: Mapping[str, Any], send: Send) -> None:
     send({"solution": stored})
     fault = fault_of(problem, solution.certified, stored)
     send({"verified": fault == "", "fault": fault})
-    attacked = attack_accuracy(problem, solution, asked["seed"])
+    attacked = attack_accuracy(problem, solution, task["seed"])
     if attacked is not None:
         send({"attack_accuracy": attacked})
 

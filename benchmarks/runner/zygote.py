@@ -45,8 +45,8 @@ def main() -> None:
         gc.collect()
         gc.freeze()
         while True:
-            asked = json.loads(connection.recv_bytes())
-            connection.send_bytes(json.dumps(run(asked, connection)).encode())
+            task = json.loads(connection.recv_bytes())
+            connection.send_bytes(json.dumps(run(task, connection)).encode())
 
 
 def preload(more: Sequence[str] = ()) -> None:
@@ -62,7 +62,7 @@ def preload(more: Sequence[str] = ()) -> None:
             importlib.import_module(name)
 
 
-def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
+def run(task: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
     """One task in a forked process: what it told, how it ended, its largest memory.
 
     ``told`` merges its messages; ``phases`` counts them; ``code`` is the exit code, negative for a
@@ -74,9 +74,9 @@ def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
         if child == 0:
             caller.close()
             reader.close()
-            _be_the_task(asked, writer, noise.fileno())
+            _be_the_task(task, writer, noise.fileno())
         writer.close()
-        told, late = _watch(child, reader, caller, asked["time_limit"])
+        told, late = _watch(child, reader, caller, task["time_limit"])
         reader.close()
         code, peak = _reap(child)
         noise.seek(max(0, noise.seek(0, os.SEEK_END) - 4096))
@@ -84,19 +84,19 @@ def run(asked: Mapping[str, Any], caller: Connection) -> dict[str, Any]:
     return {"told": told, "code": None if late else code, "peak_memory": peak, "noise": words}
 
 
-def _be_the_task(asked: Mapping[str, Any], writer: Connection, noise: int) -> NoReturn:
+def _be_the_task(task: Mapping[str, Any], writer: Connection, noise: int) -> NoReturn:
     """In the child: bind it, work, end without running anything that was inherited."""
     from privopt.benchmarks.peers.peer import peer_work
     from privopt.benchmarks.runner.work import work
 
     code = 1
     try:
-        Limits(asked["memory"]).apply()
+        Limits(task["memory"]).apply()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor, target in ((nowhere, 0), (nowhere, 1), (noise, 2)):
             os.dup2(descriptor, target)
-        do = peer_work if "peer" in asked else work
-        do(asked, lambda told: writer.send_bytes(json.dumps(told, allow_nan=False).encode()))
+        do = peer_work if "peer" in task else work
+        do(task, lambda told: writer.send_bytes(json.dumps(told, allow_nan=False).encode()))
         writer.send_bytes(b'{"end": true}')
         code = 0
     except BaseException as cause:  # noqa: BLE001 - the process ends here; its last words are kept

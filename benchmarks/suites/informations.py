@@ -43,9 +43,9 @@ def funnel_solvers() -> tuple[Instance, ...]:
 
 
 def _floor(name: str, joint: JointDistribution, form: str, fractions: Sequence[float]) -> Instance:
-    asked = [PrivacyFunnel(joint, theta_fraction=f, form=form) for f in fractions]
+    problems = [PrivacyFunnel(joint, theta_fraction=f, form=form) for f in fractions]
     return Instance(
-        name, len(joint.useful), asked[-1], name.rpartition("-")[0], tuple(p.budget for p in asked)
+        name, len(joint.useful), problems[-1], name.rpartition("-")[0], tuple(p.budget for p in problems)
     )
 
 
@@ -65,18 +65,18 @@ def _weighed() -> list[Instance]:
 
 def _real() -> list[Instance]:
     """The survey, the heart data with every weight in [0, 1], and the census."""
-    found = [_floor("survey-merging", joints.survey(), "merging", FRACTIONS)]
+    instances = [_floor("survey-merging", joints.survey(), "merging", FRACTIONS)]
     heart, census = joints.heart(), joints.census()
     if heart is not None:
         weighed = PrivacyFunnel(heart, trade_off=0.8)
-        found.append(Instance("heart", len(heart.useful), weighed, budgets=WEIGHTS))
+        instances.append(Instance("heart", len(heart.useful), weighed, budgets=WEIGHTS))
     if census is not None:
         weighed = PrivacyFunnel(census, trade_off=0.2)
-        found += [
+        instances += [
             Instance("census-weighed", len(census.useful), weighed, budgets=WEIGHTS),
             _floor("census-merging", census, "merging", FRACTIONS),
         ]
-    return found
+    return instances
 
 
 def funnel_scaling() -> tuple[Instance, ...]:

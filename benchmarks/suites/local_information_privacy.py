@@ -83,14 +83,14 @@ def _thin() -> list[Instance]:
 
 
 def _real() -> list[Instance]:
-    found = [
+    instances = [
         Instance("lecture-table", 9, Ask(joints.lecture(), 1.0), budgets=BUDGETS),
         Instance("survey", 47, Ask(joints.survey(), 1.0), budgets=BUDGETS),
     ]
     census = joints.census()
     if census is not None:
-        found.append(Instance("census", len(census.useful), Ask(census, 1.0), budgets=BUDGETS))
-    return found
+        instances.append(Instance("census", len(census.useful), Ask(census, 1.0), budgets=BUDGETS))
+    return instances
 
 
 def certification() -> tuple[Instance, ...]:

@@ -44,9 +44,9 @@ def funnel() -> Drawn:
     for share in SHARES:
         for name, form in ((FUNNEL, "stochastic"), (MERGING, "merging")):
             solver = "column-generation" if name == FUNNEL else "exact-merging"
-            found = solve(PrivacyFunnel(joint, theta_fraction=share, form=form), solver, time_limit=30.0)
-            if found.utility is not None and found.leakage is not None:
-                rows.append((name, found.utility, found.leakage))
+            solution = solve(PrivacyFunnel(joint, theta_fraction=share, form=form), solver, time_limit=30.0)
+            if solution.utility is not None and solution.leakage is not None:
+                rows.append((name, solution.utility, solution.leakage))
         rate = share * entropy(joint.table.sum(axis=0))
         told = solve(InformationBottleneck(joint, max_rate=rate), "column-generation", time_limit=30.0)
         if told.utility is not None and told.leakage is not None:
@@ -129,8 +129,8 @@ def lifts() -> Drawn:
     merged = frontier(problem, BUDGETS, "subset-merging")
     others = {OPTIMUM: frontier(problem, BUDGETS), WATCHDOG: frontier(problem, BUDGETS, "watchdog-merge")}
     data = merged.to_frame()[["budget", "utility", "bound"]].rename(columns={"utility": "best merging"})
-    for name, found in others.items():
-        data[name] = [s.utility for s in found]
+    for name, curve in others.items():
+        data[name] = [s.utility for s in curve]
 
     def draw() -> Figure:
         figure = frontier_figure(merged)

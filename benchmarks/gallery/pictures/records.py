@@ -42,8 +42,8 @@ def redaction() -> Drawn:
     problem = frost.month()[0].problem
     frame = pd.DataFrame({"day": np.arange(1, frost.DAYS + 1)})
     for name, solver in ((BY_VALUE, "optimal"), (WINDOW, "markov-quilt")):
-        found = solve(problem, solver, time_limit=60.0).mechanism.probabilities
-        for letter, column in zip(LETTERS, found.T, strict=True):
+        probabilities = solve(problem, solver, time_limit=60.0).mechanism.probabilities
+        for letter, column in zip(LETTERS, probabilities.T, strict=True):
             frame[f"{name}, {letter}"] = column
     return Drawn(frame, partial(draw_redaction, frame))
 
@@ -91,8 +91,8 @@ def _error(budget: float, solver: str) -> float:
     problem = BayesianPrivacy(
         frost.frost_chain(), query, budget, length=RECORDS, mechanism="discrete_laplace"
     )
-    found = solve(problem, solver).utility
-    return float("nan") if found is None else -found
+    utility = solve(problem, solver).utility
+    return float("nan") if utility is None else -utility
 
 
 def draw_bayesian(frame: pd.DataFrame) -> Figure:
@@ -147,10 +147,10 @@ def make() -> Drawn:
     for instance in frost.month():
         for budget in PROFILE_BUDGETS:
             for name in SOLVERS:
-                found = solve(instance.problem.with_budget(budget), name, time_limit=LIMIT)
-                if found.certified and found.objective is not None:
+                solution = solve(instance.problem.with_budget(budget), name, time_limit=LIMIT)
+                if solution.certified and solution.objective is not None:
                     case = Case("gallery", instance.problem.kind, instance.name, budget)
-                    costs[name][Task(case, 0, LIMIT)] = -round(found.objective, 6)
+                    costs[name][Task(case, 0, LIMIT)] = -round(solution.objective, 6)
     steps = profile(costs, lambda cost, best: max(cost - best, LEAST_GAP), LEAST_GAP).curves
     rows = [(name, *point) for name, points in steps.items() for point in points]
     frame = pd.DataFrame(rows, columns=["solver", "below the best", "share of tasks"])

@@ -55,10 +55,10 @@ def make() -> Drawn:
 
     frame = pd.DataFrame({"ε": BELIEF_BUDGETS})
     for name, solver in (("optimum", None), (PRINTED, "published"), (RESPONSE, "randomised-response")):
-        found = [solve(BeliefRelease(BELIEF, budget), solver) for budget in BELIEF_BUDGETS]
-        frame[name] = [-float(s.stats["raw_utility"]) for s in found]
+        solutions = [solve(BeliefRelease(BELIEF, budget), solver) for budget in BELIEF_BUDGETS]
+        frame[name] = [-float(s.stats["raw_utility"]) for s in solutions]
         if name == PRINTED:
-            frame[LEAKS] = [float(s.stats["raw_leakage"]) for s in found]
+            frame[LEAKS] = [float(s.stats["raw_leakage"]) for s in solutions]
     return Drawn(frame, partial(draw_budgets, frame, "ε (nats)", "probability of a wrong letter"))
 
 
@@ -126,10 +126,10 @@ def errors() -> Drawn:
 
     for name, kind in ((OURS, ours), (PRINTED, printed), (RESPONSE, randomised_response)):
         cost = 1.0 - np.eye(2)
-        found = [walk(chain.initial, chain.transition, kind(e), cost, STEPS) for e in BUDGETS]
-        frame[name] = [one.cost for one in found]
+        walks = [walk(chain.initial, chain.transition, kind(e), cost, STEPS) for e in BUDGETS]
+        frame[name] = [one.cost for one in walks]
         if name == PRINTED:
-            frame[LEAKS] = [one.worst for one in found]
+            frame[LEAKS] = [one.worst for one in walks]
     return Drawn(frame, partial(draw_errors, frame))
 
 
