@@ -95,21 +95,21 @@ def symbols_of(mechanism: Runnable, columns: int, mark: str) -> dict[Cells, Hash
         If a symbol is of another number of columns, two have the same text, or the mark is the text of a symbol.
     """
     labels = _labels(mechanism)
-    found: dict[Cells, Hashable] = {}
+    symbols: dict[Cells, Hashable] = {}
     for label in labels:
         cells = text_of(label)
         if len(cells) != columns:
             raise InvalidMechanism(
                 f"the mechanism reads symbols of {len(cells)} columns such as {label!r}; give --column {len(cells)} times"
             )
-        if cells in found:
+        if cells in symbols:
             raise InvalidMechanism(
-                f"the states {found[cells]!r} and {label!r} have the same text; a CSV file cannot tell them apart"
+                f"the states {symbols[cells]!r} and {label!r} have the same text; a CSV file cannot tell them apart"
             )
-        found[cells] = label
-    if (mark,) in found and isinstance(mechanism, po.RedactionMechanism):
+        symbols[cells] = label
+    if (mark,) in symbols and isinstance(mechanism, po.RedactionMechanism):
         raise InvalidMechanism(f"the mark {mark!r} is also a state; give another --mark for redacted cells")
-    return found
+    return symbols
 
 
 def _labels(mechanism: Runnable) -> tuple[Hashable, ...]:

@@ -96,12 +96,12 @@ def groups_of(path: Path, column: str, cells: Sequence[str]) -> dict[str, Sequen
     FileRefused
         If a row names no user.
     """
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     for i, name in enumerate(cells):
         if not name:
             raise FileRefused(f"{path}: row {i + 1} has no {column!r}; give every row its user")
-        found.setdefault(name, []).append(i)
-    return dict(found)
+        groups.setdefault(name, []).append(i)
+    return dict(groups)
 
 
 def write_table(path: Path, columns: Columns) -> None:

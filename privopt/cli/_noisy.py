@@ -52,7 +52,7 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
     FileRefused
         With the first row that is not one.
     """
-    found: list[float] = []
+    values: list[float] = []
     for row, cell in enumerate(read.columns[column], 1):
         try:
             value = float(cell)
@@ -63,8 +63,8 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
             raise FileRefused(
                 f"{path}: row {row}: {column!r} {what}, not a finite number; correct or drop the row"
             )
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def answer_query(

@@ -34,14 +34,14 @@ def compare(
     show.check_output(output, problem)
     loaded = po.load_problem(problem)
     with show.progress("comparing") as told:
-        found = po.compare(loaded, solver or None, time_limit=time_limit, seed=seed, progress=told)
+        comparison = po.compare(loaded, solver or None, time_limit=time_limit, seed=seed, progress=told)
     if output is not None:
-        write_table(output, found.to_frame())
+        write_table(output, comparison.to_frame())
     if as_json:
-        show.emit(document(loaded, found.solutions))
+        show.emit(document(loaded, comparison.solutions))
     else:
-        show.table([row(s) for s in found], HEADER)
-    raise typer.Exit(0 if any(s.status.ok for s in found) else 1)
+        show.table([row(s) for s in comparison], HEADER)
+    raise typer.Exit(0 if any(s.status.ok for s in comparison) else 1)
 
 
 def document(loaded: po.Problem[Any], solutions: Sequence[po.Solution[Any]]) -> dict[str, Any]:

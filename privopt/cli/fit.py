@@ -92,7 +92,7 @@ def fit(
     letters = None if states is None else states.split(",")
     if letters is not None and "" in letters:
         raise InvalidModel(f"--states {states!r} holds an empty letter; an empty cell is a missing one")
-    read = read_table(data, list(dict.fromkeys([column, *given(by)])))
+    read = read_table(data, list(dict.fromkeys([column, *user_columns(by)])))
     cells = [cell or None for cell in read.columns[column]]
     sequences = [[cells[i] for i in rows] for rows in users(data, by, read).values()]
     chain = po.MarkovChain.fit(sequences, letters, order, smoothing)
@@ -136,7 +136,7 @@ def _distribution(chain: po.MarkovChain) -> list[tuple[object, ...]]:
     ]
 
 
-def given(by: str | None) -> list[str]:
+def user_columns(by: str | None) -> list[str]:
     """The column of users, if there is one."""
     return [] if by is None else [by]
 

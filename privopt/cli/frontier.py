@@ -36,7 +36,7 @@ def frontier(
     show.check_output(output, problem)
     grid, loaded = parse_budgets(budgets), po.load_problem(problem)
     with show.progress("frontier") as told:
-        found = po.frontier(
+        curve = po.frontier(
             loaded,
             grid,
             solver,
@@ -46,13 +46,13 @@ def frontier(
             scheduler=scheduler,
         )
     if output is not None:
-        write_table(output, found.to_frame())
+        write_table(output, curve.to_frame())
     if as_json:
-        show.emit({"budgets": [encode_float(b) for b in found.budgets], **document(loaded, found.solutions)})
+        show.emit({"budgets": [encode_float(b) for b in curve.budgets], **document(loaded, curve.solutions)})
     else:
-        rows = [(number(b), *row(s)) for b, s in zip(found.budgets, found, strict=True)]
+        rows = [(number(b), *row(s)) for b, s in zip(curve.budgets, curve, strict=True)]
         show.table(rows, ("budget", *HEADER))
-    raise typer.Exit(0 if all(s.status.ok for s in found) else 1)
+    raise typer.Exit(0 if all(s.status.ok for s in curve) else 1)
 
 
 def parse_budgets(text: str) -> list[float]:
@@ -65,15 +65,15 @@ def parse_budgets(text: str) -> list[float]:
     """
     try:
         if ":" not in text:
-            found = [float(part) for part in text.split(",")]
+            budgets = [float(part) for part in text.split(",")]
         else:
             start, stop, count = text.split(":")
-            found = _grid(float(start), float(stop), int(count))
+            budgets = _grid(float(start), float(stop), int(count))
     except ValueError as cause:
         raise _malformed(text) from cause
-    if not all(b >= 0 for b in found):
+    if not all(b >= 0 for b in budgets):
         raise _malformed(text)
-    return found
+    return budgets
 
 
 def _grid(start: float, stop: float, count: int) -> list[float]:

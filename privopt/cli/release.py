@@ -17,7 +17,7 @@ from privopt.cli import _noisy as _cli_noisy
 from privopt.cli import show
 from privopt.cli._columns import Machine, columns_of, draw, load_machine, read_symbols, symbols_of
 from privopt.cli._csv import groups_of, read_table, write_table
-from privopt.cli.fit import By, Data, given, users
+from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
 from privopt.files.labels import Label, decode_labels, encode_labels
@@ -62,9 +62,9 @@ class Journals:
         FileRefused
             If it is not of this form, or of another policy.
         """
-        found = cls(path, policy, {})
+        journals = cls(path, policy, {})
         if not path.exists():
-            return found
+            return journals
         fields = read_json(path)
         if fields.get("type") != "policy_journals" or fields.get("version") != 1:
             raise FileRefused(f"{path}: is not a file of policy journals; give another --state")
@@ -73,8 +73,8 @@ class Journals:
         users = fields.get("users")
         if not isinstance(users, dict):
             raise FileRefused(f"{path}: has no users")
-        found.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
-        return found
+        journals.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
+        return journals
 
     def of(self, user: str) -> Account:
         """The account of a user, begun if there is none."""
@@ -157,7 +157,7 @@ def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
 
 def _table(policy: SequencePolicy, order: Order) -> Outcome:
     symbols = symbols_of(policy, len(order.columns), "")
-    named: list[str] = [*given(order.by), *order.keep]
+    named: list[str] = [*user_columns(order.by), *order.keep]
     copied = list(dict.fromkeys(named))
     read = read_table(order.data, [*copied, *order.columns])
     rows = list(zip(*(read.columns[name] for name in order.columns), strict=True))
@@ -169,11 +169,11 @@ def _table(policy: SequencePolicy, order: Order) -> Outcome:
     )
     sequences = {name: [letters[i] for i in places] for name, places in users.items()}
     released, outcome = _release(policy, sequences, order)
-    found: dict[int, Hashable] = {}
+    outputs: dict[int, Hashable] = {}
     for name, places in users.items():
-        found.update(zip(places, released[name], strict=False))
-    kept = sorted(found)
-    columns = columns_of(order.columns, [found[i] for i in kept], "")
+        outputs.update(zip(places, released[name], strict=False))
+    kept = sorted(outputs)
+    columns = columns_of(order.columns, [outputs[i] for i in kept], "")
     write_table(order.output, {**{name: [read.columns[name][i] for i in kept] for name in copied}, **columns})
     return outcome
 
@@ -226,15 +226,15 @@ def _release(
         pending.append(places[done : len(places) - spare])
         waiting += spare
     rng = None if order.seed is None else np.random.default_rng(order.seed)
-    found, states = release_from(policy, pending, [a.state for a in accounts.values()], rng)
+    drawn, states = release_from(policy, pending, [a.state for a in accounts.values()], rng)
     labels = outputs_of(policy)
-    for (name, account), new, state in zip(accounts.items(), found, states, strict=True):
+    for (name, account), new, state in zip(accounts.items(), drawn, states, strict=True):
         accounts[name] = Account(state, [*account.released, *(labels[i] for i in new.tolist())])
     if journals is not None:
         journals.accounts.update({name: account for name, account in accounts.items() if account.released})
         journals.write()  # before anything is written that anybody reads
     count = sum(len(account.released) for account in accounts.values())
-    outcome = Outcome(count, sum(map(len, found)), waiting, len(codes))
+    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes))
     return {name: account.released for name, account in accounts.items()}, outcome
 
 
@@ -341,7 +341,7 @@ def _policy(machine: Machine, policy: po.SequencePolicy, order: Order) -> None:
 
 
 def _copied(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:
-    names: dict[str, None] = dict.fromkeys([*given(by), *(keep or [])])
+    names: dict[str, None] = dict.fromkeys([*user_columns(by), *(keep or [])])
     for column in columns:
         if column in names:
             raise FileRefused(f"the column {column!r} is to be released; it cannot also be copied as it is")

@@ -32,7 +32,7 @@ def _all_solvers(as_json: bool) -> None:
     from privopt.core.registry import problem_types, solvers_of
 
     listed = {kind: solvers_of(cls) for kind, cls in problem_types().items()}
-    rows = [(kind, name, _summary(cls)) for kind, found in listed.items() for name, cls in found.items()]
+    rows = [(kind, name, _summary(cls)) for kind, classes in listed.items() for name, cls in classes.items()]
     if as_json:
         show.emit({"solvers": [dict(zip(("problem", "name", "summary"), row, strict=True)) for row in rows]})
     else:
@@ -45,11 +45,11 @@ def _summary(cls: type) -> str:
 
 
 def _candidates(loaded: po.Problem[Any], as_json: bool) -> None:
-    found = po.candidates(loaded)
+    candidates = po.candidates(loaded)
     if as_json:
-        show.emit({"problem": loaded.fingerprint, "candidates": [_candidate(c) for c in found]})
+        show.emit({"problem": loaded.fingerprint, "candidates": [_candidate(c) for c in candidates]})
         return
-    rows = [(c.name, c.guarantee or "refuses", number(c.seconds, 2), c.refusal or "") for c in found]
+    rows = [(c.name, c.guarantee or "refuses", number(c.seconds, 2), c.refusal or "") for c in candidates]
     show.table(rows, ("solver", "guarantee", "seconds", "why not"))
 
 

@@ -78,12 +78,12 @@ def release_users(
     known = len(users) if isinstance(users, (np.ndarray, list, tuple)) else 0
     pieces = _pieces(policy, iter(users))
     done = _here(policy, pieces, rng) if scheduler is None else _there(policy, pieces, rng, scheduler)
-    found = _shown(policy, done, rng, known, progress)
+    sequences = _shown(policy, done, rng, known, progress)
     if not isinstance(users, np.ndarray) or users.ndim != 2:
-        return found
+        return sequences
     released = np.empty(users.shape, dtype=object).view(ReleasedArray)
     released.simulated = rng is not None
-    for i, row in enumerate(found):
+    for i, row in enumerate(sequences):
         released[i] = row
     return released
 
@@ -134,8 +134,8 @@ def _there(
     with client(scheduler) as cluster:
         sent: deque[Any] = deque()
         for piece in pieces:
-            asked = policy, Packed.of(piece), _own(rng)
-            sent.append(cluster.submit(_draw_there, *asked, pure=False, retries=RETRIES))
+            arguments = policy, Packed.of(piece), _own(rng)
+            sent.append(cluster.submit(_draw_there, *arguments, pure=False, retries=RETRIES))
             if len(sent) >= AHEAD:
                 yield sent.popleft().result().sequences()
         while sent:

@@ -38,15 +38,15 @@ def client(address: str) -> Iterator[Any]:
         ) from cause
     try:
         make: Any = distributed.Client
-        found = make(address, timeout=CONNECTING, set_as_default=False)
+        connection = make(address, timeout=CONNECTING, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as cause:
         raise InvalidProblem(
             f"no Dask scheduler answers at {address!r} within {CONNECTING:g} s; give its address as tcp://host:8786"
         ) from cause
     try:
-        yield found
+        yield connection
     finally:
-        found.close()
+        connection.close()
 
 
 def solve_all(

@@ -177,8 +177,8 @@ def alpha_loss(probability: ArrayLike, alpha: float) -> float | Floats:
     if not ((p >= 0) & (p <= 1)).all():
         raise InvalidProblem(f"probability must be in [0, 1], got {probability!r}")
     with np.errstate(divide="ignore"):
-        found = _loss(-np.log(p), order)
-    return float(found) if found.ndim == 0 else found
+        loss = _loss(-np.log(p), order)
+    return float(loss) if loss.ndim == 0 else loss
 
 
 def expected_alpha_loss(joint: JointLike, alpha: float, *, normalise: bool = False) -> tuple[float, float]:
@@ -256,9 +256,9 @@ def optimal_alpha_belief(joint: JointLike, alpha: float, y: Label, *, normalise:
     posterior = distribution.posterior[column[0]]
     relative = posterior / posterior.max()
     weights = (relative == 1.0).astype(float) if math.isinf(order) else relative**order
-    found = np.zeros(distribution.shape[0])
-    found[distribution.rows] = weights / weights.sum()
-    return found
+    belief = np.zeros(distribution.shape[0])
+    belief[distribution.rows] = weights / weights.sum()
+    return belief
 
 
 def _loss(entropy: Floats, order: float) -> Floats:

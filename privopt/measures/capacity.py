@@ -112,9 +112,9 @@ def _advanced(rows: Rows, log_prior: Floats, step: Step, stride: float) -> tuple
     while True:
         moved = log_prior + stride * rows.order * (step.divergence - step.divergence.max())
         moved -= np.log(np.exp(moved - moved.max()).sum()) + moved.max()
-        found = rows.step(moved)
-        if found.value >= step.value or stride == 1.0:
-            return moved, found, min(1.3 * stride, _LONGEST)
+        next_step = rows.step(moved)
+        if next_step.value >= step.value or stride == 1.0:
+            return moved, next_step, min(1.3 * stride, _LONGEST)
         stride = max(1.0, stride / 4)
 
 
@@ -130,8 +130,8 @@ def _transferred(rows: Rows, log_prior: Floats, step: Step) -> tuple[Floats, Ste
     moved = log_prior.copy()
     moved[best] = np.logaddexp(moved[best], moved[giver])
     moved[giver] -= _FADED  # not to zero, from where no step could bring it back
-    found = rows.step(moved)
-    return (moved, found) if found.value > step.value else (log_prior, step)
+    next_step = rows.step(moved)
+    return (moved, next_step) if next_step.value > step.value else (log_prior, step)
 
 
 def widened(low: float, high: float, matrix: Floats) -> tuple[float, float]:

@@ -32,10 +32,10 @@ def read_pairs(neighbours: Neighbours, labels: Labels) -> set[tuple[int, int]]:
                 f"neighbours has shape {neighbours.shape}: a boolean table needs a row and a column an input, "
                 f"({len(labels)}, {len(labels)})"
             )
-        found = [(int(a), int(b)) for a, b in np.argwhere(neighbours)]
+        pairs = [(int(a), int(b)) for a, b in np.argwhere(neighbours)]
     else:
-        found = [_pair(pair, labels) for pair in neighbours]
-    return {(min(pair), max(pair)) for pair in found if pair[0] != pair[1]}
+        pairs = [_pair(pair, labels) for pair in neighbours]
+    return {(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]}
 
 
 def _pair(pair: object, labels: Labels) -> tuple[int, int]:

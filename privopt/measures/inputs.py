@@ -74,14 +74,14 @@ def floats(values: object, what: str, error: type[PrivoptError]) -> Floats:
     if array.dtype.kind not in "iufO" or array.size == 0:
         raise error(f"{what} must hold numbers, at least one, got {array.size} of type {array.dtype}")
     try:
-        found = array.astype(np.float64)
+        numbers = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as cause:
         raise error(f"{what} must hold numbers: {cause}") from cause
-    bad = np.argwhere(~((found >= 0) & np.isfinite(found)))
+    bad = np.argwhere(~((numbers >= 0) & np.isfinite(numbers)))
     if len(bad):
         place = ", ".join(map(str, bad[0]))
         raise error(f"{what} has {array[tuple(bad[0])]!r} at [{place}]: give finite numbers of at least 0")
-    return found
+    return numbers
 
 
 def divided(values: Floats, what: str, normalise: bool, error: type[PrivoptError] = InvalidModel) -> Floats:
@@ -117,14 +117,14 @@ class Joint:
     @property
     def prior(self) -> Floats:
         """Pr(s)."""
-        found: Floats = self.table.sum(axis=1)
-        return found
+        sums: Floats = self.table.sum(axis=1)
+        return sums
 
     @property
     def marginal(self) -> Floats:
         """Pr(y)."""
-        found: Floats = self.table.sum(axis=0)
-        return found
+        sums: Floats = self.table.sum(axis=0)
+        return sums
 
     @property
     def channel(self) -> Floats:
@@ -179,12 +179,12 @@ def supported(channel: ChannelInput, prior: Numbers | None, normalise: bool) -> 
     rows, labels, _ = read_channel(channel, normalise)
     distribution = None
     if prior is not None:
-        given = read_distribution(prior, "the prior", normalise)
-        if len(given) != len(labels):
+        probabilities = read_distribution(prior, "the prior", normalise)
+        if len(probabilities) != len(labels):
             raise InvalidMechanism(
-                f"the prior has {len(given)} entries for {len(labels)} inputs: give one each"
+                f"the prior has {len(probabilities)} entries for {len(labels)} inputs: give one each"
             )
-        rows, distribution = rows[given > 0], given[given > 0]
+        rows, distribution = rows[probabilities > 0], probabilities[probabilities > 0]
     elif isinstance(channel, JointDistribution | ObservedJoint):
         distribution = read_joint(channel).prior
     return rows[:, rows.any(axis=0)], distribution

@@ -119,17 +119,17 @@ def local_information_privacy(
     (0.405465, -0.693147, 0.693147)
     """
     distribution = read_joint(joint, normalise)
-    found = log_ratio(distribution.channel, distribution.marginal)
-    upper = in_unit(settled(found.max(), "the largest log-lift"), unit)
-    lower = in_unit(settled(-found.min(), "the size of the smallest log-lift"), unit)
+    log_lifts = log_ratio(distribution.channel, distribution.marginal)
+    upper = in_unit(settled(log_lifts.max(), "the largest log-lift"), unit)
+    lower = in_unit(settled(-log_lifts.min(), "the size of the smallest log-lift"), unit)
     return InformationPrivacy(upper, -lower if lower else 0.0, max(upper, lower))
 
 
 def _placed(distribution: Joint, values: Floats) -> Floats:
     """Values of the symbols that occur, in a table of the shape that was given."""
-    found = np.full(distribution.shape, np.nan)
-    found[np.ix_(distribution.rows, distribution.columns)] = values
-    return found
+    table = np.full(distribution.shape, np.nan)
+    table[np.ix_(distribution.rows, distribution.columns)] = values
+    return table
 
 
 _SMALL = 0.1
@@ -188,10 +188,10 @@ def _excess(x: float) -> float:
     """e^x - 1 - x."""
     if abs(x) >= _SMALL:
         return math.expm1(x) - x
-    found = 0.0
+    series = 0.0
     for k in range(_TERMS, 1, -1):
-        found = found * x + 1 / math.factorial(k)
-    return found * x * x
+        series = series * x + 1 / math.factorial(k)
+    return series * x * x
 
 
 def _scaled_excess(x: float) -> float:

@@ -25,16 +25,16 @@ def log_sum_exp(values: Floats, axis: int = -1) -> Floats:
     top = values.max(axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        found: Floats = np.log(np.exp(values - top).sum(axis=axis)) + np.squeeze(top, axis=axis)
-    return found
+        total: Floats = np.log(np.exp(values - top).sum(axis=axis)) + np.squeeze(top, axis=axis)
+    return total
 
 
 def log_ratio(p: Floats, q: Floats) -> Floats:
     """ln(p/q) for q > 0, accurate where p is near q, and -inf where p is 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near = np.abs(p - q) < 0.5 * q
-        found: Floats = np.where(near, np.log1p((p - q) / q), np.log(p) - np.log(q))
-    return found
+        logs: Floats = np.where(near, np.log1p((p - q) / q), np.log(p) - np.log(q))
+    return logs
 
 
 def divergences(p: Floats, q: Floats, alpha: float) -> Floats:
@@ -68,11 +68,11 @@ def _bregman(d: Floats, log: Floats, alpha: float) -> Floats:
     # exp(log) rather than 1 + d: the latter has lost a small ratio.
     ratio = np.where(d < -0.5, np.exp(log), ratio)
     slope = finite if order == 0 else np.expm1(order * finite) / order
-    found = np.where(ratio > 0, ratio * slope - d, 1.0)
+    values = np.where(ratio > 0, ratio * slope - d, 1.0)
     small = max(alpha, 1.0) * np.abs(d) < _SMALL
     if small.any():
-        found[small] = _series(d[small], alpha)
-    return found
+        values[small] = _series(d[small], alpha)
+    return values
 
 
 def _series(d: Floats, alpha: float) -> Floats:
@@ -81,10 +81,10 @@ def _series(d: Floats, alpha: float) -> Floats:
     for k in range(2, 2 + _TERMS):
         coefficients.append(coefficient)
         coefficient *= (alpha - k) / (k + 1)
-    found = np.zeros_like(d)
+    series = np.zeros_like(d)
     for value in reversed(coefficients):
-        found = found * d + value
-    return found * d * d
+        series = series * d + value
+    return series * d * d
 
 
 def mean_of_exponentials(distribution: Floats, divergence: Floats, alpha: float) -> float:

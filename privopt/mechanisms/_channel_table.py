@@ -14,7 +14,7 @@ from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, plain_labels
 
-Given: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
+Entries: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
 """Float64 where all is float, else an object array of floats and Fractions."""
 
 TOLERANCE = 1e-9
@@ -22,7 +22,7 @@ LEAST_BITS = 62
 MAX_CELLS = 2**27
 
 
-def checked(matrix: object) -> Given:
+def checked(matrix: object) -> Entries:
     """A read-only copy of a table of probabilities, with its rows summing to 1 within 1e-9."""
     table = _table(matrix)
     if table.ndim != 2 or 0 in table.shape:
@@ -42,7 +42,7 @@ def checked(matrix: object) -> Given:
     return table
 
 
-def _table(matrix: object) -> Given:
+def _table(matrix: object) -> Entries:
     try:
         table = np.array(matrix)
     except ValueError as cause:
@@ -52,9 +52,9 @@ def _table(matrix: object) -> Given:
     if table.dtype.kind != "O" or table.ndim != 2:
         raise InvalidMechanism("matrix must be a table of numbers, a row an input")
     flat = [_cell(value, divmod(i, table.shape[1])) for i, value in enumerate(table.ravel().tolist())]
-    found = np.empty(len(flat), dtype=object)
-    found[:] = flat
-    return found.reshape(table.shape)
+    entries = np.empty(len(flat), dtype=object)
+    entries[:] = flat
+    return entries.reshape(table.shape)
 
 
 def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
@@ -66,22 +66,22 @@ def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
     raise InvalidMechanism(f"matrix[{where[0]}, {where[1]}] is {value!r}: give a float or a Fraction")
 
 
-def floats(given: Given) -> NDArray[np.float64]:
+def floats(entries: Entries) -> NDArray[np.float64]:
     """The probabilities in float64, each row divided by its sum."""
-    values = given.astype(np.float64)
+    values = entries.astype(np.float64)
     totals = np.array([[math.fsum(row)] for row in values.tolist()])
-    found: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
-    found.setflags(write=False)
-    return found
+    normalised: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
+    normalised.setflags(write=False)
+    return normalised
 
 
-def integer_rows(given: Given, values: NDArray[np.float64]) -> tuple[IntegerRow, ...]:
+def integer_rows(entries: Entries, values: NDArray[np.float64]) -> tuple[IntegerRow, ...]:
     """Weights of every row; see :class:`privopt.mechanisms.Channel`."""
     bits = _bits(values)
-    exact = given.dtype.kind == "O"
+    exact = entries.dtype.kind == "O"
     return tuple(
-        integer_row(given[x].tolist())
-        if exact and any(isinstance(v, Fraction) for v in given[x].tolist())
+        integer_row(entries[x].tolist())
+        if exact and any(isinstance(v, Fraction) for v in entries[x].tolist())
         else _dyadic(values[x], bits)
         for x in range(len(values))
     )
@@ -110,17 +110,17 @@ def labels(values: Iterable[Label] | None, count: int, what: str) -> Labels:
     """Distinct labels; 0 .. count-1 when none are given."""
     if values is None:
         return tuple(range(count))
-    found = plain_labels(values)
-    if len(found) != count or len(set(found)) != count:
-        raise InvalidMechanism(f"{what} must be {count} distinct labels, got {found!r}")
-    return found
+    names = plain_labels(values)
+    if len(names) != count or len(set(names)) != count:
+        raise InvalidMechanism(f"{what} must be {count} distinct labels, got {names!r}")
+    return names
 
 
-def encode(given: Given) -> list[list[float | str]]:
+def encode(entries: Entries) -> list[list[float | str]]:
     """Numbers as JSON holds them."""
     return [
         [f"{v.numerator}/{v.denominator}" if isinstance(v, Fraction) else v for v in row]
-        for row in given.tolist()
+        for row in entries.tolist()
     ]
 
 

@@ -63,7 +63,7 @@ class Channel(Mechanism):
     inputs: Labels
     outputs: Labels
     simulation_only: bool
-    _given: tables.Given
+    _entries: tables.Entries
 
     def __init__(
         self,
@@ -73,21 +73,21 @@ class Channel(Mechanism):
         *,
         simulation_only: bool = False,
     ) -> None:
-        given = tables.checked(matrix)
-        floats = tables.floats(given)
+        entries = tables.checked(matrix)
+        floats = tables.floats(entries)
         values: dict[str, object] = {
             "matrix": floats,
             "inputs": tables.labels(inputs, floats.shape[0], "inputs"),
             "outputs": tables.labels(outputs, floats.shape[1], "outputs"),
             "simulation_only": bool(simulation_only),
-            "_given": given,
+            "_entries": entries,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @cached_property
     def _rows(self) -> tuple[IntegerRow, ...]:
-        return tables.integer_rows(self._given, self.matrix)
+        return tables.integer_rows(self._entries, self.matrix)
 
     def exact(self) -> tuple[IntegerRow, ...]:
         """The integer weights that are sampled, a row an input.
@@ -103,7 +103,7 @@ class Channel(Mechanism):
 
     def validated(self, simulation_only: bool = False) -> Channel:
         """A fresh copy that went through the constructor's checks again."""
-        return Channel(self._given, self.inputs, self.outputs, simulation_only=simulation_only)
+        return Channel(self._entries, self.inputs, self.outputs, simulation_only=simulation_only)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release each symbol of a column, or of a 2-d array, independently.
@@ -136,7 +136,7 @@ class Channel(Mechanism):
         return {
             "type": self.kind,
             "version": 1,
-            "matrix": tables.encode(self._given),
+            "matrix": tables.encode(self._entries),
             "inputs": encode_labels(self.inputs),
             "outputs": encode_labels(self.outputs),
             "simulation_only": self.simulation_only,

@@ -79,8 +79,8 @@ def _cells(data: Any) -> NDArray[Any]:
 
 
 def _position(letter: Any, positions: dict[Hashable, int], where: int, shape: tuple[int, ...]) -> int:
-    found = positions.get(letter) if isinstance(letter, Hashable) else None
-    if found is None:
+    index = positions.get(letter) if isinstance(letter, Hashable) else None
+    if index is None:
         place = (
             f"record {where}" if len(shape) == 1 else f"row {where // shape[1]}, record {where % shape[1]}"
         )
@@ -88,7 +88,7 @@ def _position(letter: Any, positions: dict[Hashable, int], where: int, shape: tu
         raise InvalidMechanism(
             f"{place}: letter {letter!r} is not one of the states {known}; recode or drop it"
         )
-    return found
+    return index
 
 
 def _is_column(data: Any) -> bool:

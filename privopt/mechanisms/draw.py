@@ -35,14 +35,14 @@ def draw(rows: Sequence[IntegerRow], codes: Codes, rng: np.random.Generator | No
     array([1, 0, 1])
     """
     flat = codes.ravel()
-    found = np.empty(flat.size, dtype=np.int64)
+    outputs = np.empty(flat.size, dtype=np.int64)
     order = np.argsort(flat, kind="stable")
     starts = np.searchsorted(flat[order], np.arange(len(rows) + 1))
     for x, row in enumerate(rows):
         places = order[starts[x] : starts[x + 1]]
         if places.size:
-            found[places] = _draw_row(row, places.size, rng)
-    return found.reshape(codes.shape)
+            outputs[places] = _draw_row(row, places.size, rng)
+    return outputs.reshape(codes.shape)
 
 
 def _draw_row(row: IntegerRow, count: int, rng: np.random.Generator | None) -> Codes:
@@ -57,16 +57,16 @@ def _draw_row(row: IntegerRow, count: int, rng: np.random.Generator | None) -> C
         return np.searchsorted(np.array(ends, dtype=np.uint64), drawn, side="right").astype(np.int64)
     rest = (row.total - 1).bit_length() - _WORD
     heads = np.array([_head(end, rest) for end in ends], dtype=np.uint64)
-    found, pending = np.empty(count, dtype=np.int64), np.arange(count)
+    outputs, pending = np.empty(count, dtype=np.int64), np.arange(count)
     while pending.size:
         words = _words(pending.size, rng)
-        found[pending] = np.searchsorted(heads, words, side="right")
+        outputs[pending] = np.searchsorted(heads, words, side="right")
         late = words > heads[-1]
         for i in np.flatnonzero(np.isin(words, heads)).tolist():
             place = _settled(row.total, ends, int(words[i]) << rest | _bits(rest, rng))
-            found[pending[i]], late[i] = (0, True) if place is None else (place, False)
+            outputs[pending[i]], late[i] = (0, True) if place is None else (place, False)
         pending = pending[late]
-    return found
+    return outputs
 
 
 def _head(end: int, rest: int) -> int:

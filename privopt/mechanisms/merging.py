@@ -93,10 +93,10 @@ class Merging(Mechanism):
         """Entry [x, y] is 1 where input x is in block y, else 0."""
         if len(self.inputs) * len(self.blocks) > MAX_CELLS:
             raise InvalidMechanism(f"the matrix would have more than {MAX_CELLS} cells; use assignment")
-        found = np.zeros((len(self.inputs), len(self.blocks)))
-        found[np.arange(len(self.inputs)), self.assignment] = 1.0
-        found.setflags(write=False)
-        return found
+        table = np.zeros((len(self.inputs), len(self.blocks)))
+        table[np.arange(len(self.inputs)), self.assignment] = 1.0
+        table.setflags(write=False)
+        return table
 
     def exact(self) -> tuple[IntegerRow, ...]:
         """Weights 0 and 1, a row an input."""
@@ -184,16 +184,16 @@ class Merging(Mechanism):
 
 def _block_of(blocks: tuple[Labels, ...]) -> dict[Label, int]:
     """The block of each symbol, in the order of the blocks."""
-    found: dict[Label, int] = {}
+    block_of: dict[Label, int] = {}
     for i, block in enumerate(blocks):
         if not block:
             raise InvalidMechanism(f"block {i} is empty; leave it out")
         for symbol in block:
-            if symbol in found:
+            if symbol in block_of:
                 raise InvalidMechanism(
-                    f"symbol {symbol!r} is in blocks {found[symbol]} and {i}; put it in one"
+                    f"symbol {symbol!r} is in blocks {block_of[symbol]} and {i}; put it in one"
                 )
-            found[symbol] = i
-    if not found:
+            block_of[symbol] = i
+    if not block_of:
         raise InvalidMechanism("there are no blocks; give at least one")
-    return found
+    return block_of

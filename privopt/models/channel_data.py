@@ -132,9 +132,9 @@ def release_rows(release: Release, which: Sequence[int]) -> list[IntegerRow]:
 def _released(table: Floats, release: Release) -> Floats:
     if not isinstance(release, Merging):
         return np.asarray(table @ release.matrix)
-    found = np.zeros((len(release.blocks), len(table)))
-    np.add.at(found, release.assignment, table.T)
-    return found.T
+    merged = np.zeros((len(release.blocks), len(table)))
+    np.add.at(merged, release.assignment, table.T)
+    return merged.T
 
 
 def _few(labels: Labels) -> str:

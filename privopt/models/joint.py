@@ -77,7 +77,7 @@ class JointDistribution:
     p_x: Floats
     s_given_x: Floats
     exact: IntegerRow
-    _given: Objects
+    _numbers: Objects
     _normalised: bool
 
     def __init__(
@@ -168,14 +168,14 @@ class JointDistribution:
         useful: Iterable[Label] | None,
         normalised: bool,
     ) -> None:
-        given = number_array(table, "table")
-        if given.ndim != 2:
+        numbers = number_array(table, "table")
+        if numbers.ndim != 2:
             raise InvalidModel(
-                f"table has {given.ndim} dimensions: give one row a sensitive symbol, shape (n_s, n_x)"
+                f"table has {numbers.ndim} dimensions: give one row a sensitive symbol, shape (n_s, n_x)"
             )
-        rows, columns = given.shape
+        rows, columns = numbers.shape
         exact = exact_distribution(
-            given.ravel().tolist(), "table", None if normalised else "JointDistribution.normalised"
+            numbers.ravel().tolist(), "table", None if normalised else "JointDistribution.normalised"
         )
         weights = np.array(exact.weights, dtype=object).reshape(rows, columns)
         of_s, of_x = weights.sum(axis=1), weights.sum(axis=0)
@@ -189,7 +189,7 @@ class JointDistribution:
                 [[w / (t or 1) for w, t in zip(row, of_x, strict=True)] for row in weights]
             ),
             "exact": exact,
-            "_given": given,
+            "_numbers": numbers,
             "_normalised": normalised,
         }
         for name, value in values.items():
@@ -216,7 +216,7 @@ class JointDistribution:
         return {
             "type": "joint_distribution",
             "version": VERSION,
-            "table": encode_numbers(self._given.tolist()),
+            "table": encode_numbers(self._numbers.tolist()),
             "sensitive": encode_labels(self.sensitive),
             "useful": encode_labels(self.useful),
             "normalised": self._normalised,
@@ -258,7 +258,7 @@ class JointDistribution:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the joint is made anew.
-        return type(self)._build, (self._given, self.sensitive, self.useful, self._normalised)
+        return type(self)._build, (self._numbers, self.sensitive, self.useful, self._normalised)
 
     def __repr__(self) -> str:
         return f"JointDistribution({len(self.sensitive)} sensitive x {len(self.useful)} useful symbols)"

@@ -99,14 +99,14 @@ def _code(values: nw.Series[Any], column: str, bins: Bins | None) -> tuple[Codes
     """Integer codes of a column, and the label of each code."""
     if bins is not None:
         return _bin(values, column, bins)
-    found: list[Label] = values.to_list()
-    if not all(map(hashable, found)):
+    cells: list[Label] = values.to_list()
+    if not all(map(hashable, cells)):
         raise InvalidModel(
             f"column {column!r} holds values that cannot be hashed: turn them into strings or numbers"
         )
-    labels = sorted_labels(dict.fromkeys(found))
+    labels = sorted_labels(dict.fromkeys(cells))
     position = {label: i for i, label in enumerate(labels)}
-    codes = np.fromiter(map(position.__getitem__, found), dtype=np.int64, count=len(found))
+    codes = np.fromiter(map(position.__getitem__, cells), dtype=np.int64, count=len(cells))
     return codes, list(plain_labels(labels))
 
 
@@ -155,9 +155,10 @@ def _edges(numbers: Floats, column: str, bins: Bins) -> Floats:
 def _product(columns: list[tuple[Codes, list[Label]]]) -> tuple[Codes, Labels]:
     """One symbol out of one or several columns: the combinations that occur, in order."""
     stacked = np.stack([codes for codes, _ in columns], axis=1)
-    found, codes = np.unique(stacked, axis=0, return_inverse=True)
+    combinations, codes = np.unique(stacked, axis=0, return_inverse=True)
     words = [
-        tuple(labels[int(code)] for code, (_, labels) in zip(word, columns, strict=True)) for word in found
+        tuple(labels[int(code)] for code, (_, labels) in zip(word, columns, strict=True))
+        for word in combinations
     ]
     labels = tuple(words) if len(columns) > 1 else tuple(word[0] for word in words)
     return codes.reshape(-1).astype(np.int64), labels

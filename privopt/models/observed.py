@@ -77,7 +77,7 @@ class ObservedJoint:
     sensitive_observed: JointDistribution
     useful_observed: JointDistribution
     exact: IntegerRow
-    _given: Objects
+    _numbers: Objects
     _normalised: bool
 
     def __init__(
@@ -126,22 +126,24 @@ class ObservedJoint:
         return joint
 
     def _fill(self, table: object, labels: tuple[Iterable[Label] | None, ...], normalised: bool) -> None:
-        given = number_array(table, "table")
-        if given.ndim != 3:
-            raise InvalidModel(f"table has {given.ndim} dimensions: give shape (n_s, n_x, n_w)")
+        numbers = number_array(table, "table")
+        if numbers.ndim != 3:
+            raise InvalidModel(f"table has {numbers.ndim} dimensions: give shape (n_s, n_x, n_w)")
         remedy = None if normalised else "ObservedJoint.normalised"
-        exact = exact_distribution(given.ravel().tolist(), "table", remedy)
-        weights = np.array(exact.weights, dtype=object).reshape(given.shape)
+        exact = exact_distribution(numbers.ravel().tolist(), "table", remedy)
+        weights = np.array(exact.weights, dtype=object).reshape(numbers.shape)
         names = ("sensitive", "useful", "observed")
-        found = [label_tuple(v, n, what) for v, n, what in zip(labels, given.shape, names, strict=True)]
-        s, x, w = found
+        label_tuples = [
+            label_tuple(v, n, what) for v, n, what in zip(labels, numbers.shape, names, strict=True)
+        ]
+        s, x, w = label_tuples
         values: dict[str, object] = {
-            "table": frozen_floats(np.array(exact.floats()).reshape(given.shape)),
-            **dict(zip(names, found, strict=True)),
+            "table": frozen_floats(np.array(exact.floats()).reshape(numbers.shape)),
+            **dict(zip(names, label_tuples, strict=True)),
             "sensitive_observed": JointDistribution.normalised(weights.sum(axis=1), s, w),
             "useful_observed": JointDistribution.normalised(weights.sum(axis=0), x, w),
             "exact": exact,
-            "_given": given,
+            "_numbers": numbers,
             "_normalised": normalised,
         }
         for name, value in values.items():
@@ -167,7 +169,7 @@ class ObservedJoint:
         return {
             "type": "observed_joint",
             "version": VERSION,
-            "table": encode_numbers(self._given.tolist()),
+            "table": encode_numbers(self._numbers.tolist()),
             "sensitive": encode_labels(self.sensitive),
             "useful": encode_labels(self.useful),
             "observed": encode_labels(self.observed),
@@ -209,7 +211,7 @@ class ObservedJoint:
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the joint is made anew.
         labels = (self.sensitive, self.useful, self.observed)
-        return type(self)._build, (self._given, labels, self._normalised)
+        return type(self)._build, (self._numbers, labels, self._normalised)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.sensitive)} sensitive x {len(self.useful)} useful x {len(self.observed)} observed"

@@ -144,8 +144,8 @@ def is_missing(value: object) -> bool:
 
 def sorted_labels(labels: Iterable[Label]) -> list[Label]:
     """Labels in their own order, or as they came when they have none."""
-    found = list(labels)
+    listed = list(labels)
     try:
-        return sorted(found)  # type: ignore[type-var]  # what cannot be sorted says so
+        return sorted(listed)  # type: ignore[type-var]  # what cannot be sorted says so
     except TypeError:
-        return found
+        return listed

@@ -144,7 +144,8 @@ class _Revealed:
             return None
         if self._costs is None or self._length != release.length or not self.problem.chain.homogeneous:
             chances = Balls(
-                release.given, release.given * (3 * release.length * U) + ETA * (release.given > 0)
+                release.word_given_state,
+                release.word_given_state * (3 * release.length * U) + ETA * (release.word_given_state > 0),
             )
             rows = Balls(moves, moves * U + ETA * (moves > 0)) @ chances
             epsilon = self.problem.epsilon

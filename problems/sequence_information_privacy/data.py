@@ -76,7 +76,7 @@ class Release:
     --------
     >>> from privopt.models import MarkovChain
     >>> release = Release(0, Setting(MarkovChain([[0.75, 0.25], [1, 0]]), 2, 1.0, "hamming"))
-    >>> release.given.tolist(), release.last(np.array([0.5, 0.5])).tolist()
+    >>> release.word_given_state.tolist(), release.last(np.array([0.5, 0.5])).tolist()
     ([[0.75, 0.25, 0.0], [0.0, 0.0, 1.0]], [0.875, 0.125])
     """
 
@@ -99,7 +99,7 @@ class Release:
         return probabilities(self.setting.chain, self.paths.states, self.begin)
 
     @cached_property
-    def given(self) -> Floats:
+    def word_given_state(self) -> Floats:
         """Pr(word | state at its first letter), shape (states, words)."""
         table = np.zeros((self.setting.chain.k, len(self.paths.words)))
         np.add.at(table, (self.paths.states[:, 0], self.paths.word), self.chances)

@@ -61,7 +61,7 @@ class Step:
         """Distribution of what is read given the state before, shape (states, words)."""
         if self.before is None:
             return self.distribution[None]
-        rows: Floats = self.before[1] @ self.release.given
+        rows: Floats = self.before[1] @ self.release.word_given_state
         return rows
 
     def bound(self, lam: Floats) -> float:
@@ -107,7 +107,7 @@ def steps(problem: SequenceData) -> Iterator[Step]:
     for release in problem.releases():
         budget = problem.epsilon
         level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
-        read = distribution if release.paths.identity else distribution @ release.given
+        read = distribution if release.paths.identity else distribution @ release.word_given_state
         count_read = count if release.paths.identity else count + chain.k + 3 * release.length
         yield Step(release, read, level, _counted(count_read), moved)
         after = release.begin + release.length

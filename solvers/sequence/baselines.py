@@ -236,7 +236,7 @@ class Published(_PolicyBaseline):
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the printed formula."""
         setting = problem.setting(problem.batch)
-        read = problem.chain.initial @ Release(0, setting).given
+        read = problem.chain.initial @ Release(0, setting).word_given_state
         heavy = bool((read[read > 0] * (1.0 + math.exp(min(setting.epsilon, 700.0))) >= 1.0).all())
         domain = "at every step every possible input has belief 1 / (e^epsilon + 1) or more"
         return self.unenforced(

@@ -307,10 +307,10 @@ def leakage_report(
             f"alpha must be above 1 and finite, got {alpha}: orders 1 and inf have rows of their own"
         )
     released = _released(mechanism, joint, normalise)
-    found = readings(released, order, epsilon)
+    measured = readings(released, order, epsilon)
     smallest = float(released.prior.min())
     dropped = tuple(s for i, s in enumerate(released.sensitive) if i not in set(released.rows.tolist()))
-    return LeakageReport(tuple(_row(reading, found, smallest) for reading in found), dropped, smallest)
+    return LeakageReport(tuple(_row(reading, measured, smallest) for reading in measured), dropped, smallest)
 
 
 def _released(mechanism: ChannelInput, joint: JointLike, normalise: bool) -> Joint:
@@ -340,8 +340,8 @@ def _order(inputs: Labels, columns: Labels) -> list[int]:
     )
 
 
-def _row(reading: Reading, found: list[Reading], smallest: float) -> LeakageRow:
-    known = {other.key: math.inf if other is reading else other.value for other in found}
+def _row(reading: Reading, measured: list[Reading], smallest: float) -> LeakageRow:
+    known = {other.key: math.inf if other is reading else other.value for other in measured}
     implied = implied_bounds(known, smallest_prior=min(smallest, 0.5) if smallest < 1 else 1.0)
     return LeakageRow(
         reading.name,
