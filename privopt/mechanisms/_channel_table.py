@@ -69,7 +69,7 @@ def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
 def floats(entries: Entries) -> NDArray[np.float64]:
     """The probabilities in float64, each row divided by its sum."""
     values = entries.astype(np.float64)
-    totals = np.array([[math.fsum(row)] for row in values.tolist()])
+    totals = np.array([[math.fsum(row[row > 0].tolist())] for row in values])
     normalised: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
     normalised.setflags(write=False)
     return normalised
@@ -96,7 +96,9 @@ def _bits(values: NDArray[np.float64]) -> int:
 
 def _dyadic(row: NDArray[np.float64], bits: int) -> IntegerRow:
     total = 1 << bits
-    weights = [_scaled(p, bits) for p in row.tolist()]
+    weights = [0] * len(row)
+    for y in np.flatnonzero(row).tolist():
+        weights[y] = _scaled(float(row[y]), bits)
     weights[int(np.argmax(row))] += total - sum(weights)
     return IntegerRow(tuple(weights), total)
 
@@ -117,11 +119,23 @@ def labels(values: Iterable[Label] | None, count: int, what: str) -> Labels:
 
 
 def encode(entries: Entries) -> list[list[float | str]]:
-    """Numbers as JSON holds them."""
+    """Numbers as JSON holds them; the zeros of long rows are one object."""
+    if entries.dtype.kind == "f":
+        return [_plain(row) for row in entries]
     return [
         [f"{v.numerator}/{v.denominator}" if isinstance(v, Fraction) else v for v in row]
         for row in entries.tolist()
     ]
+
+
+def _plain(row: NDArray[np.float64]) -> list[float | str]:
+    used = np.flatnonzero(row)
+    if 4 * len(used) > len(row):
+        return list(row.tolist())
+    numbers: list[float | str] = [0.0] * len(row)
+    for y in used.tolist():
+        numbers[y] = float(row[y])
+    return numbers
 
 
 def decode(value: object) -> list[list[float | Fraction]]:

@@ -16,9 +16,8 @@ from privopt.problems.costs import costs
 from privopt.problems.exact_joint import (
     ExactJoint,
     enclose,
-    information_enclosure,
     leaking_joint,
-    useful_joint,
+    useful_information,
 )
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
@@ -316,4 +315,4 @@ def utility_enclosure(data: LocalInformationPrivacyData, release: Release) -> En
     if isinstance(data.utility, tuple):
         lo, hi = enclose(costs(data.observation, data.utility).expected(release))
         return -hi + 0.0, -lo + 0.0
-    return information_enclosure(useful_joint(data.observation, release))
+    return useful_information(data.observation, release)
