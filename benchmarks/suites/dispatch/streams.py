@@ -1,0 +1,187 @@
+"""Belief release, sequence information privacy and Bayesian privacy in the suite ``dispatch``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.benchmarks.regret.case import register_cases
+from privopt.core.problem import Problem
+from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
+from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+
+
+def _probabilities(n: int, concentration: float = 1.0) -> Floats:
+    """A random distribution; a small concentration makes a few letters likely and the others rare.
+
+    Examples
+    --------
+    >>> round(float(_probabilities(4).sum()), 12)
+    1.0
+    """
+    drawn: Floats = np.random.default_rng(n).dirichlet(np.full(n, concentration))
+    return drawn
+
+
+def _belief(n: int, distortion: str = "hamming", concentration: float = 1.0) -> Problem[Any]:
+    return BeliefRelease(_probabilities(n, concentration).tolist(), 1.0, distortion)
+
+
+def _matrix(n: int, m: int) -> Problem[Any]:
+    costs = np.random.default_rng([n, m]).random((n, m))
+    return BeliefRelease(_probabilities(n).tolist(), 1.0, costs)
+
+
+def _impossible(n: int) -> Problem[Any]:
+    return BeliefRelease([0.0, *_probabilities(n - 1).tolist()], 1.0, "squared")
+
+
+_LETTERS = ((4, ""), (8, "q"), (32, ""), (100, "q"), (300, ""), (1000, "l"), (3000, ""))
+_LINES = ((8, "q"), (64, ""), (300, "l"), (1000, ""))
+
+register_cases(
+    "belief_release",
+    (
+        *((f"letters-{n}", marks, partial(_belief, n)) for n, marks in _LETTERS),
+        *((f"l1-{n}", marks, partial(_belief, n, "l1")) for n, marks in _LINES),
+        *((f"squared-{n}", "", partial(_belief, n, "squared")) for n in (8, 64, 300)),
+        *((f"matrix-{n}x{m}", "", partial(_matrix, n, m)) for n, m in ((8, 8), (30, 60), (100, 100))),
+        ("rare-12", "q", partial(_belief, 12, "hamming", 0.1)),
+        ("rare-l1-40", "", partial(_belief, 40, "l1", 0.1)),
+        ("impossible-5", "", partial(_impossible, 5)),
+    ),
+)
+
+
+def _sticky(k: int, stay: float) -> MarkovChain:
+    """A random chain that stays where it is with at least a given probability.
+
+    Examples
+    --------
+    >>> bool((_sticky(4, 0.5).transition.diagonal() >= 0.5).all())
+    True
+    """
+    rng = np.random.default_rng(k)
+    moves = stay * np.eye(k) + (1 - stay) * rng.dirichlet(np.ones(k), k)
+    return MarkovChain.normalised(moves, rng.dirichlet(np.ones(k)))
+
+
+def _sequence(k: int, horizon: int, distortion: str = "hamming", stay: float = 0.3) -> Problem[Any]:
+    return SequenceInformationPrivacy(_sticky(k, stay), 1.0, distortion=distortion, horizon=horizon)
+
+
+def _words(k: int, batch: int, horizon: int) -> Problem[Any]:
+    return SequenceInformationPrivacy(_sticky(k, 0.6), 0.5, batch=batch, horizon=horizon)
+
+
+_SEQUENCES = (
+    (2, 4, "q"),
+    (2, 100, ""),
+    (2, 1000, "l"),
+    (4, 4, ""),
+    (4, 100, ""),
+    (4, 1000, ""),
+    (8, 2, "q"),
+    (8, 100, ""),
+    (32, 2, ""),
+    (64, 4, ""),
+    (200, 2, "l"),
+    (200, 100, ""),
+)
+
+register_cases(
+    "sequence_information_privacy",
+    (
+        *((f"letters-{k}-horizon-{n}", marks, partial(_sequence, k, n)) for k, n, marks in _SEQUENCES),
+        *((f"l1-{k}-horizon-4", "", partial(_sequence, k, 4, "l1")) for k in (4, 16, 64)),
+        *((f"squared-{k}-horizon-4", "", partial(_sequence, k, 4, "squared")) for k in (4, 16)),
+        ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
+        *(
+            (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))
+            for k, w, n, marks in ((2, 2, 4, "q"), (2, 5, 10, ""), (2, 10, 20, ""), (3, 4, 8, ""))
+        ),
+    ),
+)
+
+
+def _chain(k: int) -> MarkovChain:
+    rows = np.random.default_rng(k).dirichlet(np.ones(k), size=k) + np.eye(k)
+    return MarkovChain.normalised(rows.tolist())
+
+
+def _absorbing(k: int) -> MarkovChain:
+    """States are left upwards only; the last one never.
+
+    Examples
+    --------
+    >>> float(_absorbing(3).transition[2, 2])
+    1.0
+    """
+    moves = np.triu(np.random.default_rng(k).random((k, k)) + 0.1)
+    return MarkovChain.normalised(moves, np.full(k, 1 / k))
+
+
+def _count(k: int, length: int | None = None, epsilon: float = 1.0) -> Problem[Any]:
+    return BayesianPrivacy(_chain(k), "count" if k == 2 else "histogram", epsilon, length=length)
+
+
+def _absorbed(k: int, length: int | None) -> Problem[Any]:
+    return BayesianPrivacy(_absorbing(k), "histogram", 1.0, length=length)
+
+
+def _slow(k: int, stay: float) -> Problem[Any]:
+    return BayesianPrivacy(_sticky(k, stay), "histogram", 1.0)
+
+
+def _correlations(m: int, rho: float) -> GaussianModel:
+    return GaussianModel(rho ** np.abs(np.subtract.outer(np.arange(m), np.arange(m))))
+
+
+def _row(m: int, rho: float = 0.6) -> Problem[Any]:
+    return BayesianPrivacy(_correlations(m, rho), "sum", 1.0, clip=(0, 1))
+
+
+def _family(m: int) -> Problem[Any]:
+    factors = np.random.default_rng(m).normal(size=(m, 2 * m))
+    return BayesianPrivacy(GaussianModel(factors @ factors.T), "sum", 1.0, clip=(0, 1))
+
+
+def _everywhere(m: int) -> Problem[Any]:
+    return BayesianPrivacy(_correlations(m, 0.6), "sum", 1.0, clip=(0, 1), scope="all_reals")
+
+
+def _group(m: int) -> Problem[Any]:
+    return BayesianPrivacy(GroupModel(m), "sum", 1.0, clip=(0, 1))
+
+
+def _flipped(k: int) -> Problem[Any]:
+    return BayesianPrivacy(_chain(k), ("count", 0), 3.0, mechanism="randomised_response")
+
+
+_CHAINS = ((2, "q"), (3, ""), (5, "q"), (10, ""), (20, "l"))
+_ROWS = ((5, "q"), (40, ""), (200, ""), (2000, "l"))
+
+register_cases(
+    "bayesian_privacy",
+    (
+        *((f"chain-{k}", marks, partial(_count, k)) for k, marks in _CHAINS),
+        *((f"chain-2-records-{n}", "", partial(_count, 2, n)) for n in (6, 100, 1000)),
+        ("chain-5-records-1000", "", partial(_count, 5, 1000)),
+        ("absorbing-3-records-20", "q", partial(_absorbed, 3, 20)),
+        ("absorbing-10-records-100", "", partial(_absorbed, 10, 100)),
+        ("absorbing-20-records-100", "", partial(_absorbed, 20, 100)),
+        ("sticky-3", "", partial(_slow, 3, 0.999)),
+        ("sticky-10", "", partial(_slow, 10, 0.99)),
+        ("flipped-3", "", partial(_flipped, 3)),
+        *((f"row-{m}", marks, partial(_row, m)) for m, marks in _ROWS),
+        ("row-100-strong", "", partial(_row, 100, 0.95)),
+        *((f"family-{m}", "", partial(_family, m)) for m in (3, 9, 30)),
+        ("all-reals-40", "", partial(_everywhere, 40)),
+        ("group-10", "", partial(_group, 10)),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Privacy funnel and information bottleneck in the suite ``dispatch``."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from privopt.benchmarks.data import joints
+from privopt.benchmarks.regret.case import register_cases
+from privopt.core.problem import Problem
+from privopt.models import JointDistribution
+from privopt.problems.information_bottleneck.problem import InformationBottleneck
+from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+
+
+def _floor(n_s: int, n_x: int, form: str, share: float = 0.7) -> Problem[Any]:
+    return PrivacyFunnel(joints.sparse_joint(n_s, n_x), theta_fraction=share, form=form)
+
+
+def _cap(n_s: int, n_x: int, cap: float) -> Problem[Any]:
+    return PrivacyFunnel(joints.sparse_joint(n_s, n_x), max_leakage=cap)
+
+
+def _weighed(joint: JointDistribution, form: str = "stochastic") -> Problem[Any]:
+    return PrivacyFunnel(joint, trade_off=0.2, form=form)
+
+
+def _weighed_random(n_s: int, n_x: int) -> Problem[Any]:
+    return _weighed(joints.sparse_joint(n_s, n_x))
+
+
+def _weighed_lecture(form: str) -> Problem[Any]:
+    return _weighed(joints.lecture(), form)
+
+
+def _weighed_survey() -> Problem[Any]:
+    return _weighed(joints.survey())
+
+
+_FLOORS = (
+    (4, 8, "q"),
+    (3, 20, ""),
+    (8, 8, ""),
+    (10, 50, "q"),
+    (10, 200, ""),
+    (10, 1000, "l"),
+    (5, 5000, "l"),
+)
+_MERGED = ((4, 12, "q"), (10, 50, ""), (10, 1000, ""), (10, 5000, "l"))
+_PERFECT = ((3, 6, "q"), (4, 8, ""), (5, 12, "q"), (10, 40, ""), (20, 200, ""))
+_CAPS = ((3, 8, ""), (4, 12, "q"), (10, 100, ""), (10, 1000, ""))
+
+register_cases(
+    "privacy_funnel",
+    (
+        *((f"floor-{s}x{x}", marks, partial(_floor, s, x, "stochastic")) for s, x, marks in _FLOORS),
+        *((f"merging-{s}x{x}", marks, partial(_floor, s, x, "merging")) for s, x, marks in _MERGED),
+        *((f"perfect-{s}x{x}", marks, partial(_cap, s, x, 0.0)) for s, x, marks in _PERFECT),
+        *((f"capped-{s}x{x}", marks, partial(_cap, s, x, 0.1)) for s, x, marks in _CAPS),
+        ("low-floor-4x40", "", partial(_floor, 4, 40, "stochastic", 0.3)),
+        ("high-floor-4x40", "", partial(_floor, 4, 40, "stochastic", 0.95)),
+        ("weighed-10x50", "", partial(_weighed_random, 10, 50)),
+        ("weighed-10x500", "", partial(_weighed_random, 10, 500)),
+        ("weighed-lecture", "", partial(_weighed_lecture, "stochastic")),
+        ("weighed-lecture-merging", "", partial(_weighed_lecture, "merging")),
+        ("weighed-survey", "", partial(_weighed_survey)),
+    ),
+)
+
+
+def _compressed(n_s: int, n_x: int, form: str = "stochastic") -> Problem[Any]:
+    return InformationBottleneck(joints.sparse_joint(n_s, n_x), trade_off=0.1, form=form)
+
+
+def _rate(n_s: int, n_x: int, rate: float) -> Problem[Any]:
+    return InformationBottleneck(joints.sparse_joint(n_s, n_x), max_rate=rate)
+
+
+def _rate_lecture() -> Problem[Any]:
+    return InformationBottleneck(joints.lecture(), max_rate=0.5)
+
+
+def _compressed_survey() -> Problem[Any]:
+    return InformationBottleneck(joints.survey(), trade_off=0.1)
+
+
+_WEIGHED = (
+    (2, 6, "q"),
+    (4, 12, ""),
+    (4, 30, "q"),
+    (5, 100, ""),
+    (5, 300, ""),
+    (5, 1000, "l"),
+    (20, 1000, ""),
+)
+_RATES = ((4, 30, "q"), (5, 100, ""), (5, 1000, ""))
+_BLOCKS = ((4, 12, ""), (5, 100, ""), (5, 1000, ""))
+
+register_cases(
+    "information_bottleneck",
+    (
+        *((f"weighed-{s}x{x}", marks, partial(_compressed, s, x)) for s, x, marks in _WEIGHED),
+        *((f"rate-{s}x{x}", marks, partial(_rate, s, x, 0.5)) for s, x, marks in _RATES),
+        *((f"merging-{s}x{x}", marks, partial(_compressed, s, x, "merging")) for s, x, marks in _BLOCKS),
+        ("rate-lecture", "", partial(_rate_lecture)),
+        ("survey", "", partial(_compressed_survey)),
+    ),
+)
