@@ -1,6 +1,6 @@
 """What ``privopt bench dispatch`` does.
 
-``privopt bench dispatch --quick`` runs some 40 cases once at a limit of 1 s, in about four minutes; ``privopt bench
+``privopt bench dispatch --quick`` runs some 40 cases once at a limit of 1 s, in three minutes; ``privopt bench
 dispatch --limit 1 --limit 5`` all of them, three times, in about an hour; ``--limit 1 --limit 5 --limit 30`` also those
 marked for it at 30 s. ``--only 'redaction/*'`` chooses cases. The same command goes on where a stopped run was.
 ``--against FOLDER`` takes what solvers by name did in an earlier run and measures only ``solve`` again, which is what
@@ -15,7 +15,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt.benchmarks.regret.case import cases
 from privopt.benchmarks.regret.measure import Measuring, known_of
 from privopt.benchmarks.regret.page import page, sentences, write_standings
 from privopt.benchmarks.regret.regrets import (
@@ -28,6 +27,7 @@ from privopt.benchmarks.regret.regrets import (
     worst,
 )
 from privopt.benchmarks.regret.rows import NAME, SOLVE, read_runs
+from privopt.benchmarks.runner.case import cases
 from privopt.benchmarks.runner.folder import environment, prepare
 from privopt.benchmarks.timings.run import measuring
 from privopt.cli.show import check_output, emit, table

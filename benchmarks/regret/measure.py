@@ -20,8 +20,8 @@ from typing import Any
 
 import psutil
 
-from privopt.benchmarks.regret.case import Case
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run, append_runs, read_runs
+from privopt.benchmarks.runner.case import Case
 
 PATIENCE = 45.0
 """Seconds past its limit after which a run is ended, with its process."""

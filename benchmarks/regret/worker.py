@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from privopt.benchmarks.regret.case import find_case
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run
+from privopt.benchmarks.runner.case import find_case
 from privopt.core.dispatch import candidates, solve
 from privopt.core.problem import Problem
 from privopt.core.solution import Solution

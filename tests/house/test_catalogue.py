@@ -14,6 +14,7 @@ import_everything = (
     "privopt.benchmarks.gallery.picture",
     "privopt.benchmarks.papers.item",
     "privopt.benchmarks.peers.peer",
+    "privopt.benchmarks.runner.case",
     "privopt.benchmarks.runner.suite",
     "privopt.benchmarks.timings.headline",
     "privopt.benchmarks.timings.measurement",

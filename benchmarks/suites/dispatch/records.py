@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.benchmarks.regret.case import register_cases
+from privopt.benchmarks.runner.case import register_cases
 from privopt.benchmarks.suites.boundary_colouring import regions, scattered
 from privopt.benchmarks.suites.redaction import frost_chain, random_chain
 from privopt.core.problem import Problem

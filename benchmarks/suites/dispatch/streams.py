@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.benchmarks.regret.case import register_cases
+from privopt.benchmarks.runner.case import register_cases
 from privopt.core.problem import Problem
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy

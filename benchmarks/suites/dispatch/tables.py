@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.data import joints
-from privopt.benchmarks.regret.case import register_cases
+from privopt.benchmarks.runner.case import register_cases
 from privopt.core.problem import Problem
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from privopt.benchmarks.data import joints
-from privopt.benchmarks.regret.case import register_cases
+from privopt.benchmarks.runner.case import register_cases
 from privopt.core.problem import Problem
 from privopt.models import JointDistribution
 from privopt.problems.information_bottleneck.problem import InformationBottleneck

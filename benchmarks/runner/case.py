@@ -95,7 +95,7 @@ def find_case(name: str) -> Case:
 
     Examples
     --------
-    >>> find_case("belief_release/letters-8").make().n
-    8
+    >>> find_case("belief_release/letters-8").make().budget
+    1.0
     """
     return next((case for case in cases() if case.name == name), None) or cases(name)[0]
