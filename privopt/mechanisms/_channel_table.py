@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +128,25 @@ def encode(entries: Entries) -> list[list[float | str]]:
         [f"{v.numerator}/{v.denominator}" if isinstance(v, Fraction) else v for v in row]
         for row in entries.tolist()
     ]
+
+
+def digest(fields: dict[str, Any], name: str, entries: Entries) -> str:
+    """SHA-256 of the canonical JSON of fields and a table under a name, without the whole text in memory."""
+    text = json.dumps({**fields, name: 0}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    before = text.index(f'"{name}":0') + len(name) + 3
+    hashed = hashlib.sha256(text[:before].encode())
+    for x, row in enumerate(entries):
+        hashed.update(b"[[" if x == 0 else b",[")
+        if entries.dtype.kind == "f":
+            cells = ["0.0"] * len(row)
+            for y in np.flatnonzero(row).tolist():
+                cells[y] = float.__repr__(float(row[y]))
+            hashed.update(",".join(cells).encode())
+        else:
+            hashed.update(json.dumps(encode(row[None])[0], separators=(",", ":"), allow_nan=False)[1:-1].encode())
+        hashed.update(b"]")
+    hashed.update(b"]" + text[before + 1 :].encode())
+    return hashed.hexdigest()
 
 
 def _plain(row: NDArray[np.float64]) -> list[float | str]:

@@ -131,12 +131,30 @@ class Channel(Mechanism):
         drawn = draw(self.exact(), encode(data, self.inputs), rng)
         return decode(drawn, np.zeros(drawn.shape, dtype=bool), data, self.outputs, rng is not None)
 
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form, hashed row by row."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return tables.digest(self._fields(), "matrix", self._entries)
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; fractions are written "a/b"."""
+        fields = self._fields()
+        return {
+            "type": fields.pop("type"),
+            "version": fields.pop("version"),
+            "matrix": tables.encode(self._entries),
+            **fields,
+        }
+
+    def _fields(self) -> dict[str, Any]:
+        """What is written beside the matrix."""
         return {
             "type": self.kind,
             "version": 1,
-            "matrix": tables.encode(self._entries),
             "inputs": encode_labels(self.inputs),
             "outputs": encode_labels(self.outputs),
             "simulation_only": self.simulation_only,

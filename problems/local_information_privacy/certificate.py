@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from privopt.core.certificate import Terms
 from privopt.core.exact import MAX_BITS, IntegerRow, exp_at_least, log_enclosure
@@ -20,6 +21,7 @@ from privopt.problems.exact_joint import (
     useful_information,
 )
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.polytope import BITS, exp_above
 
 Cell = tuple[int, int]
 Ratio = tuple[int, int]
@@ -222,17 +224,43 @@ def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Compariso
     kept: dict[Cell, Ratio] = {}
     broken: list[Cell] = []
     undecided: list[Cell] = []
+    upper, lower = _Limit(data.budget if ratios is not None else data.upper), _Limit(data.lower)
     for cell in joint.pairs():
         if ratios is not None:
             kept[cell] = ratios[cell]
-            verdict = exp_at_least(data.budget, *ratios[cell])
+            verdict = upper.keeps(*ratios[cell])
         else:
             up, down = joint.lift(*cell)
-            verdict = _both(exp_at_least(data.upper, up, down), exp_at_least(data.lower, down, up))
+            verdict = _both(upper.keeps(up, down), lower.keeps(down, up))
             kept[cell] = _used(data, up, down)
         if verdict is not True:
             (broken if verdict is False else undecided).append(cell)
     return _Comparison(tuple(broken), tuple(undecided), kept)
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """e^level, enclosed once, for many ratios."""
+
+    level: float
+
+    @cached_property
+    def _ends(self) -> tuple[Fraction, Fraction] | None:
+        """Rationals around e^level; None where ratios are compared one by one."""
+        top = exp_above(self.level) if 0 < self.level < math.inf else None
+        if top is None:
+            return None
+        return top * (1 - Fraction(1, 1 << (BITS - 8))), top
+
+    def keeps(self, up: int, down: int) -> bool | None:
+        """Whether up / down <= e^level, proved; None where undecided."""
+        if self._ends is not None and down > 0:
+            below, above = self._ends
+            if up * below.denominator <= below.numerator * down:
+                return True
+            if up * above.denominator > above.numerator * down:
+                return False
+        return exp_at_least(self.level, up, down)
 
 
 def _both(a: bool | None, b: bool | None) -> bool | None:

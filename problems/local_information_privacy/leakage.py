@@ -9,6 +9,7 @@ import numpy as np
 from privopt.arrays import Bools, Floats
 from privopt.core.problem import FEASIBILITY, Evaluation
 from privopt.measures.shannon import mutual_information
+from privopt.mechanisms import Merging
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
@@ -46,11 +47,13 @@ def _spread(lifts: Floats, used: Bools) -> Floats:
 
 def evaluate(data: LocalInformationPrivacyData, release: Release) -> Evaluation:
     """Utility, leakage and feasibility in float64."""
-    secret, useful = data.observation.with_release(release)
+    secret = data.observation.leaking_distribution(release)
     used = excesses(data, secret)
     leakage = _level(used, secret, data.delta)
     violation = _violation(data, used, secret)
-    utility = _utility(data, useful)
+    utility = _sparse_information(data, release)
+    if utility is None:
+        utility = _utility(data, data.observation.useful_distribution(release))
     feasible = violation <= FEASIBILITY * max(1.0, min(data.budget, 1e6))
     worst, where = _names(data, used, release, leakage)
     return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
@@ -81,6 +84,35 @@ def _violation(data: LocalInformationPrivacyData, used: Floats, joint: Floats) -
     over = np.maximum(lifts - data.upper, 0.0) if data.upper < math.inf else np.zeros_like(lifts)
     under = np.maximum(-lifts - data.lower, 0.0) if data.lower < math.inf else np.zeros_like(lifts)
     return max(0.0, _level(np.maximum(over, under), joint, data.delta))
+
+
+LARGE = 100_000
+"""Cells of a channel from which those that are 0 are left out, where they are most."""
+
+PLAIN = 1e-2
+"""Informations below this, in nats, are summed in the way that keeps their digits."""
+
+
+def _sparse_information(data: LocalInformationPrivacyData, release: Release) -> float | None:
+    """I(X;Y) of a large release with few cells that are not 0; None where the usual sum is better."""
+    observed = data.observation
+    cells = len(release.inputs) * len(release.outputs)
+    if data.utility != "mutual_information" or observed.useful is not None or cells < LARGE:
+        return None
+    p = observed.p_w
+    if isinstance(release, Merging):
+        w, y = np.arange(len(p)), release.assignment
+        joint = p
+    else:
+        w, y = np.nonzero(release.matrix)
+        if 2 * len(w) > cells:
+            return None
+        joint = p[w] * release.matrix[w, y]
+    columns = np.bincount(y, joint, minlength=len(release.outputs))
+    used = joint > 0
+    terms = joint[used] * np.log(joint[used] / (p[w[used]] * columns[y[used]]))
+    value = math.fsum(terms.tolist())
+    return value if value > PLAIN else None
 
 
 def _utility(data: LocalInformationPrivacyData, useful: Floats) -> float:
