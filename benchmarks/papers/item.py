@@ -287,7 +287,7 @@ def counts(verdicts: Iterable[Reproduced]) -> dict[str, int]:
     return {finding.value: tally[finding] for finding in Finding if tally[finding]}
 
 
-Found = Sequence[tuple[Item, Reproduced]]
+Results = Sequence[tuple[Item, Reproduced]]
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ class Paper:
     source: str
     about: tuple[str, ...]
     shown: Callable[[Item], bool] = lambda item: True
-    summary: Callable[[Found], Iterable[Exhibit]] = lambda results: ()
+    summary: Callable[[Results], Iterable[Exhibit]] = lambda results: ()
 
     def __call__(self, quick: bool = False) -> PaperReport:
         """Compute the items again; ``quick`` asks for coarse grids and few instances."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from privopt.benchmarks.papers.item import (
     SOURCES,
     Finding,
-    Found,
     Item,
     Reproduced,
+    Results,
     Setting,
     chosen,
     counts,
@@ -35,7 +35,7 @@ _ABOUT = (
 )
 
 
-def sentences(reproduced: Found) -> tuple[str, ...]:
+def sentences(reproduced: Results) -> tuple[str, ...]:
     """How many items there are of each verdict."""
     listed = ", ".join(
         f"{count} × {verdict}" for verdict, count in counts(one for _, one in reproduced).items()
@@ -43,7 +43,7 @@ def sentences(reproduced: Found) -> tuple[str, ...]:
     return (f"{len(reproduced)} printed items: {listed}.",)
 
 
-def page(reproduced: Found, begun: str, seconds: float, environment: Mapping[str, str]) -> str:
+def page(reproduced: Results, begun: str, seconds: float, environment: Mapping[str, str]) -> str:
     """The page as text: style, script and figures are inside."""
     worst = {one.finding for _, one in reproduced} & {Finding.FAILED, Finding.OPEN}
     sections = [
@@ -62,7 +62,7 @@ def page(reproduced: Found, begun: str, seconds: float, environment: Mapping[str
     )
 
 
-def _source(authors: str, title: str, rows: Found) -> str:
+def _source(authors: str, title: str, rows: Results) -> str:
     lines = [
         (
             item.name,

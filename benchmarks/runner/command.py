@@ -87,8 +87,10 @@ INTERRUPTED = 130
 def run_command(job: Job) -> Verdict:
     """Run a job with its progress shown; if it is stopped, say how to go on and exit with 130."""
     left = job.left()
-    if left < len(job.asked):
-        complain(f"{job.suite.name}: {len(job.asked) - left} of {len(job.asked)} tasks are done already")
+    if left < len(job.selected):
+        complain(
+            f"{job.suite.name}: {len(job.selected) - left} of {len(job.selected)} tasks are done already"
+        )
     try:
         with progress(job.suite.name, left) as listener:
             return job.run(listener)

@@ -225,13 +225,13 @@ class Job:
         return tasks_of(self.suite, seeds=self.seeds, time_limit=self.time_limit)
 
     @cached_property
-    def asked(self) -> tuple[Task, ...]:
+    def selected(self) -> tuple[Task, ...]:
         """Those that are to be run."""
         return chosen(self.tasks, solvers=self.solvers, instances=self.instances)
 
     def left(self) -> int:
         """How many tasks are to be done, after what the store holds."""
-        keys = {task.key for task in self.asked}
+        keys = {task.key for task in self.selected}
         prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
             return sum(not store.done(key) for key in keys)
@@ -261,7 +261,7 @@ class Job:
         Interrupted
             If it was asked to stop; the files are then those of what is done.
         """
-        tasks = self.asked
+        tasks = self.selected
         prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
             try:

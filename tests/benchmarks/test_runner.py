@@ -391,10 +391,10 @@ def test_files_are_in_the_order_of_tasks(tmp_path: Path, jobs: int) -> None:
     suite = replace(TINY, instances=lambda: instances(3), showcase=None)
     job = Job(suite, tmp_path, tmp_path / "page.html", seeds=(1, 0), solvers=FAST, jobs=jobs)
     told: list[int] = []
-    assert job.left() == len(job.asked) == 18
+    assert job.left() == len(job.selected) == 18
     job.work(lambda outcome, left: told.append(left))
     manifest, rows = read_run(tmp_path)
-    assert [row.key for row in rows] == [t.key for t in job.asked]
+    assert [row.key for row in rows] == [t.key for t in job.selected]
     assert sorted(told, reverse=True) == told == list(range(17, -1, -1))
     assert manifest.environment["processes"].startswith(f"{jobs} at a time")
     assert manifest.seconds > 0
@@ -538,8 +538,8 @@ def test_imports_are_light() -> None:
 import sys, privopt
 assert "privopt.benchmarks" not in sys.modules
 import privopt.benchmarks.cli
-found = [name for name in "{heavy}".split() if name in sys.modules]
-assert not found, found
+loaded = [name for name in "{heavy}".split() if name in sys.modules]
+assert not loaded, loaded
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

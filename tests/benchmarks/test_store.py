@@ -252,7 +252,7 @@ def test_kills_lose_nothing_and_double_nothing(kills: int, tmp_path: Path) -> No
         before = {key: attempt.row for key, attempt in store.attempts().items()}
     done = subprocess.run(command(output), capture_output=True, text=True, env=marked, check=False)
     assert done.returncode == 0, done.stderr
-    expected = {task.key for task in job(output).asked}
+    expected = {task.key for task in job(output).selected}
     keys = attempts_of(output)
     assert len(expected) == 96
     assert Counter(keys) == Counter(expected)

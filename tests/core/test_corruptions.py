@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from flint import arb
 from oracles import claims, corruptions, truths
-from oracles.corruptions import Case, Found
+from oracles.corruptions import Campaign, Case
 
 import privopt as po
 
@@ -29,7 +29,7 @@ def old(name: str) -> Case:
     return corruptions.stored(name, json.loads(json.dumps(po.problem_from_dict(problem).to_dict())), solution)
 
 
-def judged(counts: Found) -> None:
+def judged(counts: Campaign) -> None:
     """What must hold of every campaign."""
     assert not counts.forged, f"{counts}\n" + "\n".join(counts.forged)
     assert not counts.foreign, f"{counts}\n" + "\n".join(counts.foreign)

@@ -261,8 +261,8 @@ import json, sys
 import privopt as po
 for line in open(sys.argv[1]):
     problem, solution = (json.loads(line)[i] for i in (0, 1))
-    found = po.verify(po.problem_from_dict(problem), po.Solution.from_dict(solution))
-    print(json.dumps([found.ok, found.reason]))
+    certificate = po.verify(po.problem_from_dict(problem), po.Solution.from_dict(solution))
+    print(json.dumps([certificate.ok, certificate.reason]))
 """
 
 

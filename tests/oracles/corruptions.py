@@ -632,7 +632,7 @@ class _limited:
 
 
 @dataclass
-class Found:
+class Campaign:
     """What a campaign counted; ``forged`` and ``foreign`` name the seeds."""
 
     tried: int = 0
@@ -653,9 +653,9 @@ class Found:
         )
 
 
-def campaign(count: int, first: int = 0, of: tuple[Case, ...] | None = None) -> Found:
+def campaign(count: int, first: int = 0, of: tuple[Case, ...] | None = None) -> Campaign:
     """Corruptions first .. first + count - 1, the cases in turn."""
-    counts, among = Found(), of or cases()
+    counts, among = Campaign(), of or cases()
     for seed in range(first, first + count):
         one = corruption(among[seed % len(among)], seed)
         # A bound is compared with what is attained only under the very question; under another it is not known.

@@ -79,7 +79,7 @@ def block_matrix(size: int, blocks: Sequence[Sequence[int]]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Release:
     """An answer, its two values and its objective (nats), and the objective's proved upper bound, inf if none."""
 
     release: Channel | Merging
@@ -96,7 +96,7 @@ class Found:
 
 def answer(
     problem: Problem[Any], solver: str | Solver[Any] | None = None, seed: int = 0, *, certify: bool = True
-) -> Found:
+) -> Release:
     """The judged answer of a solver, which has 30 seconds.
 
     Raises
@@ -110,7 +110,7 @@ def answer(
         raise ValueError(f"{solver} on {problem!r}: {solution.status.name}, {solution.reason}")
     read = problem.evaluate(release)
     bound = math.inf if solution.bound is None else solution.bound
-    return Found(release, read.utility, read.leakage, read.objective, bound)
+    return Release(release, read.utility, read.leakage, read.objective, bound)
 
 
 def matrix_of(release: Mechanism | None) -> Floats:

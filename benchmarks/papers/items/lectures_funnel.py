@@ -119,7 +119,7 @@ def releases_needed(setting: Setting) -> Reproduced:
     return holds(max(used) <= 1 and gap < 1e-5 and worse < 1e-9, f"releases: {shown}", why)
 
 
-def _fewest(joint: JointDistribution, best: tools.Found) -> tuple[float, int]:
+def _fewest(joint: JointDistribution, best: tools.Release) -> tuple[float, int]:
     """Least leakage at the same utility from the posteriors of an answer, and the releases of a basic solution."""
     both = joint.p_x[:, None] * best.matrix
     posteriors = both[:, both.sum(axis=0) > 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from privopt.benchmarks.papers.item import Exhibit, Finding, Found, Item, Paper, register_paper
+from privopt.benchmarks.papers.item import Exhibit, Finding, Item, Paper, Results, register_paper
 from privopt.benchmarks.papers.items._bayesian import table_three
 
 _REDACTION = "T1 E1a E1b E1c F2 F3 F4 TH2 C1 EQ3 O1 O3 O4 MQ2 JE P1b"
@@ -21,7 +21,7 @@ def _bayesian(item: Item) -> bool:
     return item.kind in ("number", "curve") or any(section in item.place for section in _EXPERIMENTS)
 
 
-def _tables(reproduced: Found) -> Iterator[Exhibit]:
+def _tables(reproduced: Results) -> Iterator[Exhibit]:
     import pandas as pd
 
     yield Exhibit(

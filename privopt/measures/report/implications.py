@@ -225,10 +225,10 @@ def implied_bounds(
 
     Examples
     --------
-    >>> found = implied_bounds({"local_differential_privacy": 1.0}, smallest_prior=0.5)
-    >>> round(found["upper"], 6), found["upper"].since
+    >>> bounds = implied_bounds({"local_differential_privacy": 1.0}, smallest_prior=0.5)
+    >>> round(bounds["upper"], 6), bounds["upper"].since
     (0.379885, ('local_differential_privacy',))
-    >>> round(found["mutual_information"], 6), round(found["alpha_leakage", 2.0], 6)
+    >>> round(bounds["mutual_information"], 6), round(bounds["alpha_leakage", 2.0], 6)
     (0.110944, 0.379885)
     """
     _check_prior(smallest_prior)
