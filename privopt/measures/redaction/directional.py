@@ -155,8 +155,11 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
             continue
         state, r = state.plain(step, 1), redaction[distance]
         distance += 1
-        for v in np.flatnonzero(r < 1):
-            _record(most, _log_ratios(state.table[:, v], state.gap[:, :, v]), distance, int(v))
+        shown = np.flatnonzero(r < 1)
+        if shown.size:
+            ratios = _log_ratios(state.table[:, shown], state.gap[:, :, shown])
+            for v, one in zip(shown.tolist(), ratios, strict=True):
+                _record(most, one, distance, v)
         if not r.any() or (events[distance - 1] and state.reveals_no_more(most)):
             return most
         before, state = start, state.redacted(r)
@@ -167,7 +170,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
             # Equal steps and equal redactions from a fixed point show the same ratios again and again.
             distance += int(alike[distance - 1])
     if distance:
-        _record(most, _log_ratios(state.table.sum(axis=1), state.total), distance, -1)
+        _record(most, _log_ratios(state.table.sum(axis=1)[:, None], state.total[:, :, None])[0], distance, -1)
     return most
 
 
@@ -216,9 +219,7 @@ class _State:
 
     def reveals_no_more(self, seen: Directional) -> bool:
         """Whether no later output can raise a ratio: each mixes the columns of A, so it is at most their largest."""
-        k = len(self.table)
-        most = np.max([_log_ratios(self.table[:, v], self.gap[:, :, v]) for v in range(k)], axis=0)
-        return bool((most <= seen.largest).all())
+        return bool((_log_ratios(self.table, self.gap).max(axis=0) <= seen.largest).all())
 
 
 def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
@@ -255,27 +256,24 @@ def first_release_ratios(steps: Iterable[Floats]) -> Iterator[Floats]:
         if state is None:
             state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
         state = state.plain(step, 1)
-        yield np.stack([_log_ratios(state.table[:, v], state.gap[:, :, v]) for v in range(k)])
+        yield _log_ratios(state.table, state.gap)
 
 
-def _log_ratios(column: Floats, difference: Floats) -> Floats:
-    """Log column[x] / column[x'], where difference = column[x] - column[x'] with all its digits.
+def _log_ratios(table: Floats, gap: Floats) -> Floats:
+    """Log table[x, v] / table[x', v] as an array [v, x, x'], where gap[x, x', v] is their difference with all its digits.
 
     An output that no x allows gives -inf everywhere; one that x' alone forbids gives inf.
     """
-    k = len(column)
-    ratios = np.full((k, k), -np.inf)
-    for x in range(k):
-        for y in range(k):
-            if column[x] == 0 or x == y:
-                continue
-            if column[y] == 0:
-                ratios[x, y] = np.inf
-                continue
-            with np.errstate(over="ignore"):  # a rare output: the ratio is then taken from logarithms
-                part = difference[x, y] / column[y]
-            ratios[x, y] = np.log1p(part) if abs(part) < 0.5 else np.log(column[x]) - np.log(column[y])
-    return ratios
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        part = gap / table[None]
+        logs = np.log(table)
+        # A rare output's ratio is taken from logarithms.
+        ratios = np.where(np.abs(part) < 0.5, np.log1p(part), logs[:, None] - logs[None])
+    ratios = np.where(table[None] == 0, np.inf, ratios)
+    ratios = np.where(table[:, None] == 0, -np.inf, ratios)
+    own = np.arange(len(table))
+    ratios[own, own] = -np.inf
+    return np.moveaxis(ratios, 2, 0)
 
 
 def _record(most: Directional, ratios: Floats, distance: int, value: int) -> None:
