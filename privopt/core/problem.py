@@ -119,6 +119,14 @@ class Problem(ABC, Generic[M]):
         return 0.0
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """How large the instance is, in numbers from which the time of a solver can be predicted; none by default.
+
+        Two instances are compared when they have equally many: forms of a problem that cost differently may differ in that.
+        """
+        return ()
+
+    @property
     @abstractmethod
     def budget(self) -> float:
         """The number that bounds the answer; see the class for what it bounds."""

@@ -110,6 +110,11 @@ class Reformulation(Problem[M]):
         return self.target.check_infeasible(witness)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Those of the target."""
+        return self.target.sizes
+
+    @property
     def judging_seconds(self) -> float:
         """What the target predicts."""
         return self.target.judging_seconds

@@ -9,7 +9,7 @@ from privopt.files.labels import Labels
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import AnyQuery, Clip, sensitivity
-from privopt.models import MarkovChain
+from privopt.models import GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import validation as checks
 
 
@@ -57,6 +57,13 @@ class BayesianPrivacyData:
             sensitivity(self.query, self.clip, self.length)  # refuses what is beyond the floats
             if isinstance(records, MarkovChain):
                 object.__setattr__(self, "query", checks.possible(statistic, records, self._impossible))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Records of a group; of a chain, states and, where it ends, records."""
+        if isinstance(self.model, MarkovChain):
+            return (self.model.k,) if self.length is None else (self.model.k, self.length)
+        return (self.model.size if isinstance(self.model, GroupModel) else len(self.model.names),)
 
     @property
     def states(self) -> Labels | None:

@@ -48,6 +48,12 @@ class BeliefData:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Letters, and releases where a matrix names them."""
+        columns = () if isinstance(self.distortion, str) else (len(self.distortion[0]),)
+        return len(self.letters), *columns
+
     @cached_property
     def p(self) -> Floats:
         """The belief divided by its exact sum, each probability rounded once; shape (n,)."""

@@ -76,6 +76,11 @@ class ColouringData:
         object.__setattr__(self, "_prescribed", prescribed(self.boundary, graph, self.step))
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Vertices, edges and colours."""
+        return self.graph.size, self.graph.edge_count, self.k
+
+    @property
     def k(self) -> int:
         """Number of colours, at least 1."""
         return max(len(self.graph.palette), 1)

@@ -87,6 +87,11 @@ class DistortionData:
         return ORDERS.get(self.leakage, self.alpha)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Values of S, values that are observed, and releases."""
+        return len(self.observation.p_s), len(self.observation.p_w), len(self.distortion[0])
+
+    @property
     def budget(self) -> float:
         """The bound: on the expected distortion, or on the leakage in nats."""
         return float(self.max_distortion if self.max_leakage is None else self.max_leakage)  # type: ignore[arg-type]  # one is a number

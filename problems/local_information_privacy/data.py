@@ -75,6 +75,12 @@ class LocalInformationPrivacyData:
         return np.array(self.utility) if isinstance(self.utility, tuple) else None
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Values of S, values that are observed, and releases where a distortion names them."""
+        columns = (len(self.utility[0]),) if isinstance(self.utility, tuple) else ()
+        return len(self.observation.p_s), len(self.observation.p_w), *columns
+
+    @property
     def budget(self) -> float:
         """The larger of the finite bounds, in nats; inf if there is none."""
         return max((b for b in (self.lower, self.upper) if b < math.inf), default=math.inf)

@@ -61,6 +61,11 @@ class RedactionData:
             object.__setattr__(self, name, value)
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Records, states and private records."""
+        return self.length, self.chain.k, len(self.private)
+
+    @property
     def record_weights(self) -> NDArray[np.float64]:
         """Weight of each record, shape (length,), as declared (1 by default)."""
         return np.ones(self.length) if self.weights is None else np.array(self.weights)

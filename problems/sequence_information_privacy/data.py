@@ -58,6 +58,11 @@ class SequenceData:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Letters, letters in one release, and the horizon."""
+        return len(self.chain.letters), self.batch, self.horizon
+
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""
         return Setting(self.chain, length, length * self.epsilon, self.distortion)

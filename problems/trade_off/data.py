@@ -61,6 +61,11 @@ class TradeOffData(ABC):
             raise InvalidProblem(f"{mode} must be finite")
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """Values of S, and values that are observed."""
+        return len(self.observation.p_s), len(self.observation.p_w)
+
+    @property
     def budget(self) -> float:
         """The level: a bound in nats, or a weight."""
         return self.level

@@ -160,7 +160,7 @@ def _group(m: int) -> Problem[Any]:
 
 
 def _flipped(k: int) -> Problem[Any]:
-    return BayesianPrivacy(_chain(k), ("count", 0), 3.0, mechanism="randomised_response")
+    return BayesianPrivacy(_chain(k), ("count", 0), 3.0, length=100, mechanism="randomised_response")
 
 
 _CHAINS = ((2, "q"), (3, ""), (5, "q"), (10, ""), (20, "l"))
@@ -177,7 +177,7 @@ register_cases(
         ("absorbing-20-records-100", "", partial(_absorbed, 20, 100)),
         ("sticky-3", "", partial(_slow, 3, 0.999)),
         ("sticky-10", "", partial(_slow, 10, 0.99)),
-        ("flipped-3", "", partial(_flipped, 3)),
+        ("flipped-3-records-100", "", partial(_flipped, 3)),
         *((f"row-{m}", marks, partial(_row, m)) for m, marks in _ROWS),
         ("row-100-strong", "", partial(_row, 100, 0.95)),
         *((f"family-{m}", "", partial(_family, m)) for m in (3, 9, 30)),
