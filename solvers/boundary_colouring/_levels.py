@@ -76,26 +76,28 @@ def levels(one: Step, longest: int) -> Levels:
     if one.delta > 0:
         orbits.append(one.orbit(0.0, 1.0, count))
     halves = np.concatenate([side[side <= 0.5] for orbit in orbits for side in orbit])
-    low = _distinct(halves, min(SAME, one.delta / 1024))
+    least = min(SAME, one.delta / 1024)
+    low = _distinct(halves, least)
     rest = np.concatenate([1.0 - low, low[::-1][int(low[-1] == 0.5) :]])
-    return Levels(rest[::-1].copy(), rest, *_steps(one, rest[::-1].copy(), rest))
+    return Levels(rest[::-1].copy(), rest, *_steps(one, rest[::-1].copy(), rest, least))
 
 
 def _distinct(values: Floats, least: float) -> Floats:
-    """Sorted, with 0 in front, and without what equals the one before but for rounding."""
+    """Sorted, with 0 in front, and without what equals the one before, or one half, but for rounding."""
     ordered = np.sort(np.append(values, 0.0))
+    ordered[ordered >= 0.5 - max(SAME * 0.5, least)] = 0.5  # a value this near to one half is near its complement
     return ordered[np.r_[True, np.diff(ordered) > np.maximum(SAME * ordered[1:], least)]]
 
 
-def _steps(one: Step, p: Floats, r: Floats) -> tuple[Ints, Ints]:
-    """Levels of U and L; a step never ends beyond what is private, and where its image is missing stays."""
-    up = np.maximum(_floor(p, r, *one.up(p, r)), np.arange(len(p)))
+def _steps(one: Step, p: Floats, r: Floats, least: float) -> tuple[Ints, Ints]:
+    """Levels of U and L; a step ends beyond what is private only by rounding, and where its image is missing stays."""
+    up = np.maximum(_floor(p, r, *one.up(p, r), least), np.arange(len(p)))
     return up, len(p) - 1 - up[::-1]  # L is U on complements, and the levels are their own complements
 
 
-def _floor(p: Floats, r: Floats, value: Floats, rest: Floats) -> Ints:
-    """The largest level that is at most a value, but for rounding."""
+def _floor(p: Floats, r: Floats, value: Floats, rest: Floats, least: float) -> Ints:
+    """The largest level that is at most a value, but for rounding and for what was joined within ``least``."""
     low = value <= 0.5
-    by_value = np.searchsorted(p, value * (1 + 16 * SAME), side="right") - 1
-    by_rest = len(r) - np.searchsorted(r[::-1], rest * (1 - 16 * SAME), side="left") - 1
+    by_value = np.searchsorted(p, value + np.maximum(16 * SAME * value, least), side="right") - 1
+    by_rest = len(r) - np.searchsorted(r[::-1], rest - np.maximum(16 * SAME * rest, least), side="left") - 1
     return np.where(low, by_value, by_rest)
