@@ -216,6 +216,26 @@ def measure_dispatch(
     )
 
 
+@app.command("calibrate")
+def calibrate_predictions(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table to write; default that of this machine, privopt/timings.json in the cache folder."
+        ),
+    ] = None,
+    limit: Annotated[float, typer.Option(min=0.05, help="Seconds for each run.")] = 2.0,
+    as_json: Json = False,
+) -> None:
+    """Measure how long solvers take on this machine, so that solve predicts it better; some ten minutes.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks.timings.calibrate import calibrate_command
+
+    calibrate_command(output, limit, as_json)
+
+
 @app.command("peers")
 def compare_peers(
     quick: Annotated[bool, typer.Option("--quick", help="Small instances and short limits only.")] = False,

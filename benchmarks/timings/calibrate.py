@@ -1,0 +1,194 @@
+"""Predictions of times, measured: what ``privopt bench calibrate`` does, and whether predictions are right in between."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privopt.benchmarks.timings.run import measuring
+from privopt.benchmarks.timings.sizes import instances
+from privopt.cli.show import check_output, emit, table
+from privopt.core.isolate import SolverFailure, SolverTimeout
+from privopt.core.predictions import (
+    Entry,
+    Timings,
+    fixed_work,
+    own_table,
+    predicted_seconds,
+    timings,
+    write_timings,
+)
+from privopt.core.problem import Problem
+from privopt.core.reformulation import propose, seen_by
+from privopt.core.registry import solvers_of
+from privopt.core.solver import Budget, Guarantee, Solver, missing_requirement
+
+LIMIT = 2.0
+"""Seconds that a run has; one that is stopped there took at least that."""
+NOTHING = 0.01
+"""Seconds; nobody minds whether less is predicted right."""
+SHORT, READINGS = 0.05, 3
+"""Runs shorter than this many seconds are read so many times, the least counts."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one solver took on one instance.
+
+    Parameters
+    ----------
+    family, kind, solver : str
+    sizes : tuple of int
+    formula, seconds : float
+        What the solver's formula said, and what it took.
+    stopped : bool
+        Whether it was stopped at its limit.
+    """
+
+    family: str
+    kind: str
+    solver: str
+    sizes: tuple[int, ...]
+    formula: float
+    seconds: float
+    stopped: bool
+
+    @property
+    def entry(self) -> Entry:
+        """What the table keeps: of a stopped run the formula, where that is longer."""
+        seconds = max(self.seconds, self.formula) if self.stopped else self.seconds
+        return Entry(self.sizes, self.formula, seconds)
+
+    def error(self, predicted: float) -> float:
+        """By what factor a prediction is off, at least 1; of a stopped run only one that is too low can be told.
+
+        Examples
+        --------
+        >>> reading = Reading("any", "redaction", "windows", (10,), 1.0, 2.0, False)
+        >>> reading.error(1.0), reading.error(4.0), reading.error(2.0)
+        (2.0, 2.0, 1.0)
+        """
+        took, said = max(NOTHING, self.seconds), max(NOTHING, predicted)
+        return max(took / said, 1.0 if self.stopped else said / took)
+
+
+def readings(*, recorded: bool, limit: float, told: Callable[[str, float | None], None]) -> Iterator[Reading]:
+    """Every solver but oracles on the instances of the table, or on those in between, as long as it ends in time.
+
+    A solver that was stopped at one instance is not tried on those of the family that are larger in every size.
+    """
+    warm: set[tuple[str, str]] = set()
+    stopped: dict[tuple[str, str], list[tuple[int, ...]]] = {}
+    for family, make in instances(recorded=recorded):
+        begun = time.monotonic()
+        problem = make()
+        told(f"{family} {problem.sizes}", None)
+        for name, cls in solvers_of(type(problem)).items():
+            small = stopped.setdefault((family, name), [])
+            if any(all(a <= b for a, b in zip(one, problem.sizes, strict=True)) for one in small):
+                continue
+            reading = _reading(family, cls(), problem, limit, warm)
+            if reading is None:
+                continue
+            if reading.stopped:
+                small.append(problem.sizes)
+            yield reading
+        told(f"{family} {problem.sizes}", time.monotonic() - begun)
+
+
+def _reading(
+    family: str, solver: Solver[Any], problem: Problem[Any], limit: float, warm: set[tuple[str, str]]
+) -> Reading | None:
+    """What a solver takes on an instance, None where it does not take it or fails."""
+    posed = seen_by(solver, problem)
+    if missing_requirement(solver) or solver.refuse(posed) or solver.guarantee(posed) is Guarantee.ORACLE:
+        return None
+    key = (posed.kind, solver.name)
+    if key not in warm:
+        warm.add(key)
+        for example in type(problem).examples()[:2]:
+            if solver.refuse(seen_by(solver, example.problem)) is None:
+                _seconds(solver, example.problem, 1.0)
+    formula = float(solver.cost(posed))
+    seconds = _seconds(solver, problem, limit)
+    if seconds is None:
+        return None
+    if seconds < SHORT:
+        again = (_seconds(solver, problem, limit) for _ in range(READINGS - 1))
+        seconds = min([seconds, *(one for one in again if one is not None)])
+    return Reading(family, *key, posed.sizes, formula, seconds, seconds >= 0.9 * limit)
+
+
+def _seconds(solver: Solver[Any], problem: Problem[Any], limit: float) -> float | None:
+    """Wall seconds of one run without judging, None where it fails."""
+    begun = time.monotonic()
+    try:
+        propose(solver, problem, Budget(begun + limit))
+    except SolverTimeout:
+        return max(limit, time.monotonic() - begun)
+    except SolverFailure:
+        return None
+    return time.monotonic() - begun
+
+
+def table_of(read: Iterable[Reading], work: float) -> Timings:
+    """The table of some readings; of those of equal sizes all are kept.
+
+    Examples
+    --------
+    >>> reading = Reading("any", "redaction", "windows", (10,), 1.0, 2.0, False)
+    >>> table_of([reading], 1.0).seconds("redaction", "windows", (10,), 1.0)
+    2.0
+    """
+    entries: dict[tuple[str, str], list[Entry]] = {}
+    for reading in read:
+        if math.isfinite(reading.formula):
+            entries.setdefault((reading.kind, reading.solver), []).append(reading.entry)
+    return Timings(work, {key: tuple(listed) for key, listed in entries.items()})
+
+
+def calibrate_command(output: Path | None, limit: float, as_json: bool) -> None:
+    """Measure the table of this machine and write it.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be written.
+    """
+    path = own_table() if output is None else output
+    if output is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_output(path)
+    count = sum(1 for _ in instances(recorded=True))
+    with measuring(count) as told:
+        read = list(readings(recorded=True, limit=limit, told=told))
+    made = table_of(read, fixed_work())
+    write_timings(path, made)
+    timings.cache_clear()
+    solvers, entries = len(made.entries), sum(map(len, made.entries.values()))
+    if as_json:
+        emit({"written": str(path), "solvers": solvers, "entries": entries, "work": made.work})
+        return
+    far = sorted(read, key=lambda r: -r.error(r.formula))
+    print("formulas that were off most, before they are corrected:")
+    table([_cells(r, r.formula) for r in far[:15]], HEADER)
+    print(f"{entries} runs of {solvers} solvers. Written: {path}")
+
+
+HEADER = ("problem", "solver", "sizes", "predicted", "took", "off by")
+
+
+def _cells(reading: Reading, predicted: float) -> tuple[str, ...]:
+    took = f"> {reading.seconds:.3g}" if reading.stopped else f"{reading.seconds:.3g}"
+    sizes = " x ".join(map(str, reading.sizes))
+    return reading.kind, reading.solver, sizes, f"{predicted:.3g}", took, f"{reading.error(predicted):.3g}"
+
+
+def checked(limit: float, told: Callable[[str, float | None], None]) -> Iterator[tuple[Reading, float]]:
+    """What solvers take on sizes that the table does not hold, with what is predicted."""
+    for reading in readings(recorded=False, limit=limit, told=told):
+        yield reading, predicted_seconds(reading.kind, reading.solver, reading.sizes, reading.formula)

@@ -1,0 +1,282 @@
+"""Predicted seconds of solvers, corrected by what was measured: a recorded table of sizes and seconds.
+
+Each solver predicts its cost by a formula. A table holds what runs took, beside what the formula said and what a small
+fixed piece of work took on the same machine. A prediction is the formula times the factor by which it was wrong at the
+recorded sizes nearby, times how much slower this machine is than that of the table.
+
+``privopt bench calibrate`` measures a table of one's own; the one that ships with the package was measured by it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from privopt.core.problem import Problem
+from privopt.core.reformulation import seen_by
+from privopt.core.solver import Candidate
+from privopt.errors import FileRefused
+from privopt.files.json import parse_json, writing
+
+FORMAT, VERSION = "privopt/timings", 1
+TABLE = "timings.json"
+FOLDER = "XDG_CACHE_HOME"
+"""Environment variable: where programs keep what they can compute again; ~/.cache where it is not set."""
+REACH = math.log(100.0)
+"""At this distance between logarithms of sizes a recorded entry counts as much as the formula itself."""
+MOST = 1e4
+"""The largest factor by which a formula is corrected, up or down."""
+LEAST = 1e-6
+"""Seconds: what is predicted to take less counts as this."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One recorded run.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Those of the problem.
+    formula, seconds : float
+        What the solver's formula said, and what it took; where it was stopped, at least that.
+    """
+
+    sizes: tuple[int, ...]
+    formula: float
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """The logarithm of the factor by which the formula was too low."""
+        most = math.log(MOST)
+        return min(most, max(-most, math.log(max(LEAST, self.seconds) / max(LEAST, self.formula))))
+
+
+@dataclass(frozen=True)
+class Timings:
+    """A recorded table: entries by kind of problem and name of solver.
+
+    Parameters
+    ----------
+    work : float
+        Seconds that :func:`fixed_work` took on the machine on which it was measured.
+    entries : mapping
+    """
+
+    work: float
+    entries: Mapping[tuple[str, str], tuple[Entry, ...]]
+
+    def seconds(self, kind: str, solver: str, sizes: tuple[int, ...], formula: float) -> float:
+        """Seconds on the machine of the table.
+
+        The logarithm of the correction is the mean of the errors recorded for this solver, weighed by the inverse square
+        of the distance between logarithms of sizes, and of no correction at a distance that is always the same. So a
+        recorded run is met exactly, and far from all of them the formula counts.
+
+        Examples
+        --------
+        >>> table = Timings(1.0, {("redaction", "windows"): (Entry((100,), 1.0, 8.0),)})
+        >>> round(table.seconds("redaction", "windows", (100,), 1.0), 9), table.seconds("redaction", "optimal", (100,), 1.0)
+        (8.0, 1.0)
+        >>> 1.0 < table.seconds("redaction", "windows", (10_000,), 1.0) < 8.0
+        True
+        """
+        comparable = [e for e in self.entries.get((kind, solver), ()) if len(e.sizes) == len(sizes)]
+        if not comparable or not 0 <= formula < math.inf:
+            return formula
+        squares = [_distance(e.sizes, sizes) for e in comparable]
+        if min(squares) == 0:
+            exact = [e.error for e, square in zip(comparable, squares, strict=True) if square == 0]
+            return max(LEAST, formula) * math.exp(sum(exact) / len(exact))
+        weights = [1 / square for square in squares]
+        weighed = sum(w * e.error for w, e in zip(weights, comparable, strict=True))
+        return max(LEAST, formula) * math.exp(weighed / (sum(weights) + REACH**-2))
+
+
+def _distance(one: Iterable[int], other: Iterable[int]) -> float:
+    """The square of the distance between the logarithms of sizes."""
+    return sum(math.log(max(1, a) / max(1, b)) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def fixed_work() -> float:
+    """Seconds of a small fixed piece of work: loops of Python and a product of matrices, the best of three.
+
+    Examples
+    --------
+    >>> 0 < fixed_work() < 1
+    True
+    """
+    import numpy as np
+
+    matrix = np.arange(10_000.0).reshape(100, 100) / 10_000.0
+
+    def once() -> float:
+        begun = time.perf_counter()
+        total = 0
+        for i in range(5_000):
+            total += i * i
+        (matrix @ matrix).sum()
+        np.sort(matrix, axis=None)
+        return time.perf_counter() - begun
+
+    return min(once() for _ in range(3))
+
+
+def slowness(here: float, there: float) -> float:
+    """How much slower a machine is than another, from the seconds of the fixed work, to the nearest power of two.
+
+    Rounded, so that the noise of so short a reading changes no prediction.
+
+    Examples
+    --------
+    >>> slowness(1.1e-3, 1e-3), slowness(4.2e-3, 1e-3), slowness(0.3e-3, 1e-3)
+    (1.0, 4.0, 0.25)
+    """
+    return float(2.0 ** round(math.log2(here / there)))
+
+
+@cache
+def _here() -> float:
+    return fixed_work()
+
+
+def predicted_seconds(kind: str, solver: str, sizes: tuple[int, ...], formula: float) -> float:
+    """Seconds that a solver is predicted to take on this machine.
+
+    Parameters
+    ----------
+    kind : str
+        Of the problem that the solver sees.
+    solver : str
+    sizes : tuple of int
+        See :attr:`Problem.sizes`.
+    formula : float
+        What the solver's own formula says.
+
+    Examples
+    --------
+    >>> predicted_seconds("redaction", "of nobody", (12, 2, 1), 0.0)
+    0.0
+    """
+    table = timings()
+    return slowness(_here(), table.work) * table.seconds(kind, solver, sizes, formula)
+
+
+def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
+    """A candidate whose seconds are predicted with the table.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.Redaction.examples()[0].problem
+    >>> first = po.candidates(problem)[0]
+    >>> corrected(first, problem).seconds > 0
+    True
+    """
+    if candidate.seconds is None:
+        return candidate
+    posed = seen_by(candidate.solver, problem)
+    seconds = predicted_seconds(posed.kind, candidate.name, posed.sizes, candidate.seconds)
+    return Candidate(candidate.solver, None, candidate.guarantee, seconds)
+
+
+def own_table() -> Path:
+    """Where a table of one's own is kept.
+
+    Examples
+    --------
+    >>> own_table().name
+    'timings.json'
+    """
+    return Path(os.environ.get(FOLDER) or Path.home() / ".cache", "privopt", TABLE)
+
+
+@cache
+def timings() -> Timings:
+    """The table that counts: one's own where there is one, else the one that ships.
+
+    Examples
+    --------
+    >>> timings().work > 0
+    True
+    """
+    own = own_table()
+    if own.is_file():
+        try:
+            return read_timings(own.read_text(encoding="utf-8"), str(own))
+        except (OSError, UnicodeDecodeError, FileRefused) as cause:
+            told = f"{own}: predictions are those that ship with privopt: {cause}; privopt bench calibrate writes it again"
+            warnings.warn(told, stacklevel=2)
+    shipped = files("privopt.core").joinpath(TABLE).read_text(encoding="utf-8")
+    return read_timings(shipped, "the timings that ship with privopt")
+
+
+def read_timings(text: str, source: str) -> Timings:
+    """The table that :func:`write_timings` wrote.
+
+    Raises
+    ------
+    FileRefused
+        If the text is not such a table.
+    """
+    fields = parse_json(text, source)
+    if fields.get("format") != FORMAT or fields.get("version") != VERSION:
+        raise FileRefused(f"{source}: not a table of format {FORMAT} {VERSION}")
+    try:
+        entries = {
+            (str(kind), str(solver)): tuple(_entry(row) for row in rows)
+            for kind, solvers in fields["entries"].items()
+            for solver, rows in solvers.items()
+        }
+        return Timings(_positive(fields["work"]), entries)
+    except (AttributeError, KeyError, TypeError, ValueError) as cause:
+        raise FileRefused(f"{source}: an entry is malformed: {cause}") from cause
+
+
+def _entry(row: Any) -> Entry:
+    *sizes, formula, seconds = row
+    if any(type(size) is not int for size in sizes):
+        raise ValueError(f"sizes must be whole numbers, got {sizes}")
+    return Entry(tuple(sizes), _positive(formula), _positive(seconds))
+
+
+def _positive(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"seconds must be finite and not negative, got {value!r}")
+    return number
+
+
+def write_timings(path: Path, table: Timings) -> None:
+    """Write a table, whole or not at all.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be written.
+    """
+    kinds: dict[str, dict[str, list[list[float]]]] = {}
+    for (kind, solver), entries in sorted(table.entries.items()):
+        rows = [[*e.sizes, float(f"{e.formula:.3g}"), float(f"{e.seconds:.3g}")] for e in entries]
+        kinds.setdefault(kind, {})[solver] = rows
+    with writing(path) as stream:
+        stream.write(
+            f'{{"format": "{FORMAT}", "version": {VERSION}, "work": {table.work:.4g}, "entries": {{\n'
+        )
+        stream.write(",\n".join(_kind_lines(kind, solvers) for kind, solvers in kinds.items()))
+        stream.write("\n}}\n")
+
+
+def _kind_lines(kind: str, solvers: Mapping[str, list[list[float]]]) -> str:
+    lines = (f"  {json.dumps(solver)}: {json.dumps(rows)}" for solver, rows in solvers.items())
+    return f" {json.dumps(kind)}: {{\n" + ",\n".join(lines) + "\n }"
