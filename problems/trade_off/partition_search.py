@@ -17,12 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
-from privopt.problems.trade_off.partition_costs import (
-    OutOfTime,
-    least_weights,
-    lightest_partition,
-    subset_sums,
-)
+from privopt.problems.set_partitions import OutOfTime, least_weights, lightest_partition
+from privopt.problems.trade_off.partition_costs import subset_sums
 
 CHILDREN = 1 << 16
 """Branches made at a time."""
@@ -129,7 +125,8 @@ class Search:
 
     def _hull(self) -> None:
         """Tables at the multipliers where the lower hull of (gain, cost) is met, and first partitions from them."""
-        self.most = 0.0 - least_weights(0.0 - self.gains, self.deadline)
+        half = len(self.gains) // 2  # the last symbol is in the first block
+        self.most = 0.0 - least_weights(0.0 - self.gains[:half], self.deadline)
         rich = self._offer(lightest_partition(0.0 - self.gains, 0.0 - self.most))
         poor = self._weigh(0.0)
         while len(self.tables) < MULTIPLIERS and poor[1] < self.need <= rich[1]:
@@ -143,7 +140,7 @@ class Search:
     def _weigh(self, multiplier: float) -> tuple[float, float]:
         """Enter a table, and offer its partition; its cost and gain."""
         weights = self.costs - multiplier * self.gains
-        self.tables.append((multiplier, least_weights(weights, self.deadline)))
+        self.tables.append((multiplier, least_weights(weights[: len(weights) // 2], self.deadline)))
         return self._offer(lightest_partition(weights, self.tables[-1][1]))
 
     def _offer(self, blocks: list[int]) -> tuple[float, float]:

@@ -15,16 +15,10 @@ from privopt.arrays import Floats, Ints
 from privopt.core.balls import U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint, enclose, information_enclosure
+from privopt.problems.set_partitions import OutOfTime, least_weights, lightest_partition, submasks
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import entropy_enclosure, exact_table
-from privopt.problems.trade_off.partition_costs import (
-    BlockCosts,
-    OutOfTime,
-    block_costs,
-    least_weights,
-    lightest_partition,
-    submasks,
-)
+from privopt.problems.trade_off.partition_costs import BlockCosts, block_costs
 from privopt.problems.trade_off.partition_search import MAX_SYMBOLS, MOST_NEAR, Search
 
 MAX_WEIGHED = 18
@@ -184,7 +178,7 @@ def _weighed(exact: Exact, deadline: float) -> Best:
     sign = 1.0 if problem.is_funnel else -1.0
     weights = sign * (costs.secret - tau * costs.useful)
     error = (costs.secret_error + tau * costs.useful_error) * (1 + 8 * U)
-    least = least_weights(weights, deadline)
+    least = least_weights(weights[: len(weights) // 2], deadline)
     lightest = _numbers(lightest_partition(weights, least))
     if 2 * error <= FINE * exact.scale(lightest):
         return exact.best([lightest], 2 * error, 0)
@@ -237,7 +231,7 @@ def nearly_lightest(weights: Floats, least: Floats, limit: float) -> Iterator[li
     Examples
     --------
     >>> weights = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> list(nearly_lightest(weights, least_weights(weights, math.inf), 3.0))
+    >>> list(nearly_lightest(weights, least_weights(weights[:2]), 3.0))
     [[2, 1], [3]]
     """
     waiting: list[tuple[int, float, list[int]]] = [(len(weights) - 1, 0.0, [])]
