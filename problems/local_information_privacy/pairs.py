@@ -130,7 +130,9 @@ def pairs(polytope: Polytope) -> Pairs | None:
             continue
         up, down = end.numerator, end.denominator
         first = polytope.table[0]
-        beyond = [(sign * (first[w] * down - up * polytope.symbols[w]), polytope.symbols[w] * down) for w in seen]
+        beyond = [
+            (sign * (first[w] * down - up * polytope.symbols[w]), polytope.symbols[w] * down) for w in seen
+        ]
         wrong = np.array([i for i, (value, _) in enumerate(beyond) if value > 0], dtype=np.int64)
         right = np.array([i for i, (value, _) in enumerate(beyond) if value < 0], dtype=np.int64)
         far = np.array([abs(value) / scale for value, scale in beyond])

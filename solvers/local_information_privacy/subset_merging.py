@@ -12,8 +12,9 @@ from privopt.arrays import Bools
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merging, proposed, refusal
+from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merged, proposed, refusal
 from privopt.solvers.local_information_privacy.merging.partitions import (
+    SAMPLE,
     best_blocks,
     best_values_fast,
     limit,
@@ -51,8 +52,11 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """3^n additions, or the rounds of the search."""
-        n = len(problem.observation.support)
-        return predicted_seconds(n) if self._exactly(n) else 1e-3 * self.rounds + 1e-6 * n * n
+        n, secrets = len(problem.observation.support), len(problem.observation.p_s)
+        if self._exactly(n):
+            return predicted_seconds(n)
+        merges = n * (1e-4 + 1e-8 * min(n, 20 * SAMPLE) * secrets)
+        return 1e-3 * self.rounds * (1 + secrets / 20) + merges
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse utilities other than mutual information."""
@@ -61,18 +65,18 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the partition; everything as it is where that is allowed."""
         blocks = Blocks(problem)
-        if blocks.allowed(blocks.singles).all():
-            whole: Stats = {"iterations": 0, "blocks": blocks.size, "stop": "nothing needs merging"}
-            return proposed(blocks, merging(blocks, blocks.singles), whole)
         n = blocks.size
+        if not blocks.broken_alone.any():
+            whole: Stats = {"iterations": 0, "blocks": n, "stop": "nothing needs merging"}
+            return proposed(blocks, merged(blocks, [np.array([w]) for w in range(n)]), whole)
         if self._exactly(n) and predicted_seconds(n) < budget.remaining:
-            parts = best_partition(blocks)
+            groups = [np.flatnonzero(part) for part in best_partition(blocks)]
             count, stop = 1 << n, "the best of all partitions"
         else:
-            parts, count = search(blocks, blocks.singles, budget, self.rounds)
+            groups, count = search(blocks, budget, self.rounds)
             stop = "rounds done" if budget.remaining > 0 else "out of time"
-        stats: Stats = {"iterations": count, "blocks": len(parts), "stop": stop}
-        return proposed(blocks, merging(blocks, parts), stats)
+        stats: Stats = {"iterations": count, "blocks": len(groups), "stop": stop}
+        return proposed(blocks, merged(blocks, groups), stats)
 
     def _exactly(self, n: int) -> bool:
         return n <= (limit() if self.exact_up_to is None else self.exact_up_to)

@@ -84,7 +84,9 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
             return whole
         exact = pairs(problem.polytope)
         if exact is None:
-            return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": "ends too close"})
+            return Proposal(
+                problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": "ends too close"}
+            )
         programme = _Programme(problem.observation.p_w[problem.observation.support], exact)
         stop = programme.run(budget)
         dual: object = {"kind": "pairs", "pi": programme.best_prices.tolist()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from privopt.arrays import Bools, Floats
+from privopt.arrays import Bools, Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
@@ -19,15 +20,16 @@ from privopt.solvers.local_information_privacy.merging.blocks import (
     BAND,
     Blocks,
     Stats,
-    merging,
+    merged,
     proposed,
     refusal,
+    summed,
 )
 
 
 def high_risk(blocks: Blocks) -> Bools:
     """Which observations break a bound when released as they are, shape (n,)."""
-    return ~blocks.allowed(blocks.singles)
+    return np.asarray(blocks.broken_alone.any(axis=1))
 
 
 def one_block(high: Bools) -> Bools:
@@ -43,7 +45,7 @@ def absorbed(blocks: Blocks, high: Bools) -> Bools:
     all observations says nothing, so this ends.
     """
     high = high.copy()
-    while high.any() and not high.all() and not blocks.keep(one_block(high)):
+    while high.any() and not high.all() and not blocks.keep_one(high):
         low = np.flatnonzero(~high)
         block = high.astype(np.float64)
         sums, seen = block @ blocks.joint + blocks.joint[low], block @ blocks.seen + blocks.seen[low]
@@ -59,29 +61,45 @@ def absorbed(blocks: Blocks, high: Bools) -> Bools:
 
 def alpha_risks(blocks: Blocks, members: Bools, alpha: float) -> Floats:
     """Logarithm of the alpha-lift of blocks, (a-1)/a D_a(P(s | block) from P(s)), nats, shape (m,)."""
+    return _risks(blocks, members.astype(np.float64) @ blocks.joint, alpha)
+
+
+def _risks(blocks: Blocks, sums: Floats, alpha: float) -> Floats:
+    """As :func:`alpha_risks`, from the P(B, s) of blocks."""
     from privopt.measures.renyi import divergences
 
-    sums = members.astype(np.float64) @ blocks.joint
     prior = blocks.joint.sum(axis=0)
     factor = 1.0 if math.isinf(alpha) else (alpha - 1) / alpha
     return factor * divergences(sums / sums.sum(axis=1, keepdims=True), prior / prior.sum(), alpha)
 
 
+def one_group(high: Bools) -> list[Ints]:
+    """As :func:`one_block`, by the places of the observations."""
+    rest = [np.array([w]) for w in np.flatnonzero(~high).tolist()]
+    return [np.flatnonzero(high), *rest] if high.any() else rest
+
+
 def violations(blocks: Blocks, parts: Bools, shown: int = 10) -> dict[str, float | str]:
     """The pairs (secret, block) that break the bounds in words, and their probability."""
+    return violated(blocks, [np.flatnonzero(part) for part in parts], shown)
+
+
+def violated(blocks: Blocks, groups: Sequence[Ints], shown: int = 10) -> dict[str, float | str]:
+    """As :func:`violations`, for blocks given by the places of their observations."""
     observed = blocks.problem.observation
     if blocks.problem.notion == "ldp":
         return {}
-    broken = blocks.broken(parts)
+    broken = blocks.broken_groups(groups)
     secrets = [label for label, p in zip(observed.leaking.sensitive, observed.p_s, strict=True) if p > 0]
+    places = np.argwhere(broken)
     pairs = [
-        f"({secrets[s]!r}, {' | '.join(str(observed.observed[w]) for w in blocks.support[parts[y]])!r})"
-        for y, s in np.argwhere(broken).tolist()
+        f"({secrets[s]!r}, {' | '.join(str(observed.observed[w]) for w in blocks.support[groups[y]])!r})"
+        for y, s in places[:shown].tolist()
     ]
-    more = "" if len(pairs) <= shown else f" and {len(pairs) - shown} more"
+    more = "" if len(places) <= shown else f" and {len(places) - shown} more"
     return {
-        "violating_pairs": ", ".join(pairs[:shown]) + more,
-        "violating_mass": float(blocks.broken_mass(parts).sum()),
+        "violating_pairs": ", ".join(pairs) + more,
+        "violating_mass": float(np.where(broken, summed(groups, blocks.joint), 0.0).sum()),
     }
 
 
@@ -100,11 +118,12 @@ class Watchdog(Solver[LocalInformationPrivacy]):
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Feasible where the merge keeps the bounds, which is tried; else published for comparison."""
         blocks = Blocks(problem)
-        return Guarantee.FEASIBLE if blocks.keep(one_block(self.high(blocks))) else Guarantee.BASELINE
+        return Guarantee.FEASIBLE if blocks.keep_one(self.high(blocks)) else Guarantee.BASELINE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """One test a symbol."""
-        return 1e-3 + 1e-6 * len(problem.observation.support) ** 2
+        """One test a symbol, and their names."""
+        n, secrets = len(problem.observation.support), len(problem.observation.p_s)
+        return 1e-3 + n * (5e-6 + 2e-7 * secrets)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse utilities other than mutual information."""
@@ -136,12 +155,15 @@ class WatchdogMerge(Watchdog):
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the merging."""
         blocks = Blocks(problem)
-        parts = one_block(self.high(blocks))
-        stats = {"iterations": 1, "blocks": len(parts), "stop": "merged", **violations(blocks, parts)}
-        return proposed(blocks, merging(blocks, parts), stats)
+        groups = one_group(self.high(blocks))
+        stats = {"iterations": 1, "blocks": len(groups), "stop": "merged", **violated(blocks, groups)}
+        return proposed(blocks, merged(blocks, groups), stats)
 
 
 DRAWS = ("prior", "uniform")
+
+MOST = 500
+"""Observations up to which a channel with a full row for each one at risk is worth its exact judgement."""
 
 
 @register
@@ -171,6 +193,12 @@ class WatchdogRandom(Watchdog):
     def __post_init__(self) -> None:
         if self.law not in DRAWS:
             raise InvalidProblem(f'law must be "prior" or "uniform", got {self.law!r}')
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse other utilities, and channels too large for what they say."""
+        if (n := len(problem.observation.support)) > MOST:
+            return f"its channel would have {n}^2 entries; watchdog-merge says the same with fewer symbols"
+        return refusal(problem)
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the channel; outputs are the symbols read.
@@ -228,7 +256,7 @@ class AlphaLiftWatchdog(Watchdog):
     def high(self, blocks: Blocks) -> Bools:
         """Those whose alpha-lift alone is above the bound, and what ``absorb`` adds."""
         limit = blocks.problem.upper + BAND
-        high = alpha_risks(blocks, blocks.singles, self.alpha) > limit
+        high = np.asarray(_risks(blocks, blocks.joint, self.alpha) > limit)
         while self.absorb and high.any() and not high.all():
             if alpha_risks(blocks, high[None, :], self.alpha)[0] <= limit:
                 break
@@ -239,7 +267,7 @@ class AlphaLiftWatchdog(Watchdog):
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the merging."""
         blocks = Blocks(problem)
-        parts = one_block(self.high(blocks))
-        risk = float(alpha_risks(blocks, parts, self.alpha).max())
-        stats: Stats = {"iterations": 1, "blocks": len(parts), "alpha_lift": risk, "stop": "merged"}
-        return proposed(blocks, merging(blocks, parts), stats)
+        groups = one_group(self.high(blocks))
+        risk = float(_risks(blocks, summed(groups, blocks.joint), self.alpha).max())
+        stats: Stats = {"iterations": 1, "blocks": len(groups), "alpha_lift": risk, "stop": "merged"}
+        return proposed(blocks, merged(blocks, groups), stats)

@@ -33,6 +33,7 @@ from privopt.solvers.local_information_privacy.merging.partitions import (
     limit,
     members,
     predicted_seconds,
+    rows,
     search,
 )
 from privopt.solvers.local_information_privacy.vertices.systems import costs, system, vertices, work
@@ -140,7 +141,7 @@ class WatchdogBoosting(Solver[LocalInformationPrivacy]):
             exact = several_super_symbols(blocks, high)
             options = [] if exact is None else [exact]
         else:
-            options = [search(blocks, blocks.singles, budget, self.rounds)[0]]
+            options = [rows(search(blocks, budget, self.rounds)[0], blocks.size)]
         if n <= PRICED and PRICES * predicted_seconds(n) < budget.remaining:
             priced, bound = priced_partition(blocks)
             options += [] if priced is None else [priced]

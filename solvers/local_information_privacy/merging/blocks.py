@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +58,14 @@ class Blocks:
         return np.ascontiguousarray(table[table.sum(axis=1) > 0].T)
 
     @cached_property
+    def _prior(self) -> Floats:
+        return np.asarray(self.joint.sum(axis=0))
+
+    @cached_property
+    def _useful(self) -> Floats:
+        return np.asarray(self.seen.sum(axis=0))
+
+    @cached_property
     def singles(self) -> Bools:
         """Every observation on its own, shape (n, n)."""
         return np.eye(self.size, dtype=bool)
@@ -79,13 +88,13 @@ class Blocks:
         mass = sums.sum(axis=1)
         if self.problem.observation.useful is None:
             return np.asarray(-mass * np.log(np.where(mass > 0, mass, 1.0)))
-        product = mass[:, None] * self.seen.sum(axis=0)[None, :]
+        product = mass[:, None] * self._useful[None, :]
         logs = np.log(np.where(sums > 0, sums, 1.0) / np.where(sums > 0, product, 1.0))
         return np.asarray((sums * logs).sum(axis=1))
 
     def worth(self, members: Bools) -> Floats:
         """What blocks add to I(X;Y), nats, shape (m,)."""
-        return self.worth_of(members.astype(np.float64) @ self.seen)
+        return self.worth_of(sums(members, self.seen))
 
     def excess_of(self, sums: Floats) -> Floats:
         """By how much the cells of blocks exceed a limit, relatively (> 0: broken), from their P(B, s), (m, n_s).
@@ -93,7 +102,7 @@ class Blocks:
         For LDP one column: the spread of each block.
         """
         problem = self.problem
-        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self.joint.sum(axis=0)[None, :])
+        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self._prior[None, :])
         if problem.notion == "ldp":
             return _spread(lifts, problem.budget)
         excess = np.full(sums.shape, -1.0)
@@ -105,14 +114,27 @@ class Blocks:
 
     def broken(self, members: Bools) -> Bools:
         """Which cells of blocks exceed a limit, decided in integers where floats do not tell; as ``excess_of``."""
-        excess = self.excess_of(members.astype(np.float64) @ self.joint)
-        broken = excess > BAND
+        return self._decided(sums(members, self.joint), lambda row: np.flatnonzero(members[row]))
+
+    @cached_property
+    def broken_alone(self) -> Bools:
+        """Which cells of single observations exceed a limit; as ``broken``."""
+        return self._decided(self.joint, lambda row: np.array([row]))
+
+    def broken_groups(self, groups: Sequence[NDArray[np.int64]]) -> Bools:
+        """As ``broken``, for blocks given by the places of their observations."""
+        return self._decided(summed(groups, self.joint), lambda row: groups[row])
+
+    def _decided(self, table: Floats, members: Callable[[int], NDArray[np.int64]]) -> Bools:
+        """Which cells of blocks with these P(B, s) exceed a limit."""
+        excess = self.excess_of(table)
+        broken = np.asarray(excess > BAND)
         for row in np.flatnonzero((np.abs(excess) <= BAND).any(axis=1)).tolist():
-            sums = [int(w) for w in self._weights[members[row]].sum(axis=0)]
+            weights = [int(w) for w in self._weights[members(row)].sum(axis=0)]
             near = np.flatnonzero(np.abs(excess[row]) <= BAND).tolist()
             for s in near:
                 broken[row, s] = (
-                    self._ldp_breaks(sums) if self.problem.notion == "ldp" else self._breaks(sums, s)
+                    self._ldp_breaks(weights) if self.problem.notion == "ldp" else self._breaks(weights, s)
                 )
         return broken
 
@@ -122,17 +144,27 @@ class Blocks:
 
     def broken_mass(self, members: Bools) -> Floats:
         """Probability of the pairs (s, block) that break the bounds ("lip" only), shape (m,)."""
-        sums = members.astype(np.float64) @ self.joint
-        return np.asarray(np.where(self.broken(members), sums, 0.0).sum(axis=1))
+        return np.asarray(np.where(self.broken(members), sums(members, self.joint), 0.0).sum(axis=1))
 
     def keep(self, members: Bools) -> bool:
         """Whether a partition keeps the bounds but for probability delta, exactly."""
-        broken = self.broken(members)
+        return self._keeps([(self.broken(members), lambda row: members[row])])
+
+    def keep_one(self, block: Bools) -> bool:
+        """Whether one block (n,) and all other observations as they are keep the bounds but for probability delta."""
+        rest = np.flatnonzero(~block)
+        parts = [(self.broken_alone[rest], lambda row: rest[row : row + 1])]
+        if block.any():
+            parts.append((self.broken(block[None, :]), lambda row: np.flatnonzero(block)))
+        return self._keeps(parts)
+
+    def _keeps(self, parts: Sequence[tuple[Bools, Callable[[int], NDArray[Any]]]]) -> bool:
         if self.problem.delta == 0:
-            return not bool(broken.any())
+            return not any(bool(broken.any()) for broken, _ in parts)
         mass = 0
-        for row in np.flatnonzero(broken.any(axis=1)).tolist():
-            mass += int(self._weights[members[row]].sum(axis=0)[broken[row]].sum())
+        for broken, members in parts:
+            for row in np.flatnonzero(broken.any(axis=1)).tolist():
+                mass += int(self._weights[members(row)].sum(axis=0)[broken[row]].sum())
         return mass <= Fraction(self.problem.delta) * self._totals[1]
 
     def _breaks(self, sums: Sequence[int], s: int) -> bool:
@@ -170,22 +202,54 @@ def refusal(problem: LocalInformationPrivacy) -> str | None:
     return None
 
 
+DENSE = 1_000_000
+"""Entries of a table of blocks up to which it is multiplied as it is; larger ones are mostly 0."""
+
+
+def sums(members: Bools, table: Floats) -> Floats:
+    """Sums of the rows of a table (n, k) over blocks (m, n), shape (m, k)."""
+    if members.size <= DENSE:
+        return np.asarray(members.astype(np.float64) @ table)
+    block, row = np.nonzero(members)
+    return _added(block, table[row], len(members))
+
+
+def summed(groups: Sequence[NDArray[np.int64]], table: Floats) -> Floats:
+    """As :func:`sums`, for blocks given by the places of their observations."""
+    block = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
+    return _added(block, table[np.concatenate(groups)], len(groups))
+
+
+def _added(block: NDArray[np.int64], rows: Floats, count: int) -> Floats:
+    added = np.zeros((count, rows.shape[1]))
+    np.add.at(added, block, rows)
+    return added
+
+
 def merging(blocks: Blocks, parts: Bools) -> Release:
-    """The merging with these blocks, shape (m, n); impossible observations join the most probable block.
+    """The merging with these blocks, shape (m, n); see :func:`merged`."""
+    return merged(blocks, [np.flatnonzero(part) for part in parts])
+
+
+def merged(blocks: Blocks, groups: Sequence[NDArray[np.int64]]) -> Release:
+    """The merging with blocks given by the places of their observations; impossible ones join the most probable block.
 
     A matrix of zeros and ones where two blocks would be released under one name.
     """
     problem = blocks.problem
     labels = problem.observation.observed
-    likely = int(np.argmax(parts.astype(np.float64) @ blocks.joint.sum(axis=1)))
+    mass = blocks.joint.sum(axis=1)
+    likely = int(np.argmax([mass[group].sum() for group in groups]))
+    named = [[labels[w] for w in blocks.support[group].tolist()] for group in groups]
     block_of = np.full(len(labels), likely)
-    for i, part in enumerate(parts):
-        block_of[blocks.support[part]] = i
-    named = [[labels[w] for w in np.flatnonzero(block_of == i).tolist()] for i in range(len(parts))]
+    for i, group in enumerate(groups):
+        block_of[blocks.support[group]] = i
+    if len(blocks.support) < len(labels):
+        named[likely] = [labels[w] for w in np.flatnonzero(block_of == likely).tolist()]
     try:
         return Merging(named, labels)
     except InvalidMechanism:
-        return problem.answer(np.eye(len(parts))[block_of])
+        return problem.answer(np.eye(len(groups))[block_of])
 
 
 def proposed(blocks: Blocks, release: Release, stats: Stats) -> Proposal:

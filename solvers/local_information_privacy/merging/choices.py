@@ -15,6 +15,7 @@ from privopt.solvers.local_information_privacy.merging.partitions import (
     best_values,
     best_values_fast,
     members,
+    rows,
     search,
 )
 
@@ -230,7 +231,10 @@ def lifted_out(blocks: Blocks, parts: Bools, order: str, budget: Budget, rounds:
         parts = np.concatenate([parts[~parts[:, w]], rest[w][None, :]])
         free[w], left = True, left - price[w]
     good = blocks.allowed(parts)
-    cut, _ = search(blocks, parts[good], budget, rounds) if good.any() else (parts[good], 0)
+    cut = parts[good]
+    if good.any():
+        start = [np.flatnonzero(part) for part in cut]
+        cut = rows(search(blocks, budget, rounds, start)[0], blocks.size)
     if blocks.allowed(cut).all() and blocks.worth(cut).sum() > blocks.worth(parts[good]).sum():
         parts = np.concatenate([cut, parts[~good]])
     return np.concatenate([parts, blocks.singles[free]])
