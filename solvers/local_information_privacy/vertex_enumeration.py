@@ -91,6 +91,9 @@ def exact_proposal(problem: LocalInformationPrivacy, points: list[Point], budget
 LONGEST = 600.0
 """Predicted seconds beyond which the enumeration is hopeless."""
 
+LONGEST_UNSTOPPED = 120.0
+"""The same for what cannot be interrupted."""
+
 MAX_CELLS = 4e7
 """Entries of the table of vertices that fit in memory several times over."""
 
@@ -172,6 +175,12 @@ class VerticesSystems(Vertices):
         return float_proposal(problem, posteriors, budget, complete=complete, stop=why)
 
 
+def _number(problem: LocalInformationPrivacy) -> str:
+    """How many vertices there are, in words."""
+    count = expected_vertices(problem)
+    return f"about {count:.1e} vertices" if count < np.inf else "more vertices than a sample can tell"
+
+
 def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:
     """Vertices of {v >= 0, sum v = 1, inequalities v <= 0, equations v = 0} as cdd finds them, a row each.
 
@@ -231,8 +240,8 @@ class VerticesCdd(Vertices):
             return (
                 f"lifts may differ by {wide:.1e} only; below {THINNEST_FOR_CDD:g} cdd silently loses vertices"
             )
-        if self.cost(problem) > LONGEST:
-            return f"about {expected_vertices(problem):.1e} vertices, which would take about {self.cost(problem):.1e} s"
+        if self.cost(problem) > LONGEST_UNSTOPPED:
+            return f"{_number(problem)}, which would take about {self.cost(problem):.1e} s"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
@@ -271,7 +280,7 @@ class VerticesExact(Vertices):
         if 0 < (wide := width(problem)) < THINNEST_IN_FLOATS:
             return f"lifts may differ by {wide:.1e} only, which swamps the linear programme; perfect-privacy takes it"
         if expected_vertices(problem) > self.guard:
-            return f"about {expected_vertices(problem):.1e} vertices, more than its guard of {self.guard}"
+            return f"{_number(problem)}, more than its guard of {self.guard}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:

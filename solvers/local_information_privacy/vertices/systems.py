@@ -155,27 +155,42 @@ ROUNDS = 12
 
 SUPPORTS = 150
 
+HOPELESS = 1e12
+"""Systems beyond which no sample says how many of them have a vertex."""
+
+LEAST_HITS = 5
+"""Vertices that a sample must meet for their number to be told."""
+
 
 @lru_cache(maxsize=64)
 def expected_vertices(problem: LocalInformationPrivacy) -> float:
     """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
 
-    Degenerate vertices count once for each system that finds them. There are vertices always, so a sample without any
-    says that they are too rare to be met: as many then are possible as would just be missed.
+    Degenerate vertices count once for each system that meets them. Where vertices are too rare among the systems for a
+    sample, nothing is known of their number: it is inf.
     """
     rng = np.random.default_rng(0)
     polytope = system(problem)
-    n, total = polytope.rows.shape[1], 0.0
-    for k, count in polytope.sizes():
+    n, total, met = polytope.rows.shape[1], 0.0, 0
+    sizes = list(polytope.sizes())
+    if sum(count for _, count in sizes) > HOPELESS:
+        return math.inf
+    for k, count in sizes:
         if not count:
             continue
         hits = 0
         for _ in range(ROUNDS):
             tight = np.array([polytope.sets.draw(rng, k - 1)], dtype=np.int64)
-            supports = np.sort(rng.random((SUPPORTS, n)).argpartition(k - 1, axis=1)[:, :k], axis=1)
-            hits += len(solve_systems(polytope, tight, supports, TOLERANCE))
-        total += count * hits / (ROUNDS * SUPPORTS)
-    return total or max(count for _, count in polytope.sizes()) / (ROUNDS * SUPPORTS)
+            hits += len(solve_systems(polytope, tight, _supports(rng, n, k), TOLERANCE))
+        total, met = total + count * hits / (ROUNDS * SUPPORTS), met + hits
+    return total if met >= LEAST_HITS else math.inf
+
+
+def _supports(rng: np.random.Generator, n: int, k: int) -> Ints:
+    """Random supports of size k; among many observations one may come twice, which makes a singular system."""
+    if 100 * k * k < n:
+        return np.sort(rng.integers(n, size=(SUPPORTS, k)), axis=1)
+    return np.asarray(np.sort(rng.random((SUPPORTS, n)).argpartition(k - 1, axis=1)[:, :k], axis=1))
 
 
 def description_seconds(problem: LocalInformationPrivacy) -> float:
