@@ -13,6 +13,7 @@ from privopt.core.beside import Outcome
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
 from privopt.core.judge import judge
 from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, proving
+from privopt.core.predictions import corrected
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import find_solver, solvers_of
@@ -38,7 +39,8 @@ def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
     >>> [c.name for c in po.candidates(problem)][0]
     'optimal'
     """
-    fit = [fitness(cls(), problem) for cls in solvers_of(type(_problem(problem))).values()]
+    kinds = solvers_of(type(_problem(problem))).values()
+    fit = [corrected(fitness(cls(), problem), problem) for cls in kinds]
     return tuple(sorted(fit, key=_preference))
 
 
