@@ -26,7 +26,7 @@ from privopt.benchmarks.regret.regrets import (
     summary,
     worst,
 )
-from privopt.benchmarks.regret.rows import NAME, SOLVE, read_runs
+from privopt.benchmarks.regret.rows import ANCHOR, NAME, SOLVE, read_runs
 from privopt.benchmarks.runner.case import cases
 from privopt.benchmarks.runner.folder import environment, prepare
 from privopt.benchmarks.timings.run import measuring
@@ -71,7 +71,7 @@ def dispatch_command(
     when, begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), time.monotonic()
     known = read_runs(folder)
     if against is not None:
-        known += [run for run in known_of([against]) if run.solver != SOLVE]
+        known += [run for run in known_of([against]) if run.solver not in (SOLVE, ANCHOR)]
     job = Measuring(
         folder, tuple(limits) or LIMITS[quick], repetitions or REPETITIONS[quick], solvers, known=known
     )

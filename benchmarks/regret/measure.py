@@ -159,15 +159,17 @@ class Measuring:
 
     def _survey(self, case: Case, worker: Worker) -> tuple[list[str], bool]:
         """The solvers that take a case, and whether it is slow to build."""
-        task = {"case": case.name, "solver": ANCHOR}
-        answer = worker.ask(task, SURVEYING)
-        if isinstance(answer, str):
-            self._keep(_failure({**task, "limit": 0.0, "repetition": 0}, answer, SURVEYING))
-            return [], True
-        slow = float(answer.pop("building")) > SLOW_TO_BUILD
-        anchor = Run.from_dict(answer)
-        self._keep(anchor)
-        return anchor.reason.split(), slow
+        known = runs_of(self.known, case.name, ANCHOR)
+        if not known:
+            task = {"case": case.name, "solver": ANCHOR}
+            answer = worker.ask(task, SURVEYING)
+            if isinstance(answer, str):
+                self._keep(_failure({**task, "limit": SURVEYING, "repetition": 0}, answer, 0.0))
+                return [], True
+            known = [Run.from_dict(answer)]
+            self._keep(known[0])
+        failed = known[-1].status == "FAILED" and known[-1].limit == SURVEYING
+        return [] if failed else known[-1].reason.split(), known[-1].limit > SLOW_TO_BUILD
 
     def _solve(self, case: Case, limit: float, slow: bool, worker: Worker) -> None:
         while True:
@@ -189,12 +191,12 @@ class Measuring:
 
     def _on_a_free_one(self, task: dict[str, Any], free: list[Worker]) -> None:
         with self._lock:
-            worker = free.pop()
+            worker = free.pop(0)
         try:
             self._ask(task, worker)
         finally:
             with self._lock:
-                free.append(worker)
+                free.insert(0, worker)
 
     def _ask(self, task: dict[str, Any], worker: Worker) -> None:
         answer = worker.ask(task, task["limit"] + PATIENCE)

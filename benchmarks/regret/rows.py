@@ -30,10 +30,10 @@ class Run:
     solver : str
         ``"solve"``, ``"anchor"``, or the name of a solver.
     limit : float
-        Seconds that it had.
+        Seconds that it had; of the anchor, those that building the case took.
     repetition : int
     status, reason : str
-        As in the solution.
+        As in the solution; the reason of the anchor lists the solvers that take the case.
     winner : str
         Which solver gave the answer.
     objective, bound : float or None
@@ -42,7 +42,7 @@ class Run:
         What a gap is compared with.
     certified : bool
     seconds : float
-        Wall time of the whole call.
+        Wall time of the whole call; of the anchor, of asking all solvers whether they take the case.
     """
 
     case: str

@@ -70,7 +70,7 @@ def _row(task: Mapping[str, Any], problem: Problem[Any], answer: Solution[Any], 
     )
 
 
-def survey(task: Mapping[str, Any]) -> dict[str, Any]:
+def survey(task: Mapping[str, Any]) -> Run:
     """What a case is about: its anchor, the solvers that take it but no oracles, and the seconds that asking took."""
     begun = time.monotonic()
     problem = _problem(task["case"])
@@ -80,10 +80,10 @@ def survey(task: Mapping[str, Any]) -> dict[str, Any]:
     asking = time.monotonic() - begun
     reading = problem.evaluate(problem.anchor())
     takers = [c.name for c in listed if c.refusal is None and c.guarantee is not Guarantee.ORACLE]
-    anchor = Run(
+    return Run(
         case=task["case"],
         solver=ANCHOR,
-        limit=0.0,
+        limit=building,
         repetition=0,
         status="FEASIBLE" if reading.feasible else "FAILED",
         reason=" ".join(takers),
@@ -94,7 +94,6 @@ def survey(task: Mapping[str, Any]) -> dict[str, Any]:
         certified=False,
         seconds=asking,
     )
-    return {**anchor.to_dict(), "building": building}
 
 
 def main() -> None:
@@ -105,8 +104,8 @@ def main() -> None:
         with contextlib.redirect_stdout(nowhere):
             for line in sys.stdin:
                 task = json.loads(line)
-                reply = survey(task) if task["solver"] == ANCHOR else run(task).to_dict()
-                print(json.dumps(reply, allow_nan=False), file=answers, flush=True)
+                row = survey(task) if task["solver"] == ANCHOR else run(task)
+                print(json.dumps(row.to_dict(), allow_nan=False), file=answers, flush=True)
 
 
 if __name__ == "__main__":
