@@ -10,6 +10,15 @@ The kinds of dual:
 - ``{"kind": "level", "level": e, "multipliers": [[...], ...]}``: the same at level e proves that no release within
   that level meets the bound on distortion, so that the leakage of those which do is above e ("lip" and "ldp").
 
+- ``{"kind": "bands", "above": [[...], ...], "below": [[...], ...]}``: where "lip" or "ldp" is bounded, multipliers >= 0 of
+  P(y | s) <= e^e h(y) and of h(y) <= P(y | s) e^e ("lip"; h(y) <= P(y | s) for "ldp"), a list a release with a number for each
+  value of S of positive probability, in the unit of the distortion. For "lip" h(y) is P(y), for "ldp" the least P(y | s).
+  A dual of the kind ``"level"`` may hold these in place of its multipliers.
+
+Why multipliers of bands prove a bound. With b above and a below, every allowed release has E[D] at least the sum over w of the
+least over y of D(w, y) P(w) + sum_s (b(s, y) - a(s, y)) P(w | s) + c(y) h(y), with c = e^-e sum a - e^e sum b for "lip",
+where h(y) is the mean of P(w) over the same cells; for "ldp" c = sum a - e^e sum b is made at least 0 by taking less of b.
+
 Why distributions over S prove a bound. Write b = a/(a-1) and h = b (F - 1) with F = sum_y (sum_s P(s) P(y|s)^a)^(1/a), so that
 the information is b ln(1 + h/b), which is h at a = 1. Each summand of F is a norm of the column P(y|.), for a < 1 a
 concave mean. By Hölder's inequality, reversed for a < 1, any distribution r over S gives
@@ -58,13 +67,68 @@ def prove(problem: DistortionData, dual: object) -> Enclosure | None:
     if kind == "linear" and _is_ratio_bound(problem):
         value = _linear(problem, problem.budget, dual)
         return None if value is None else enclose(value)
+    if kind == "bands" and problem.max_leakage is not None and problem.order is None:
+        return _bands(problem, problem.budget, dual)
     if kind == "level" and problem.max_leakage is None and problem.order is None:
         level = dual.get("level")
         if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level < math.inf:
             return None
-        value = _linear(problem, float(level), dual)
-        return (-float(level), -float(level)) if value is not None and -value > problem.floor else None
+        return (-float(level), -float(level)) if _too_far(problem, float(level), dual) else None
     return None
+
+
+def _too_far(problem: DistortionData, level: float, dual: dict[str, object]) -> bool:
+    """Whether multipliers prove that no release within a level meets the bound on distortion."""
+    if "above" in dual:
+        ends = _bands(problem, level, dual)
+        return ends is not None and -Fraction(ends[1]) > problem.floor
+    value = _linear(problem, level, dual)
+    return value is not None and -value > problem.floor
+
+
+def _bands(problem: DistortionData, level: float, dual: dict[str, object]) -> Enclosure | None:
+    """Floats around the bound on -E[D] of the releases whose ratios are within a level."""
+    shape = problem.matrix.shape[1], int((problem.observation.p_s > 0).sum())
+    above, below = numbers(dual.get("above"), shape), numbers(dual.get("below"), shape)
+    if above is None or below is None or (above < 0).any() or (below < 0).any():
+        return None
+    least = band_costs(problem, Balls.exact(above), Balls.exact(below), level)
+    low, high = least.ends
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return None
+    return enclose(-(problem.costs.least + Fraction(high)))[0], enclose(
+        -(problem.costs.least + Fraction(low))
+    )[1]
+
+
+def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float) -> Balls:
+    """A lower bound on E[D] above the least of all releases whose ratios are within a level; see the module.
+
+    Parameters
+    ----------
+    above, below : balls (n_y, n_s)
+        Multipliers >= 0 of the two sides.
+    """
+    observed = problem.observation
+    seen = observed.p_s > 0
+    prior, table = _rounded(observed.p_s[seen]), _rounded(observed.leaking.table[seen])
+    top = (Balls.exact(level)).exp() if level > 0 else Balls.exact(1.0)
+    if problem.leakage == "ldp":
+        paid, asked = below.sum(axis=1), top * above.sum(axis=1)
+        share = np.where(asked.upper > paid.lower, paid.lower / np.maximum(asked.upper, ETA), 1.0)
+        share = np.maximum(0.0, share * (1 - 8 * U))
+        net = above * share[:, None] - below
+        of_output = Balls.exact(np.zeros(len(share)))
+    else:
+        net = above - below
+        of_output = below.sum(axis=1) / top - top * above.sum(axis=1)
+    paid_cells = (net / prior) @ table + of_output.reshape(-1, 1) * _rounded(observed.p_w)
+    return (paid_cells + _rounded(problem.costs.excess.T)).min(axis=0).sum()
+
+
+def _rounded(values: Floats) -> Balls:
+    """Numbers of which floats are the nearest."""
+    return Balls(values, np.where(values == 0, ETA, 2 * U * np.abs(values) + ETA))
 
 
 def _is_ratio_bound(problem: DistortionData) -> bool:

@@ -28,6 +28,9 @@ FEASIBLE = 1e-10
 MOST_CELLS = 400
 """Channels with more cells in use are not solved again in rational numbers."""
 
+MOST_ENTRIES = 2e6
+"""Programs with more entries are refused: writing them down alone takes seconds and hundreds of megabytes."""
+
 WIDTH = 1e-8
 """Width of the bracket, relative to the level, at which the search for a level stops."""
 
@@ -323,18 +326,26 @@ class DirectLp(Solver[DistortionPrivacy]):
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """A program with a row for each ratio and release; about fifteen for a least level."""
-        observed = problem.observation
-        secrets, outputs = len(observed.p_s), int(problem.matrix.shape[1])
-        pairs = secrets * (secrets - 1) if problem.leakage == "ldp" else 2 * secrets
-        rows = pairs * outputs + len(observed.p_w)
-        once = 5e-3 + 2e-9 * (rows * len(observed.p_w) * outputs) ** 1.2
+        observations, outputs = len(problem.observation.p_w), int(problem.matrix.shape[1])
+        rows = self._rows(problem) + observations
+        once = 5e-3 + 2e-9 * (rows * observations * outputs) ** 1.2
         return float(once * (15 if problem.max_leakage is None and problem.order is None else 1))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
-        """Refuse measures that are not linear."""
-        if problem.order in (None, math.inf) or problem.max_leakage == 0:
-            return None
-        return f"{problem.leakage!r} is not linear in the channel; conic-clarabel takes it"
+        """Refuse measures that are not linear, and programs that are too large."""
+        if problem.order not in (None, math.inf) and problem.max_leakage != 0:
+            return f"{problem.leakage!r} is not linear in the channel; conic-clarabel takes it"
+        entries = self._rows(problem) * len(problem.observation.p_w)
+        if entries > MOST_ENTRIES:
+            return f"its program has about {entries:.2g} entries, at most {MOST_ENTRIES:.2g}; interior-point takes larger ones"
+        return None
+
+    @staticmethod
+    def _rows(problem: DistortionPrivacy) -> int:
+        """Rows of ratios, or of largest probabilities."""
+        secrets, outputs = len(problem.observation.p_s), int(problem.matrix.shape[1])
+        pairs = secrets * (secrets - 1) if problem.leakage == "ldp" else 2 * secrets
+        return int(outputs * (secrets if problem.order is not None else pairs))
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
         """Propose the program's channel and the bound from its multipliers."""

@@ -1,0 +1,302 @@
+"""Our own interior-point method for the linear programs of distortion and leakage, a block of rows a release.
+
+It serves tables of a hundred symbols and more, where a general code sees ten thousand variables and rows that are full. For
+the least level of ratios the multipliers at one level say at which level they prove the distortion too large: Newton's
+method from below, each program started from the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.solvers.distortion_privacy._bound import better_bound
+from privopt.solvers.distortion_privacy._interior import Answer, Blocks, Interior, Limit, State
+from privopt.solvers.distortion_privacy._space import Space, at_once
+
+TARGET = 2e-7
+"""Relative gap at which it stops."""
+
+MOST_NUMBERS = 7e7
+"""Numbers in the factors of all blocks, n_y n_w^2: half a gigabyte."""
+
+HIGHEST = 30.0
+"""Levels above this are left to others: the ratios leave the precision of floats."""
+
+SHARE_KEPT = 0.1
+"""Of the time, for judging."""
+
+CLOSED = 4e-7
+"""Relative width of the bracket of a level at which the search ends."""
+
+FIRST = 0.5
+"""The first level."""
+
+MOST_LEVELS = 60
+"""Levels after which the search ends in any case."""
+
+SPREAD = 0.01
+"""Share of the centre in the iterates that the next level starts from."""
+
+
+@register
+@dataclass(frozen=True)
+class InteriorPoint(Solver[DistortionPrivacy]):
+    """An interior-point method of our own with one small factorisation a release, for linear programs of hundreds of symbols.
+
+    Its answers keep the bounds on ratios strictly, and its multipliers prove a bound wherever it is stopped.
+    """
+
+    solves: ClassVar = DistortionPrivacy
+    name: ClassVar[str] = "interior-point"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+    """Optimal, to a relative gap of 2e-7."""
+
+    def cost(self, problem: DistortionPrivacy) -> float:
+        """Some forty factorisations a release; more where a level is looked for."""
+        n, m = len(problem.observation.p_w), problem.matrix.shape[1]
+        secrets = len(problem.observation.p_s)
+        once = 40 * m * (1.3e-4 + 1.5e-10 * n * n * (n + secrets))
+        levels = problem.max_leakage is None and problem.order is None
+        return float((0.04 + once) * (3 if levels else 1))
+
+    def refuse(self, problem: DistortionPrivacy) -> str | None:
+        """Refuse measures that are not linear, bounds without an inside, and what memory cannot hold."""
+        if problem.order not in (None, math.inf):
+            return (
+                f"{problem.leakage!r} is not linear in the channel; blahut-arimoto or conic-clarabel takes it"
+            )
+        if problem.max_leakage == 0:
+            return "where nothing may leak there is no inside: direct-lp answers it exactly"
+        if problem.max_leakage is not None and HIGHEST < problem.max_leakage < math.inf:
+            return f"levels above {HIGHEST:g} are beyond its precision; direct-lp takes them"
+        n, m = len(problem.observation.p_w), problem.matrix.shape[1]
+        if m * n * n > MOST_NUMBERS:
+            return f"its factors have {m * n * n:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
+        return None
+
+    def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
+        """Propose the channel where it stopped, with what its multipliers prove."""
+        known = at_once(problem)
+        if known is not None:
+            return known
+        space = Space(problem)
+        if space.room == 0:
+            return Proposal(problem.reproduction(), stats={"iterations": 0, "stop": "there is no inside"})
+        until = Budget(budget.deadline - SHARE_KEPT * budget.remaining, budget.seed, budget.progress)
+        if problem.order is not None:
+            return _guess(space, until)
+        if problem.max_leakage is None:
+            return _least_level(space, until)
+        return _ratios(space, until)
+
+
+# programs
+
+
+def band_program(space: Space, level: float) -> Interior:
+    """The least distortion whose ratios keep a level."""
+    cost = space.excess.T.copy()
+    conditional = space.table / space.prior[:, None]
+    if space.problem.leakage == "ldp":
+        blocks = Blocks(conditional, None, math.exp(level), 1.0)
+        return Interior(np.column_stack([cost, np.zeros(len(cost))]), blocks)
+    return Interior(cost, Blocks(conditional, space.weights, math.exp(level), math.exp(-level)))
+
+
+def guess_program(space: Space) -> Interior:
+    """Maximal leakage, either way: the largest probability of each release is a variable of its own."""
+    conditional = space.table / space.prior[:, None]
+    distances, outputs = space.excess.T, space.excess.shape[1]
+    blocks = Blocks(conditional, None, 1.0, None)
+    costs = np.column_stack([distances, np.zeros(outputs)])
+    tops = np.column_stack([np.zeros(distances.shape), np.ones(outputs)])
+    if space.problem.max_leakage is None:
+        return Interior(tops, blocks, Limit(costs, space.room))
+    return Interior(costs, blocks, Limit(tops, math.exp(min(700.0, space.problem.budget))))
+
+
+def centre(space: Space, program: Interior, factor: float) -> Floats:
+    """One distribution of the output for all, which is strictly inside; own variables at ``factor`` of it."""
+    outputs = space.excess.shape[1]
+    x = np.full((outputs, len(space.seen)), 1.0 / outputs)
+    return np.column_stack([x, np.full(outputs, factor / outputs)]) if program.blocks.own else x
+
+
+@dataclass
+class _Target:
+    """Says when the gap is small, relative to the distortion or the leakage."""
+
+    space: Space
+    share: float = TARGET
+
+    def __call__(self, value: float, bound: float) -> str:
+        problem = self.space.problem
+        if problem.max_leakage is None:
+            size = math.log(max(value, 1.0))
+            near = math.log(max(value, 1.0)) - math.log(max(bound, 1e-300)) <= self.share * size
+        else:
+            size = abs(float(problem.costs.least) * problem.magnitude + value)
+            near = value - bound <= self.share * size
+        return "the gap is small" if near else ""
+
+
+def _ratios(space: Space, budget: Budget) -> Proposal:
+    """The least distortion within a bound on ratios."""
+    level = space.problem.budget
+    program = band_program(space, level)
+    answer = program.solve(
+        program.start(centre(space, program, math.exp(-level / 2))), budget, _Target(space)
+    )
+    dual = bands(space, answer.state)
+    bound = space.problem.check_bound(-math.inf, dual)
+    return Proposal(
+        inner_release(space, _matrix(space, answer)), bound, dual, stats=_stats(answer.steps, answer.stop)
+    )
+
+
+def _guess(space: Space, budget: Budget) -> Proposal:
+    """Maximal leakage, either way."""
+    problem, program = space.problem, guess_program(space)
+    factor = 2.0 if problem.max_leakage is None else math.exp(problem.budget / 2)
+    answer = program.solve(program.start(centre(space, program, factor)), budget, _Target(space))
+    matrix = _matrix(space, answer)
+    posteriors = answer.state.u[:, 0] + 1e-300 * space.prior
+    bound, dual = better_bound(space, posteriors, matrix)
+    return Proposal(inner_release(space, matrix), bound, dual, stats=_stats(answer.steps, answer.stop))
+
+
+def bands(space: Space, state: State) -> dict[str, object]:
+    """The multipliers as a dual that the problem checks."""
+    unit = space.problem.magnitude
+    above, below = (state.u / unit).transpose(1, 0, 2)
+    return {"kind": "bands", "above": above.tolist(), "below": below.tolist()}
+
+
+def _matrix(space: Space, answer: Answer) -> Floats:
+    """The channel, shape (n_w, n_y)."""
+    return np.asarray(answer.state.x[:, : len(space.seen)].T)
+
+
+def inner_release(space: Space, matrix: Floats) -> Channel:
+    """The channel of a matrix that is strictly inside, however small its cells: none is dropped, as each keeps a ratio."""
+    kept = matrix / matrix.sum(axis=1, keepdims=True)
+    full = np.tile(space.weights @ kept / space.weights.sum(), (len(space.problem.observation.observed), 1))
+    full[space.seen] = kept
+    return space.problem.answer(full)
+
+
+def _stats(steps: int, stop: str) -> dict[str, float | int | str]:
+    return {"iterations": steps, "stop": stop}
+
+
+# the least level
+
+
+@dataclass
+class _Levels:
+    """The bracket of the least level: one that is proved too low, with its multipliers, and a channel that is close enough."""
+
+    space: Space
+    budget: Budget
+    low: float = 0.0
+    high: float = math.inf
+    dual: dict[str, object] | None = None
+    matrix: Floats | None = None
+    before: State | None = None
+    begun: float = 0.0
+    aim: float = 0.0
+    steps: int = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether the ends are near each other."""
+        return self.high < math.inf and self.high - self.low <= CLOSED * self.high
+
+    def at(self, level: float) -> None:
+        """Solve at a level, from the iterates of a lower one, and move the bracket."""
+        program = band_program(self.space, level)
+        middle = centre(self.space, program, math.exp(-level / 2))
+        begin = program.start(middle)
+        if self.before is not None and self.begun <= level:
+            begin = program.start((1 - SPREAD) * self.before.x + SPREAD * middle, self.before.u, SPREAD)
+        answer = program.solve(begin, self.budget, self._decided)
+        self.steps += answer.steps
+        if answer.value <= self.space.room:
+            matrix = _matrix(self.space, answer)
+            reached = self.space.leakage(matrix / matrix.sum(axis=1, keepdims=True))
+            if reached < self.high:
+                self.high, self.matrix = reached, matrix
+        else:
+            self.before, self.begun = answer.state, level
+        self._prove(answer.state, level)
+        self.aim = level + (answer.bound - self.space.room) / self._slope(program, answer.state)
+
+    def _decided(self, value: float, bound: float) -> str:
+        """Whether the level is known to be enough, or not, by ten times the gap."""
+        room = self.space.room
+        near = value - bound <= max(0.05 * abs(room - value), 1e-9 * room)
+        return "decided" if near else ""
+
+    @staticmethod
+    def _slope(program: Interior, state: State) -> float:
+        """How fast the least distortion falls with the level."""
+        blocks = program.blocks
+        paid = (blocks.upper or 0.0) * state.u[:, 0].sum(axis=1)
+        if program.blocks.output is not None:
+            paid = paid + (blocks.lower or 0.0) * state.u[:, 1].sum(axis=1)
+        return max(float(blocks.level(state.x) @ paid), 1e-300)
+
+    def _prove(self, state: State, level: float) -> None:
+        """The highest level at which these multipliers prove the distortion too large."""
+
+        def too_low(tried: float) -> bool:
+            return band_program(self.space, tried).bound(state) > self.space.room
+
+        low, high = self.low, max(2 * level, self.low)
+        if not too_low(max(low, 1e-9)):
+            return
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if too_low(middle) else (low, middle)
+        for less in (1e-10, 1e-9, 1e-8):
+            proof = {**bands(self.space, state), "kind": "level", "level": low * (1 - less)}
+            if low * (1 - less) > self.low and self.space.problem.check_bound(-math.inf, proof) is not None:
+                self.low, self.dual = low * (1 - less), proof
+                return
+
+    def search(self) -> str:
+        """Newton's method from below, a little over each time; why it ended."""
+        level, over = FIRST, CLOSED / 2
+        for _ in range(MOST_LEVELS):
+            low = self.low
+            self.at(level)
+            if self.closed:
+                return "the bracket is narrow"
+            if self.budget.remaining <= 0:
+                return "out of time"
+            moved = (self.low - low) / self.low if self.low > 0 else 1.0
+            over = min(1.0, max(CLOSED / 2, 4 * over if moved < CLOSED / 8 else 0.0))
+            level = max(self.low, self.aim) * (1 + over) if self.low > 0 else level / 4
+            if level >= self.high:
+                level = (self.low + self.high) / 2
+            if level > HIGHEST:
+                return "no finite level is enough"
+        return "the steps no longer change anything"
+
+
+def _least_level(space: Space, budget: Budget) -> Proposal:
+    """The channel of the least level, with the proof that a level just below is too low."""
+    levels = _Levels(space, budget)
+    stop = levels.search()
+    mechanism = space.problem.reproduction() if levels.matrix is None else inner_release(space, levels.matrix)
+    bound = None if levels.dual is None else -levels.low
+    return Proposal(mechanism, bound, levels.dual, stats=_stats(levels.steps, stop))
