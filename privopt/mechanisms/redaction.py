@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +21,10 @@ from privopt.mechanisms.sampling import below
 
 TOTAL = 2**52
 """Total of every integer row. A float in [0, 1] times it, rounded up, is exact in both worlds."""
+
+
+PIECE = 1 << 14
+"""Rows of JSON text in memory at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +113,18 @@ class RedactionMechanism(Mechanism):
         >>> RedactionMechanism([[1.0, 0.5]]).exact() / 2**52
         array([[1. , 0.5]])
         """
-        return np.asarray(np.ceil(self.probabilities * float(TOTAL)), dtype=np.int64)
+        return self._exact
+
+    @cached_property
+    def _exact(self) -> NDArray[np.int64]:
+        weights = np.ceil(self.probabilities * float(TOTAL)).astype(np.int64)
+        weights.setflags(write=False)
+        return weights
 
     def quantised(self) -> RedactionMechanism:
         """The mechanism whose probabilities are exactly ``exact() / 2**52``."""
-        return self.with_probabilities(self.exact() / float(TOTAL))
+        rounded = self.exact() / float(TOTAL)
+        return self if np.array_equal(rounded, self.probabilities) else self.with_probabilities(rounded)
 
     def with_probabilities(self, probabilities: ArrayLike) -> RedactionMechanism:
         """The same kind of mechanism with other probabilities."""
@@ -161,19 +175,33 @@ class RedactionMechanism(Mechanism):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary with both the floats and the integer weights."""
-        fields: dict[str, Any] = {
-            "type": self.kind,
-            "version": 1,
-            "states": encode_labels(self.states),
-            "probabilities": self.probabilities.tolist(),
-            "total": TOTAL,
-            "weights": self.exact().tolist(),
-            "sequential": self.sequential,
-            "simulation_only": self.simulation_only,
+        return {
+            key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in self._fields()
         }
+
+    def _fields(self) -> Iterator[tuple[str, Any]]:
+        """What is stored, tables as arrays."""
+        yield "type", self.kind
+        yield "version", 2 if self.never else 1
+        yield "states", encode_labels(self.states)
+        yield "probabilities", self.probabilities
+        yield "total", TOTAL
+        yield "weights", self.exact()
+        yield "sequential", self.sequential
+        yield "simulation_only", self.simulation_only
         if self.never:  # left out otherwise, so that fingerprints of older files hold
-            fields.update(version=2, never=[list(cell) for cell in self.never])
-        return fields
+            yield "never", [list(cell) for cell in self.never]
+
+    @cached_property
+    def fingerprint(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """SHA-256 of the canonical JSON form, whose tables are written run by run: most rows repeat."""
+        digest = hashlib.sha256(b"{")
+        for i, (key, value) in enumerate(sorted(self._fields(), key=lambda item: item[0])):
+            digest.update(f'{"," if i else ""}"{key}":'.encode())
+            for text in _table_text(value) if isinstance(value, np.ndarray) else (_canonical(value),):
+                digest.update(text.encode())
+        digest.update(b"}")
+        return digest.hexdigest()
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -233,6 +261,23 @@ class RedactionMechanism(Mechanism):
         return html_table(rows, ("record", *(f"Pr(redacted | {s})" for s in self.states)))
 
 
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _table_text(table: NDArray[Any]) -> Iterator[str]:
+    """The canonical JSON form of a table, in pieces; a run of equal rows is written once and repeated."""
+    begins = np.concatenate(([0], 1 + np.flatnonzero((table[1:] != table[:-1]).any(axis=1))))
+    counts = np.diff(begins, append=len(table)).tolist()
+    yield "["
+    for i, (row, count) in enumerate(zip(table[begins].tolist(), counts, strict=True)):
+        text = _canonical(row)
+        yield ("," if i else "") + text
+        for begin in range(1, count, PIECE):
+            yield f",{text}" * (min(count, begin + PIECE) - begin)
+    yield "]"
+
+
 def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
     """A read-only checked copy."""
     try:
@@ -243,11 +288,10 @@ def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
         ) from cause
     if table.ndim != 2 or 0 in table.shape:
         raise InvalidMechanism(f"probabilities must be a (records, states) table, got shape {table.shape}")
-    bad = np.argwhere(~((table >= 0) & (table <= 1)))
-    if bad.size:
-        t, v = bad[0].tolist()
+    if not (table.min() >= 0 and table.max() <= 1):  # a number that is none fails too
+        t, v = np.argwhere(~((table >= 0) & (table <= 1)))[0].tolist()
         raise InvalidMechanism(f"probabilities[{t}, {v}] = {table[t, v]} is not in [0, 1]")
-    table = table + 0.0
+    table += 0.0
     table.setflags(write=False)
     return table
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from privopt.core.problem import Enclosure
 from privopt.mechanisms import RedactionMechanism
 from privopt.mechanisms.redaction import TOTAL
 from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.screen import LEAST, Screen, Side, U, screen
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat, fmpz, fmpz_mat
@@ -33,11 +34,13 @@ if TYPE_CHECKING:
 Event: TypeAlias = tuple[int, int]
 """A first release on a side: its distance from the private record and its value, -1 for none."""
 Rows: TypeAlias = tuple[IntegerRow, ...]
+Pair: TypeAlias = tuple[int, int]
 
 BITS_IN_MEMORY = 1 << 23
 """Numbers of the recursion longer than this are replaced by balls."""
 
-UTILITY_BITS = 192
+EXACT_WORK = 1e7
+"""Products of machine words beyond which pairs are screened in floats before anything is proved."""
 
 
 @dataclass
@@ -56,8 +59,7 @@ class Finding:
 
 def findings_of(data: RedactionData, weights: Ints) -> dict[int, Finding]:
     """What is proved of each private record, from integer redaction weights."""
-    rows = weights.tolist()
-    return {p: _one_record(data, rows, p) for p in data.private}
+    return {p: _one_record(data, weights, p) for p in data.private}
 
 
 def is_worst(data: RedactionData, mechanism: RedactionMechanism, worst: tuple[Hashable, ...]) -> bool:
@@ -74,9 +76,8 @@ def is_worst(data: RedactionData, mechanism: RedactionMechanism, worst: tuple[Ha
     return any(enclosure[1] >= most[0] for enclosure in tied)
 
 
-def _one_record(data: RedactionData, weights: list[list[int]], p: int) -> Finding:
-    prior = data.chain.exact_marginal(p).weights
-    possible = [x for x, weight in enumerate(prior) if weight > 0]
+def _one_record(data: RedactionData, weights: Ints, p: int) -> Finding:
+    possible = data.possible_values(p).tolist()
     if len(possible) == 1:
         return Finding(True, (0.0, 0.0), None, (0, -1), (0, -1), "the private record is constant")
     shown = [x for x in possible if weights[p][x] < TOTAL]
@@ -92,22 +93,27 @@ def _one_record(data: RedactionData, weights: list[list[int]], p: int) -> Findin
             "the private record is shown",
             by_pair={(v, x): (math.inf, math.inf) for v in shown for x in possible if x != v},
         )
-    equal = data.chain.exact_step(0) if data.chain.homogeneous else None
     informed = data.side_information is not None
-    record = _Record(data, p, prior, possible, weights[:p][::-1], weights[p + 1 :], equal, informed)
-    return record.exactly() if record.bits() <= BITS_IN_MEMORY else record.with_balls()
+    can, views = data.supports, ((slice(0, p), -1), (slice(p + 1, None), 1))
+    sides = [(weights[view][::sign], can[view][::sign]) for view, sign in views]
+    left, right = (Side(*s, len(s[0]), True) if informed else Side.of(*s) for s in sides)
+    equal = data.chain.exact_step(0) if data.chain.homogeneous else None
+    record = _Record(data, p, possible, left, right, equal, informed)
+    if record.bits() > BITS_IN_MEMORY:
+        return record.with_balls() if informed else record.screened()
+    slow = record.work() > EXACT_WORK and not informed and data.epsilon > 0
+    return record.screened() if slow else record.exactly()
 
 
 @dataclass(frozen=True)
 class _Record:
-    """A private record that is always hidden: its distribution, and the redaction weights of each side by distance."""
+    """A private record that is always hidden: its possible values, and its two sides."""
 
     data: RedactionData
     place: int
-    prior: Sequence[int]
     possible: list[int]
-    left: list[list[int]]
-    right: list[list[int]]
+    left: Side
+    right: Side
     equal: Rows | None
     """The step of the chain, where all of them are equal."""
     informed: bool
@@ -121,63 +127,150 @@ class _Record:
             else map(self.data.chain.exact_step, places)
         )
 
+    @property
+    def pairs(self) -> list[Pair]:
+        """Ordered pairs of possible values."""
+        return list(itertools.permutations(self.possible, 2))
+
     def exactly(self) -> Finding:
         """By integers alone."""
-        return _decide(self.data.epsilon, *self.ratios(0), "exact rationals")
+        return _decide(self.data.epsilon, *self.ratios(0, self.pairs), "exact rationals")
 
-    def with_balls(self) -> Finding:
-        """By balls, of ever more bits until they decide."""
+    def with_balls(self, pairs: list[Pair] | None = None) -> Finding:
+        """By balls, of ever more bits until they decide; of some pairs only, if they are named."""
         from flint import ctx
 
-        bits = 256
+        bits = 256 if self.informed else 128
         while True:
             with ctx.workprec(bits):
-                ratios = self.ratios(bits)
+                ratios = self.ratios(bits, self.pairs if pairs is None else pairs)
                 finding = _decide(self.data.epsilon, *ratios, "balls, as the rationals would be too long")
             if finding.passes is not None or bits >= MAX_BITS:
                 return finding
             bits *= 2
 
+    def screened(self) -> Finding:
+        """By balls for the pairs that floats with their roundings do not rule out."""
+        sides = self._screens()
+        if sides is None:
+            return self.with_balls()
+        (left, right), rows = sides, self.possible
+        high, low = left.high * right.high * (1 + 4 * U), left.low * right.low * (1 - 4 * U)
+        np.fill_diagonal(high, 0.0)
+        np.fill_diagonal(low, 0.0)
+        leading = [(rows[i], rows[j]) for i, j in np.argwhere(high >= low.max()).tolist()]
+        nearer = replace(self, left=self.left.cut(left.records), right=self.right.cut(right.records))
+        finding = nearer.with_balls(leading)
+        cells = {pair: (rows.index(pair[0]), rows.index(pair[1])) for pair in self.pairs}
+        others = {
+            pair: float_logs(low[cell], high[cell]) for pair, cell in cells.items() if pair not in leading
+        }
+        return replace(finding, by_pair={**others, **finding.by_pair})
+
+    def _screens(self) -> tuple[Screen, Screen] | None:
+        """Both sides in floats."""
+        chain, p, rows = self.data.chain, self.place, np.array(self.possible)
+        prior = _shares(self.data, p, 128)
+        whole = sum(prior[1:], prior[0])
+        priors = np.array([float((prior[x] / whole).mid()) for x in self.possible])
+        if priors.min() < LEAST:
+            return None
+        scales = 1.0 / priors
+        left = screen(self.left, (chain.step(t).T for t in range(p - 1, -1, -1)), rows, scales)
+        right = screen(
+            self.right, (chain.step(t) for t in range(p, self.data.length - 1)), rows, np.ones(len(rows))
+        )
+        return None if left is None or right is None else (left, right)
+
     def bits(self) -> int:
         """Length of the longest number that the exact recursion would hold."""
-        p, longest = self.place, 0
-        for side, sign in ((self.left, -1), (self.right, 1)):
-            reach = next((d for d, row in enumerate(side, 1) if not any(row)), len(side))
-            places = range(p - 1, p - 1 - reach, -1) if sign < 0 else range(p, p + reach)
-            count = reach if self.equal is None else min(reach, 1)
-            steps = [_scale(rows).bit_length() for rows in itertools.islice(self.steps(places), count)]
-            total = reach * steps[0] if self.equal is not None and steps else sum(steps)
-            longest = max(longest, total + reach * 52)
-        stationary = self.data.chain.stationary or not p
-        prior = 0 if stationary else p * max(row.total.bit_length() for row in next(self.steps([0])))
-        return (2 * longest if self.informed else longest) + len(self.prior) * prior
+        longest = max(self._side_bits(self.left, -1), self._side_bits(self.right, 1))
+        return (2 * longest if self.informed else longest) + self.data.chain.k * self._prior_bits()
 
-    def ratios(self, bits: int) -> tuple[Ratios, Ratios]:
+    def _prior_bits(self) -> int:
+        """Length of the exact probabilities of the private record's values."""
+        if self.data.chain.stationary or not self.place:
+            return 0
+        return self.place * max(row.total.bit_length() for row in next(self.steps([0])))
+
+    def _side_bits(self, side: Side, sign: int) -> int:
+        p, reach = self.place, len(side.weights)
+        if not reach:
+            return 0
+        partial = int((side.weights < TOTAL).any(axis=1).sum())
+        if self.equal is not None:
+            return reach * _scale(self.equal).bit_length() + 52 * partial
+        places = range(p - 1, p - 1 - reach, -1) if sign < 0 else range(p, p + reach)
+        return sum(_scale(rows).bit_length() for rows in self.steps(places)) + 52 * partial
+
+    def work(self) -> float:
+        """About how many products of machine words the exact recursion takes."""
+        k = self.data.chain.k
+        products = self.place.bit_length() * k if self.data.chain.homogeneous else self.place
+        total = products * k**2 * (self._prior_bits() / 64) ** 1.3
+        for side, sign in ((self.left, -1), (self.right, 1)):
+            words = 4 + self._side_bits(side, sign) / 64
+            partial = int((side.weights < TOTAL).any(axis=1).sum())
+            plain = len(side.weights) - partial
+            products = partial + (2 * math.log2(1 + plain) if self.equal is not None else plain)
+            offers = 16 * k * len(self.possible) ** 2 * partial
+            total += (products * k**3 + offers) * words**1.3
+        return total
+
+    def ratios(self, bits: int, pairs: list[Pair]) -> tuple[Ratios, Ratios]:
         """Largest ratios of both sides, as integers (bits = 0) or as balls."""
         from flint import arb, fmpz
 
-        data, p, k = self.data, self.place, len(self.prior)
+        data, p = self.data, self.place
         kind: Callable[[int], Any] = arb if bits else fmpz
+        rows = sorted({x for pair in pairs for x in pair})
 
         def matrices(places: range, transposed: bool) -> Iterator[Any]:
-            made = (_matrix(rows, transposed, bits) for rows in self.steps(places))
+            made = (_matrix(each, transposed, bits) for each in self.steps(places))
             return made if self.equal is None else itertools.repeat(next(made))
 
-        product = math.prod(self.prior[x] for x in self.possible)
-        inverse = [kind(product // weight) if weight else kind(0) for weight in self.prior]
-        first = [kind(w) for w in data.chain.exact_initial.weights]
+        prior = _shares(data, p, bits)
+        product = math.prod(prior[x] for x in rows)
+        scales = [product / prior[x] if bits else product // prior[x] for x in rows]
+        ends = _shares(data, p - len(self.left.weights), bits) if self.left.open else None
         power = self.equal is not None
         return (
             side_ratios(
-                matrices(range(p - 1, -1, -1), True), self.left, TOTAL, scales=inverse, possible=self.possible,
-                reachable=data.supports[:p][::-1].tolist(), ends=first, power=power, informed=self.informed,
+                matrices(range(p - 1, -1, -1), True), self.left, TOTAL, rows=rows, pairs=pairs, scales=scales,
+                ends=ends, power=power, informed=self.informed,
             ),
             side_ratios(
-                matrices(range(p, data.length - 1), False), self.right, TOTAL, scales=[kind(1)] * k,
-                possible=self.possible, reachable=data.supports[p + 1 :].tolist(), ends=None, power=power,
-                informed=self.informed,
+                matrices(range(p, data.length - 1), False), self.right, TOTAL, rows=rows, pairs=pairs,
+                scales=[kind(1)] * len(rows), ends=None, power=power, informed=self.informed,
             ),
         )  # fmt: skip
+
+
+def float_logs(low: float, high: float) -> Enclosure:
+    """Logarithms of a ratio's bounds, rounded outward."""
+    from flint import arb
+
+    least = ball_enclosure(arb(low).log())[0] if low > 0 else -math.inf
+    return least, math.inf if math.isinf(high) else ball_enclosure(arb(high).log())[1]
+
+
+def _shares(data: RedactionData, t: int, bits: int) -> list[Any]:
+    """The distribution of a record up to a common factor, as integers (bits = 0) or as balls."""
+    from flint import arb, arb_mat, ctx, fmpz
+
+    chain = data.chain
+    if not bits:
+        return [fmpz(w) for w in chain.exact_marginal(t).weights]
+    if chain.stationary or t == 0:
+        return [arb(w) for w in chain.exact_initial.weights]
+    with ctx.workprec(bits + 64):
+        now = arb_mat([list(chain.exact_initial.weights)])
+        if chain.homogeneous:
+            now = now * _matrix(chain.exact_step(0), False, bits) ** t
+        else:
+            for place in range(t):
+                now = now * _matrix(chain.exact_step(place), False, bits)
+        return [now[0, v] if can else arb(0) for v, can in enumerate(data.supports[t])]
 
 
 def _scale(rows: Rows) -> int:
@@ -275,56 +368,52 @@ Ratios: TypeAlias = dict[tuple[int, int], Ratio]
 
 def side_ratios(
     steps: Iterator[Matrix],
-    weights: Sequence[Sequence[int]],
+    side: Side,
     total: int,
     *,
+    rows: Sequence[int],
+    pairs: Sequence[Pair],
     scales: Sequence[Scalar],
-    possible: Sequence[int],
-    reachable: list[list[bool]],
     ends: Sequence[Scalar] | None,
     power: bool,
     informed: bool = False,
 ) -> Ratios:
-    """Largest ratio of every ordered pair of possible private values over the outputs of one side.
+    """Largest ratio of some ordered pairs of possible private values over the outputs of one side.
 
     Parameters
     ----------
     steps : (k, k) matrices by distance
         Rows are the values nearer to the private record; the left side gives transposed steps.
-    weights : rows of k integers out of ``total``
-        Redaction weights by distance.
-    scales : k scalars
-        What the weight of private value x is multiplied by (left: the reciprocal of its probability, over
+    side : Side
+        Redaction weights out of ``total`` by distance, and which values the records can have.
+    rows : positions of the private values in the pairs
+    scales : a scalar for each row
+        What the weight of a private value is multiplied by (left: the reciprocal of its probability, over
         a common denominator; right: ones).
-    possible : positions of the private values of positive probability
-    reachable : by distance and value, whether the record can have that value
     ends : k scalars or None
-        Left: probabilities of the first record, up to a common factor; right: None, all ones.
+        Left: probabilities of the last record, up to a common factor; right: None, all ones.
     power : bool
         Whether all steps are equal, so that runs without a release are one matrix power.
     informed : bool
         Whether the adversary may know other records, see :mod:`privopt.measures.redaction.informed`.
     """
-    k = len(scales)
-    ratios: Ratios = {
-        (x, y): Ratio(scales[0] * 0 + 1, scales[0] * 0 + 1, (0, -1))
-        for x in possible
-        for y in possible
-        if x != y
-    }
-    if not weights:
+    one = scales[0] * 0 + 1
+    ratios: Ratios = {pair: Ratio(one, one, (0, -1)) for pair in pairs}
+    if not len(side.weights):
         return ratios
+    k, weights, reachable = side.weights.shape[1], side.weights.tolist(), side.reachable.tolist()
+    runs = _plain_runs(side.weights, total) if power else [0] * len(weights)
     first = next(steps)
-    table, steps, d = _identity(first), itertools.chain([first], steps), 0
-    known = _Known(ratios, table, reachable) if informed else None
+    table, steps, d = _unit_rows(first, rows), itertools.chain([first], steps), 0
+    known = _Known(ratios, rows, table, reachable) if informed else None
     while d < len(weights):
         # Nothing is told of a run without a release that its end does not tell, whatever else is known.
-        run = _plain_run(weights, d, total) if power and not (known and known.waiting) else 0
+        run = runs[d] if not (known and known.waiting) else 0
         if run > 1:
-            together = first**run
-            table, d = table * together, d + run
+            table = _repeated(table, first, run)
+            d += run
             if known:
-                known.plain = known.plain * together
+                known.plain = _repeated(known.plain, first, run)
             continue
         step, row = next(steps), weights[d]
         d += 1
@@ -333,35 +422,50 @@ def side_ratios(
         if known:
             known.walk(table, step, d)
         for v in shown:
-            _offer(ratios, [table[x, v] * scales[x] for x in range(k)], (d, v))
+            column = [table[i, v] for i in range(len(rows))]
+            _offer(ratios, rows, [x * scale for x, scale in zip(column, scales, strict=True)], (d, v))
             if known:
-                known.wait([table[x, v] for x in range(k)], (d, v))
+                known.wait(column, (d, v))
         if any(w < total for w in row):
             table = _scaled(table, row, total)
-        if not any(row) or all(table[x, v] == 0 for x in possible for v in range(k)):
+        if not any(row) or all(table[i, v] == 0 for i in range(len(rows)) for v in range(k)):
             while known and known.waiting and d < len(weights):
                 d += 1
                 known.walk(None, next(steps), d)
             return ratios
-    last = [
-        sum((table[x, v] * (1 if ends is None else ends[v]) for v in range(k)), table[x, 0] * 0)
-        for x in range(k)
-    ]
-    _offer(ratios, [last[x] * scales[x] for x in range(k)], (d, -1))
+    if side.open:
+        last = [
+            sum((table[i, v] * (1 if ends is None else ends[v]) for v in range(k)), table[i, 0] * 0)
+            for i in range(len(rows))
+        ]
+        column = [x * scale for x, scale in zip(last, scales, strict=True)]
+        _offer(ratios, rows, column, (side.length, -1))
     return ratios
+
+
+def _repeated(table: Matrix, step: Matrix, count: int) -> Matrix:
+    """The table after some equal steps: by a power of the step, or one by one where that is less work."""
+    k, rows = step.nrows(), table.nrows()
+    if count * rows > 2 * k * count.bit_length():
+        return table * step**count
+    for _ in range(count):
+        table = table * step
+    return table
 
 
 class _Known:
     """What the nearest record known on a side adds; first releases wait until farther records tell no more."""
 
-    def __init__(self, ratios: Ratios, identity: Matrix, reachable: list[list[bool]]) -> None:
-        self.ratios, self.plain, self.reachable = ratios, identity, reachable
-        self.values = sorted({x for pair in ratios for x in pair})
+    def __init__(
+        self, ratios: Ratios, rows: Sequence[int], start: Matrix, reachable: list[list[bool]]
+    ) -> None:
+        self.ratios, self.plain, self.reachable = ratios, start, reachable
+        self.places = {x: i for i, x in enumerate(rows)}
         self.waiting: list[tuple[list[Scalar], Event, set[int]]] = []
 
     def wait(self, column: list[Scalar], event: Event) -> None:
         """A first release of a value, with its weight by private value."""
-        if any(column[x] != 0 for x in self.values):
+        if any(x != 0 for x in column):
             self.waiting.append((column, event, {event[1]}))
 
     def walk(self, table: Matrix | None, step: Matrix, distance: int) -> None:
@@ -371,34 +475,34 @@ class _Known:
         can = [i for i in range(k) if self.reachable[distance - 1][i]]
         for i in can if table is not None else ():
             assert table is not None
-            self._offer([table[x, i] for x in range(k)], (distance, -1), i, distance)
+            self._offer([table[x, i] for x in self.places.values()], (distance, -1), i, distance)
         waiting = []
         for column, event, reach in self.waiting:
             then = {i for i in can if any(step[j, i] != 0 for j in reach)}
             for i in then:
                 self._offer(column, event, i, distance)
-            if len(then) < len(can) or any(self.plain[x, i] == 0 for x in self.values for i in can):
+            if len(then) < len(can) or any(self.plain[x, i] == 0 for x in self.places.values() for i in can):
                 waiting.append((column, event, then))
         self.waiting = waiting
 
     def _offer(self, column: list[Scalar], event: Event, value: int, distance: int) -> None:
-        for (x, y), ratio in self.ratios.items():
+        for pair, ratio in self.ratios.items():
+            x, y = self.places[pair[0]], self.places[pair[1]]
             mine, other = self.plain[x, value], self.plain[y, value]
             if mine != 0 and other != 0 and column[x] != 0:
                 ratio.offer(column[x] * other, column[y] * mine, event, (distance, value))
 
 
-def _plain_run(weights: Sequence[Sequence[int]], start: int, total: int) -> int:
-    """How many records from here on are always redacted."""
-    end = start
-    while end < len(weights) and all(w == total for w in weights[end]):
-        end += 1
-    return end - start
+def _plain_runs(weights: Ints, total: int) -> list[int]:
+    """For each record, how many from it on are always redacted."""
+    places = np.append(np.flatnonzero((weights < total).any(axis=1)), len(weights))
+    index = np.arange(len(weights))
+    return list((places[np.searchsorted(places, index)] - index).tolist())
 
 
-def _identity(like: Matrix) -> Matrix:
-    k = like.nrows()
-    return type(like)([[int(i == j) for j in range(k)] for i in range(k)])
+def _unit_rows(like: Matrix, rows: Sequence[int]) -> Matrix:
+    """Rows of the identity."""
+    return type(like)([[int(x == v) for v in range(like.ncols())] for x in rows])
 
 
 def _scaled(table: Matrix, row: Sequence[int], total: int) -> Matrix:
@@ -411,96 +515,11 @@ def _scaled(table: Matrix, row: Sequence[int], total: int) -> Matrix:
     return type(table)(cells)
 
 
-def _offer(ratios: Ratios, column: Sequence[Scalar], event: Event) -> None:
-    if all(column[x] == 0 for pair in ratios for x in pair):
+def _offer(ratios: Ratios, rows: Sequence[int], column: Sequence[Scalar], event: Event) -> None:
+    """An output by its weight for each row."""
+    if all(x == 0 for x in column):
         return
+    by_value = dict(zip(rows, column, strict=True))
     for (x, y), ratio in ratios.items():
-        if column[x] != 0:
-            ratio.offer(column[x], column[y], event)
-
-
-def utility_enclosure(data: RedactionData, weights: Ints, sequential: int | None) -> Enclosure:
-    """Floats below and above sum_t w_t Pr(t released) / sum_t w_t."""
-    from flint import ctx
-
-    with ctx.workprec(UTILITY_BITS):
-        kept = _released(data, weights) if sequential is None else _sequential(data, weights, sequential)
-        return ball_enclosure(kept)
-
-
-def _released(data: RedactionData, redacted: Ints) -> arb:
-    """Utility of a local mechanism."""
-    from flint import arb
-
-    shown, chain = TOTAL - redacted, data.chain
-    if data.weights is None and chain.stationary:
-        # Two halves of 26 bits: sums of up to 2**37 of them fit 64-bit integers.
-        high, low = (shown >> 26).sum(axis=0), (shown & (2**26 - 1)).sum(axis=0)
-        sums = [(int(h) << 26) + int(part) for h, part in zip(high, low, strict=True)]
-        initial = chain.exact_initial
-        kept = sum((arb(w) * arb(s) for w, s in zip(initial.weights, sums, strict=True)), arb(0))
-        return kept / (arb(initial.total) * arb(TOTAL) * arb(data.length))
-    kept, weights = arb(0), [arb(w) for w in data.record_weights.tolist()]
-    for weight, row, now in zip(weights, shown.tolist(), _distributions(data), strict=True):
-        kept += weight * sum((now[v] * arb(row[v]) for v in np.flatnonzero(row)), arb(0))
-    return kept / (sum(weights, arb(0)) * arb(TOTAL))
-
-
-def _sequential(data: RedactionData, redacted: Ints, p: int) -> arb:
-    """Utility of a sequential mechanism: a record stays hidden while nothing nearer was released.
-
-    Chances of release are summed, not one minus the chance of hiding: what is never released is exactly 0. On
-    the right, Pr(something released up to t) grows by what each step of the transfer recursion lets out. On
-    the left, with r[i] the chance that one of the records between t and the private one is released given
-    X_t = i, it is sum_i Pr(X_t = i) (1 - h_t[i] + h_t[i] r[i]).
-    """
-    from flint import arb
-
-    n, k, hidden = data.length, data.chain.k, redacted.tolist()
-    hide = [[arb(w) / arb(TOTAL) for w in row] for row in hidden]
-    show = [[arb(TOTAL - w) / arb(TOTAL) for w in row] for row in hidden]
-    distributions = list(_distributions(data))
-    weights = [arb(w) for w in data.record_weights.tolist()]
-    kept = weights[p] * _dot(distributions[p], show[p])
-    ahead, out = distributions[p], arb(0)
-    for t in range(p + 1, n):
-        reached = _next(ahead, data.chain.exact_step(t - 1))
-        out += _dot(reached, show[t])
-        ahead = [x * h for x, h in zip(reached, hide[t], strict=True)]
-        kept += weights[t] * out
-    back = [arb(0)] * k
-    for t in range(p - 1, -1, -1):
-        nearer = [
-            _dot([arb(w) for w in row.weights], back) / arb(row.total) for row in data.chain.exact_step(t)
-        ]
-        back = [s + h * r for s, h, r in zip(show[t], hide[t], nearer, strict=True)]
-        kept += weights[t] * _dot(distributions[t], back)
-    return kept / sum(weights, arb(0))
-
-
-def _dot(left: list[arb], right: list[arb]) -> arb:
-    from flint import arb
-
-    return sum((x * y for x, y in zip(left, right, strict=True)), arb(0))
-
-
-def _distributions(data: RedactionData) -> Iterator[list[arb]]:
-    """The distribution of every record, as balls."""
-    from flint import arb
-
-    initial = data.chain.exact_initial
-    now = [arb(w) / arb(initial.total) for w in initial.weights]
-    for t in range(data.length):
-        yield now
-        if t + 1 < data.length and not data.chain.stationary:
-            now = _next(now, data.chain.exact_step(t))
-
-
-def _next(now: list[arb], rows: Rows) -> list[arb]:
-    """The distribution one step later."""
-    from flint import arb
-
-    return [
-        sum((now[i] * arb(row.weights[j]) / arb(row.total) for i, row in enumerate(rows)), arb(0))
-        for j in range(len(now))
-    ]
+        if by_value[x] != 0:
+            ratio.offer(by_value[x], by_value[y], event)

@@ -20,11 +20,12 @@ from privopt.measures.redaction.leakage import released_share, worst_reading
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.mechanisms.redaction import TOTAL
 from privopt.models import MarkovChain
-from privopt.problems.redaction.certificate import Event, Finding, findings_of, is_worst, utility_enclosure
+from privopt.problems.redaction.certificate import Event, Finding, findings_of, is_worst
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.dual import check_dual
 from privopt.problems.redaction.examples import examples
 from privopt.problems.redaction.repair import repair
+from privopt.problems.redaction.utility import utility_enclosure
 
 
 @dataclass(frozen=True, init=False, repr=False)
