@@ -114,19 +114,20 @@ def _reading(
         warm.add(key)
         for example in type(problem).examples()[:2]:
             if solver.refuse(seen_by(solver, example.problem)) is None:
-                _seconds(solver, example.problem, 1.0)
+                _clock(solver, example.problem, 1.0)
     formula = float(solver.cost(posed))
-    seconds = _seconds(solver, problem, limit)
-    if seconds is None:
+    clocked = _clock(solver, problem, limit)
+    if clocked is None:
         return None
+    seconds, stopped = clocked
     if seconds < SHORT:
-        again = (_seconds(solver, problem, limit) for _ in range(READINGS - 1))
-        seconds = min([seconds, *(one for one in again if one is not None)])
-    return Reading(family, *key, posed.sizes, formula, seconds, seconds >= 0.9 * limit)
+        again = [_clock(solver, problem, limit) for _ in range(READINGS - 1)]
+        seconds = min([seconds, *(one[0] for one in again if one is not None)])
+    return Reading(family, *key, posed.sizes, formula, seconds, stopped)
 
 
-def _seconds(solver: Solver[Any], problem: Problem[Any], limit: float) -> float | None:
-    """Seconds of one run without judging, None where it fails.
+def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[float, bool] | None:
+    """Seconds of one run without judging, and whether it was stopped; None where it fails.
 
     A run in this process counts with its processor time where that is less than the time on the wall, so that other
     work on the machine does not matter; one that needs a process of its own pays for the start of that.
@@ -139,11 +140,13 @@ def _seconds(solver: Solver[Any], problem: Problem[Any], limit: float) -> float 
     try:
         propose(solver, problem, Budget(begun + limit))
     except SolverTimeout:
-        return max(limit, time.monotonic() - begun)
+        return max(limit, time.monotonic() - begun), True
     except SolverFailure:
         return None
     wall, work = time.monotonic() - begun, time.process_time() - worked
-    return min(wall, work) if believed(solver) and wall < 0.9 * limit else wall
+    if not believed(solver):
+        return wall, False
+    return (wall, True) if wall >= 0.9 * limit else (min(wall, work), False)
 
 
 def table_of(read: Iterable[Reading], work: float) -> Timings:
