@@ -33,7 +33,7 @@ from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import colour_hops, hops
 from privopt.measures.colouring.steps import GUARD, LARGEST, TINY, Pair, Step
 from privopt.problems.boundary_colouring.boundary import MET, SMALLEST
-from privopt.problems.boundary_colouring.data import ColouringData
+from privopt.problems.boundary_colouring.data import ColouringData, distinct_rows
 
 if TYPE_CHECKING:
     from flint import arb
@@ -193,7 +193,7 @@ def minimax(data: ColouringData) -> Enclosure:
         return 1.0, 1.0
     if data.k == 2:
         return (1.0 - _bend(data)).ends
-    far = np.unique(colour_hops(graph.indptr, graph.indices, graph.codes, data.k), axis=0)
+    far = distinct_rows(colour_hops(graph.indptr, graph.indices, graph.codes, data.k))[0]
     return largest_share(far, data)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,11 @@ from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring import boundary as checks
 from privopt.problems.boundary_colouring.boundary import MET, Boundary, Prescribed, prescribed
+
+Cell = TypeVar("Cell", np.float64, np.int64)
+
+FEW = 50_000
+"""Rows up to which they are sorted themselves."""
 
 OBJECTIVES = ("accuracy", "worst_case")
 
@@ -114,8 +120,8 @@ class ColouringData:
 
     def of_rows(self, rows: ArrayLike) -> Colouring:
         """A mechanism of this problem: a row a vertex (n, k), equal ones stored once."""
-        levels, level = np.unique(rows, axis=0, return_inverse=True)
-        return self.colouring(levels, level.reshape(-1))
+        levels, level = distinct_rows(np.asarray(rows, dtype=np.float64))
+        return self.colouring(levels, level)
 
     def two_colours(self, p: NDArray[np.float64], r: NDArray[np.float64]) -> Colouring:
         """The mechanism with Pr[first colour] = p and its complement r on each vertex; the smaller one counts."""
@@ -183,6 +189,33 @@ class ColouringData:
         wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
         missed = float((self.step.kink - wrong).max(initial=0.0))
         return missed if missed > MET * self.step.kink else 0.0
+
+
+def distinct_rows(rows: NDArray[Cell]) -> tuple[NDArray[Cell], Ints]:
+    """The distinct rows of a table of eight-byte numbers, in a fixed order, and which of them each row is.
+
+    Many rows are sorted by a word made of their bits, which is ten times as fast as to sort rows; few rows, and those
+    of which two different ones have the same word, are sorted themselves.
+
+    Examples
+    --------
+    >>> rows, place = distinct_rows(np.array([[1.0, 2.0], [0.0, 3.0], [1.0, 2.0]]))
+    >>> rows[place].tolist()
+    [[1.0, 2.0], [0.0, 3.0], [1.0, 2.0]]
+    """
+    if len(rows) <= FEW:
+        levels, place = np.unique(rows, axis=0, return_inverse=True)
+        return levels, place.reshape(-1)
+    words = np.zeros(len(rows), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in np.ascontiguousarray(rows).view(np.uint64).T:
+            words = (words ^ (words >> np.uint64(29)) ^ column) * np.uint64(0x9E3779B97F4A7C15)
+            words ^= words >> np.uint64(32)
+    _, first, place = np.unique(words, return_index=True, return_inverse=True)
+    levels, place = rows[first], place.reshape(-1)
+    if not (levels[place] == rows).all():
+        levels, place = np.unique(rows, axis=0, return_inverse=True)
+    return levels, place.reshape(-1)
 
 
 def likelier_at(colour: object, u: object, v: object) -> str:

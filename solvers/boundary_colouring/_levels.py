@@ -85,7 +85,9 @@ def levels(one: Step, longest: int) -> Levels:
 def _distinct(values: Floats, least: float) -> Floats:
     """Sorted, with 0 in front, and without what equals the one before, or one half, but for rounding."""
     ordered = np.sort(np.append(values, 0.0))
-    ordered[ordered >= 0.5 - max(SAME * 0.5, least)] = 0.5  # a value this near to one half is near its complement
+    ordered[ordered >= 0.5 - max(SAME * 0.5, least)] = (
+        0.5  # a value this near to one half is near its complement
+    )
     return ordered[np.r_[True, np.diff(ordered) > np.maximum(SAME * ordered[1:], least)]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ ROUNDS = 2000
 """Rounds of colour refinement that are worth their time."""
 WORTH = 0.9
 """Share of the vertices below which a quotient is used."""
-MAX_EDGES = 4_000_000
-"""Edges beyond which a quotient is not looked for."""
+MAX_EDGES, MAX_REGULAR = 60_000, 600_000
+"""Edges beyond which a quotient is not looked for, and where all vertices have as many neighbours, as in cubes of votes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,11 @@ class Reduced:
     graph: DatasetGraph
     weights: Floats
     classes: Ints | None
+
+    @cached_property
+    def is_forest(self) -> bool:
+        """Whether the graph has no cycle."""
+        return is_forest(self.graph)
 
 
 def normalised_weights(problem: BoundaryColouring) -> Floats:
@@ -46,7 +51,9 @@ def reduced(problem: BoundaryColouring) -> Reduced:
     """The quotient by colour refinement, or the graph itself where that is hardly larger or a forest."""
     graph, weights = problem.graph, normalised_weights(problem)
     whole = Reduced(graph, weights, None)
-    if graph.edge_count > MAX_EDGES or is_forest(graph):
+    if graph.edge_count > MAX_REGULAR or (graph.edge_count > MAX_EDGES and not is_regular(graph)):
+        return whole
+    if whole.is_forest:
         return whole
     if problem.weights is not None and len(np.unique(problem.weights)) > WORTH * graph.size:
         return whole
@@ -61,6 +68,12 @@ def is_forest(graph: DatasetGraph) -> bool:
     if graph.edge_count >= max(graph.size, 1):
         return False
     return components(graph.indptr, graph.indices)[0] + graph.edge_count == graph.size
+
+
+def is_regular(graph: DatasetGraph) -> bool:
+    """Whether all vertices have as many neighbours."""
+    degrees = np.diff(graph.indptr)
+    return bool((degrees == degrees[:1]).all())
 
 
 def polished(problem: BoundaryColouring, small: Reduced, values: Pair) -> Colouring:

@@ -241,7 +241,7 @@ class Shift(Solver[BoundaryColouring]):
         stats = {"boundary_value": value[0], "vertices": line.graph.size}
         if problem.delta > 0 and refuse_forest(problem) is None:
             # Values reach 0 and 1, where a recursion no longer knows what is tight; the programme on forests does.
-            proved = proposal(problem)
+            proved = proposal(problem, budget)
             return Proposal(mechanism, proved.bound, proved.dual, stats=stats)
         chances = _on_line(problem, line, order, value)
         own = line.graph.codes[order] == 0

@@ -9,6 +9,7 @@ their relative accuracy. The slopes at the levels that are chosen give the multi
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,7 +26,6 @@ from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, Levels, level
 from privopt.solvers.boundary_colouring._reduced import (
     Reduced,
     edge_table,
-    is_forest,
     lifted,
     linear_dual,
     polished,
@@ -38,6 +38,8 @@ WHOLE = 1e-6
 """What counts as rounding in the place of a value among levels."""
 BEND = 1e-12
 """And at a bend, relatively."""
+PART = 4_000_000
+"""Cells between two looks at the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,22 +83,37 @@ def forest(indptr: NDArray[Any], indices: NDArray[Any]) -> Forest:
     return Forest(parent, np.split(order, cuts[:-1]) if n else [])
 
 
-def best_on_forest(rooted: Forest, gains: Floats, table: Levels, one: Step) -> Answer:
-    """The best level of every vertex for gains . p, with multipliers that prove it."""
-    differences = _values(rooted, gains, table, one)
+def best_on_forest(
+    rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Budget | None = None
+) -> Answer | None:
+    """The best level of every vertex for gains . p, with multipliers that prove it; None if the time is up."""
+    allowed = Budget() if budget is None else budget
+    differences = _values(rooted, gains, table, one, allowed)
+    if differences is None:
+        return None
     peak = (differences > 0).sum(axis=1)
-    return _descend(rooted, gains, table, one, (differences, peak))
+    return _descend(rooted, gains, table, one, (differences, peak), allowed)
 
 
-def _values(rooted: Forest, gains: Floats, table: Levels, one: Step) -> Floats:
+def _values(rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Budget) -> Floats | None:
     """Differences of every vertex's function, (n, l - 1)."""
     differences = gains[:, None] * table.gaps[None, :]
     rise, fall = _moves(table, one)
-    for layer in reversed(rooted.layers[1:]):
+    for layer in _parts(reversed(rooted.layers[1:]), len(table.p)):
+        if budget.remaining == 0:
+            return None
         below = differences[layer]
         seen = (rise @ np.maximum(below, 0.0).T + fall @ np.minimum(below, 0.0).T).T
         np.add.at(differences, rooted.parent[layer], seen)
     return differences
+
+
+def _parts(layers: Iterable[Ints], width: int) -> Iterator[Ints]:
+    """Layers, large ones in parts of some cells."""
+    size = max(1, PART // width)
+    for layer in layers:
+        for begin in range(0, len(layer), size):
+            yield layer[begin : begin + size]
 
 
 def _moves(table: Levels, one: Step) -> tuple[Any, Any]:
@@ -133,13 +150,17 @@ def _overlaps(images: Floats) -> Any:
     return csr_array((parts, (rows, columns)), shape=(size, size))
 
 
-def _descend(rooted: Forest, gains: Floats, table: Levels, one: Step, values: tuple[Floats, Ints]) -> Answer:
+def _descend(
+    rooted: Forest, gains: Floats, table: Levels, one: Step, values: tuple[Floats, Ints], budget: Budget
+) -> Answer | None:
     differences, peak = values
     n = len(gains)
     level, need = peak.copy(), np.zeros(n)
     multipliers = np.zeros((n, 4))
     rise, fall = _moves(table, one)
     for layer in rooted.layers[1:]:
+        if budget.remaining == 0:
+            return None
         parents = rooted.parent[layer]
         at = level[parents]
         level[layer] = np.clip(peak[layer], table.down[at], table.up[at])
@@ -215,21 +236,26 @@ def refuse_forest(problem: BoundaryColouring) -> str | None:
     if problem.epsilon > LARGEST:
         return f"e to the epsilon of {problem.epsilon:g} nats overflows in its multipliers"
     small = reduced(problem)
-    if not is_forest(small.graph):
-        return f"it needs a graph without cycles, this one has {small.graph.edge_count} edges on {small.graph.size}"
+    cycles = (
+        f"it needs a graph without cycles, this one has {small.graph.edge_count} edges on {small.graph.size}"
+    )
+    if small.graph.edge_count >= max(small.graph.size, 1):
+        return cycles
     count = level_count(problem.guarded, small.graph.size + 2)
     if count > MAX_LEVELS or table_cells(problem) > MAX_CELLS:
         return f"its table would have {table_cells(problem):.1e} cells, more than {MAX_CELLS:.0e}"
-    return None
+    return None if small.is_forest else cycles
 
 
-def proposal(problem: BoundaryColouring) -> Proposal:
-    """The optimum on a forest, with its multipliers."""
+def proposal(problem: BoundaryColouring, budget: Budget) -> Proposal:
+    """The optimum on a forest, with its multipliers; equal chances if the time is up."""
     small = reduced(problem)
     table = levels(problem.guarded, small.graph.size + 2)
     rooted = forest(small.graph.indptr, small.graph.indices)
     gains = signed(small.graph.codes, small.weights)
-    answer = best_on_forest(rooted, gains, table, problem.guarded)
+    answer = best_on_forest(rooted, gains, table, problem.guarded, budget)
+    if answer is None:
+        return Proposal(problem.anchor(), stats={"stop": "out of time"})
     mechanism = polished(problem, small, (table.p[answer.level], table.r[answer.level]))
     value = float(small.weights[small.graph.codes != 0].sum() + gains @ table.p[answer.level])
     dual = linear_dual(lifted(small, problem.graph, _by_arc(small, rooted, answer)))
@@ -261,7 +287,7 @@ class ForestProgramme(Solver[BoundaryColouring]):
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Vertices times levels."""
-        return 0.03 + 1e-7 * table_cells(problem)
+        return 0.03 + 1.2e-7 * table_cells(problem) + 2e-6 * reduced(problem).graph.size
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse other problems, graphs with cycles, and tables that do not fit."""
@@ -269,7 +295,7 @@ class ForestProgramme(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum with its multipliers."""
-        return proposal(problem)
+        return proposal(problem, budget)
 
 
 @register

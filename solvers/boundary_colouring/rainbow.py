@@ -19,11 +19,12 @@ from privopt.problems.boundary_colouring.problem import BoundaryColouring
 ROUNDING = 1e-12
 
 
-def prefix_envelope(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Floats:
+def prefix_envelope(problem: BoundaryColouring, sites: Ints, rows: Floats, budget: Budget) -> Floats | None:
     """The distribution of every vertex, (n, k), from those on the sites.
 
     A vertex prefers its own colour, then the others in the order of the palette. A prefix is an event, so at distance i it
-    has at most U^i of its probability at a site; the least of these over all sites is taken.
+    has at most U^i of its probability at a site; the least of these over all sites is taken. None if the
+    time is up.
     """
     graph, k = problem.graph, problem.k
     table = np.zeros((graph.size, k))
@@ -34,6 +35,8 @@ def prefix_envelope(problem: BoundaryColouring, sites: Ints, rows: Floats) -> Fl
         order = [own, *(c for c in range(k) if c != own)]
         before: Pair = np.zeros(int(members.sum())), np.ones(int(members.sum()))
         for j in range(1, k + 1):
+            if budget.remaining == 0:
+                return None
             prefix = rows[:, order[:j]].sum(axis=1), rows[:, order[j:]].sum(axis=1)
             high = upper((graph.indptr, graph.indices), sites, prefix, problem.guarded)
             here = (high[0][members], high[1][members]) if j < k else (before[0] * 0 + 1, before[1] * 0)
@@ -69,7 +72,6 @@ class Rainbow(Solver[BoundaryColouring]):
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "rainbow"
-    interruptible: ClassVar[bool] = False
 
     def guarantee(self, problem: BoundaryColouring) -> Guarantee:
         """Optimal where distributions are prescribed and the envelope is private; else feasible."""
@@ -77,7 +79,7 @@ class Rainbow(Solver[BoundaryColouring]):
 
     def cost(self, problem: BoundaryColouring) -> float:
         """A search for each colour and each prefix."""
-        return 0.02 + 5e-7 * problem.k**2 * (problem.graph.size + problem.graph.edge_count)
+        return 0.02 + 8e-8 * problem.k**2 * (problem.graph.size + problem.graph.edge_count)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse two colours."""
@@ -92,7 +94,10 @@ class Rainbow(Solver[BoundaryColouring]):
         else:
             sites = np.flatnonzero(problem.graph.boundary())
             rows = responses(problem)[sites]
-        mechanism = problem.of_rows(prefix_envelope(problem, sites, rows))
+        envelope = prefix_envelope(problem, sites, rows, budget)
+        if envelope is None:
+            return Proposal(problem.anchor(), stats={"stop": "out of time"})
+        mechanism = problem.of_rows(envelope)
         if problem.adjacent(mechanism).leakage > problem.epsilon + ROUNDING * max(1.0, problem.epsilon):
             return Proposal(
                 stats={"stop": "the envelope of prefixes is not private, so no mechanism dominates"}

@@ -10,12 +10,15 @@ from instances.graphs import LN2, first, random_graph
 
 import privopt as po
 from privopt.core.judge import judge
+from privopt.core.registry import find_solver
+from privopt.core.solver import Budget
 from privopt.measures.colouring import envelope as _colouring_queue
 from privopt.measures.colouring import hops as _colouring_distance
 from privopt.measures.colouring.boundary_values import heap
 from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import step
+from privopt.problems.boundary_colouring.data import distinct_rows
 from privopt.solvers.boundary_colouring.closed_forms import published_switch
 from privopt.solvers.boundary_colouring.oracle import Oracle
 from privopt.solvers.boundary_colouring.propagation import Propagation
@@ -277,3 +280,58 @@ def test_a_pullback_is_private_and_as_accurate(seed: int) -> None:
     assert large.error == pytest.approx(small.error[origin], rel=1e-12)
     pulled = small.probabilities[origin]
     assert po.measures.is_private_colouring(copied, pulled, epsilon, delta)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, LN2, 1.0])
+@pytest.mark.parametrize("delta", [0.5, 0.25, 0.01])
+def test_the_programme_on_forests_closes_its_gap(epsilon: float, delta: float) -> None:
+    """At delta = 1/2 the levels of one step from 0 and from 1 meet in one half but for rounding."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 16))
+        parents = (rng.random(n) * np.arange(n)).astype(int)
+        edges = np.stack([np.arange(1, n), parents[1:]], axis=1)
+        graph = po.DatasetGraph(edges, rng.integers(0, 2, n), palette=[0, 1])
+        weights = rng.random(n) + 0.01
+        problem = po.BoundaryColouring(graph, epsilon, delta, boundary=None, weights=weights)
+        solution = po.solve(problem, "forest")
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.objective == pytest.approx(_by_highs(problem), abs=1e-7)
+
+
+def _by_highs(problem: po.BoundaryColouring) -> float:
+    """The best weighted accuracy as a linear programme in the chances of the first colour."""
+    from scipy.optimize import linprog
+
+    graph, growth = problem.graph, math.exp(problem.epsilon)
+    assert problem.weights is not None
+    weights = problem.weights / problem.weights.sum()
+    rows, limits = [], []
+    for u, v in graph.edges().tolist():
+        for a, b in ((u, v), (v, u)):
+            row = np.zeros(graph.size)
+            row[a], row[b] = 1.0, -growth
+            rows += [row, -row]
+            limits += [problem.delta, problem.delta + growth - 1.0]
+    gains = np.where(graph.codes == 0, weights, -weights)
+    best = linprog(-gains, A_ub=np.array(rows), b_ub=limits, bounds=(0, 1))
+    return float(weights[graph.codes == 1].sum() - best.fun)
+
+
+@pytest.mark.parametrize("solver", ["exponential", "rainbow", "forest"])
+def test_a_run_without_time_still_answers(solver: str) -> None:
+    """What polls the deadline proposes something private when it has passed already."""
+    rng = np.random.default_rng(3)
+    edges = np.stack([np.arange(1, 400), (rng.random(399) * np.arange(1, 400)).astype(int)], axis=1)
+    k = 2 if solver == "forest" else 3
+    problem = po.BoundaryColouring(po.DatasetGraph(edges, rng.integers(0, k, 400)), 0.5, boundary=None)
+    proposal = find_solver(problem, solver).run(problem, Budget(deadline=0.0))
+    assert judge(problem, proposal, certify=True).status.ok
+
+
+def test_many_rows_are_told_apart_by_their_words() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 40, size=(60_000, 3))
+    levels, place = distinct_rows(rows)
+    assert (levels[place] == rows).all()
+    assert len(levels) == len(np.unique(rows, axis=0))
