@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,11 +11,17 @@ from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.measures.redaction import influence
-from privopt.measures.redaction.leakage import steps_away
+from privopt.measures.redaction.leakage import equal_steps, steps_away
 from privopt.problems.redaction.problem import Redaction
+
+FORGOTTEN = 200.0
+"""Records after which a chain whose steps differ is taken to have forgotten."""
 
 NEGLIGIBLE = 1e-9
 """Share of a budget below which an influence is not followed any farther."""
+
+POLLED = 16
+"""Records between two looks at the clock."""
 
 NOISE = 1e-13
 """Budget below which differences of logarithms mean nothing, and the best window is proposed."""
@@ -47,6 +54,22 @@ def refusal(
     )
 
 
+def walked(problem: Redaction, level: float) -> float:
+    """About how many records a walk passes until none of their values has more influence than a level.
+
+    From the second eigenvalue of equal steps; of others, as many as a chain of middling memory needs.
+    """
+    chain, longest = problem.chain, float(problem.length)
+    if not chain.homogeneous:
+        return min(longest, FORGOTTEN)
+    sizes = np.sort(np.abs(np.linalg.eigvals(chain.transition)))[::-1]
+    second = float(sizes[1]) if len(sizes) > 1 else 0.0
+    if second >= 1 - 1e-12:
+        return longest
+    least = max(float(chain.initial[chain.initial > 0].min()), 1e-9) * max(level, 1e-300)
+    return min(longest, 2.0 + math.log(1 / min(least, 0.5)) / max(-math.log(max(second, 1e-300)), 1e-9))
+
+
 def influences(
     problem: Redaction,
     private: int,
@@ -61,10 +84,11 @@ def influences(
     """
     rows: list[Floats] = []
     steps = steps_away(problem.chain, private, problem.length)[side]
-    walk = influence.influences(steps, problem.possible_values(private))
-    for row in itertools.islice(walk, most):
+    equal = equal_steps(problem.chain, 2 * side - 1)
+    walk = influence.influences(steps, problem.possible_values(private), equal)
+    for i, row in enumerate(itertools.islice(walk, most)):
         rows.append(row)
-        if row.max() <= negligible or remaining() <= 0:
+        if row.max() <= negligible or (i % POLLED == 0 and remaining() <= 0):
             break
     return np.array(rows).reshape(-1, problem.chain.k)
 

@@ -16,9 +16,12 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.directional import first_release_ratios
 from privopt.measures.redaction.influence import BinaryChain
 from privopt.measures.redaction.informed import informed_windows
-from privopt.measures.redaction.leakage import steps_away
+from privopt.measures.redaction.leakage import equal_steps, steps_away
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.reach import refusal
+from privopt.solvers.redaction.reach import POLLED, refusal, walked
+
+LEAST = 1e-3
+"""Level of influence up to which a window is walked, about: for predictions only."""
 
 
 @register
@@ -42,8 +45,11 @@ class Windows(Solver[Redaction]):
     """Feasible: it bounds nothing outside data-independent mechanisms."""
 
     def cost(self, problem: Redaction) -> float:
-        """Linear in the window, which may be the whole sequence."""
-        return 1e-3 + 1e-6 * problem.length * problem.chain.k**2 * len(problem.private)
+        """Linear in the records that may tell much, and in the table."""
+        k, count = problem.chain.k, len(problem.private)
+        each = 2e-5 + 3e-8 * k**3 + (3e-4 * k if problem.side_information is not None else 0.0)
+        reach = min(2.0 * walked(problem, LEAST), problem.length)
+        return 1e-3 + count * (each * reach + 4e-8 * problem.length) + 1e-8 * problem.length * k
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the union of the best windows."""
@@ -64,45 +70,48 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     weights = problem.record_weights
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    earlier, later = range(private - 1, -1, -1), range(private + 1, problem.length)
-    back, ahead = steps_away(problem.chain, private, problem.length)
-    left = _Lazy(_leakages(problem, earlier, back, possible), len(earlier), budget)
-    right = _Lazy(_leakages(problem, later, ahead, possible), len(later), budget)
+    left, right = (_Lazy(_leakages(problem, private, side, possible), len(total) - 1, budget)
+                   for side, total in enumerate((before, after)))  # fmt: skip
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
-    tried, r = 0, _first(right, problem.epsilon)
-    least = r
-    left_width = _first(left, problem.epsilon)
-    r = len(right) if left_width < len(left) else r
-    while left_width <= len(left) and time.monotonic() < budget.deadline:
-        while r > least and _fits(left.at(left_width), right.at(r - 1), problem.epsilon):
+    tried, nothing = 0, np.zeros((1, 1))
+    width, least = _narrowest(left, nothing, problem.epsilon), _narrowest(right, nothing, problem.epsilon)
+    r = _narrowest(right, left.at(width), problem.epsilon)
+    while width <= len(left) and before[width] + after[least] < best[0] and budget.remaining > 0:
+        while r > least and _fits(left.at(width), right.at(r - 1), problem.epsilon):
             r -= 1
-        if not _fits(left.at(left_width), right.at(r), problem.epsilon):
-            left_width += 1
-            continue
-        tried += 1
-        best = min(best, (float(before[left_width] + after[r]), left_width, r))
-        if r == least:
-            break
-        left_width += 1
+        if _fits(left.at(width), right.at(r), problem.epsilon):
+            tried += 1
+            best = min(best, (float(before[width] + after[r]), width, r))
+            if r == least:
+                break
+        width += 1
     return int(best[1]), int(best[2]), tried
 
 
-def _leakages(
-    problem: Redaction, records: range, steps: Iterator[Floats], possible: NDArray[np.intp]
-) -> Iterator[Floats]:
+def _leakages(problem: Redaction, private: int, side: int, possible: NDArray[np.intp]) -> Iterator[Floats]:
     """For each distance the largest log-ratios [x, x'] among possible values when all from there on are released."""
+    steps = steps_away(problem.chain, private, problem.length)[side]
     if problem.side_information is not None:
-        return informed_windows(steps, problem.supports[np.array(records, dtype=np.intp)], possible)
-    return (ratios.max(axis=0)[np.ix_(possible, possible)] for ratios in first_release_ratios(steps))
+        can = problem.supports[private + 1 :] if side else problem.supports[:private][::-1]
+        return informed_windows(steps, can, possible)
+    walk = first_release_ratios(steps, equal_steps(problem.chain, 2 * side - 1))
+    places = np.ix_(possible, possible)
+    return (ratios.max(axis=0)[places] for ratios in walk)
 
 
 def _fits(left: Floats, right: Floats, epsilon: float) -> bool:
     return bool((left + right).max() <= epsilon)
 
 
-def _first(side: _Lazy, epsilon: float) -> int:
-    """The smallest width of this side's window with nothing released on the other."""
-    return next((w for w in range(len(side) + 1) if side.at(w).max() <= epsilon), len(side))
+def _narrowest(side: _Lazy, other: Floats, epsilon: float) -> int:
+    """The smallest width of this side's window that fits what the other side leaks: widths are doubled, then halved."""
+    low, high = -1, 0
+    while high < len(side) and not _fits(side.at(high), other, epsilon):
+        low, high = high, min(2 * high + 1, len(side))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _fits(side.at(middle), other, epsilon) else (middle, high)
+    return high
 
 
 class _Lazy:
@@ -122,7 +131,8 @@ class _Lazy:
         if width >= self._length:
             return np.zeros((1, 1))
         while len(self._seen) <= width:
-            self._late = self._late or time.monotonic() >= self._deadline
+            if len(self._seen) % POLLED == 0:
+                self._late = self._late or time.monotonic() >= self._deadline
             if self._late:
                 return np.full((1, 1), np.inf)
             self._seen.append(np.maximum(next(self._source), 0.0))

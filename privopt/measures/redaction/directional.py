@@ -22,6 +22,8 @@ Numbers = tuple[float, ...]
 SMALL = 1e-100
 CHECKED = 256
 BLOCK = 4096
+BLOCK_CELLS = 1 << 19
+"""Numbers of a block of ratios in memory."""
 RESTING = 4e-16
 """Relative change by a step below which a state counts as a fixed point."""
 
@@ -142,7 +144,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
     if k == 2:
         return _of_peaks(binary_peaks(steps, redaction, repeated))
     most = Directional.none(k)
-    state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+    state = _State.start(k)
     events = np.asarray((redaction < 1).any(axis=1))
     runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
     alike = _alike_runs(redaction) if repeated else runs
@@ -184,6 +186,11 @@ class _State:
     table: Floats
     gap: Floats
     total: Floats
+
+    @classmethod
+    def start(cls, k: int) -> _State:
+        """At the private record."""
+        return cls(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
 
     def plain(self, step: Floats, count: int) -> _State:
         """After some equal steps without any release.
@@ -244,36 +251,67 @@ def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
 
 
-def first_release_ratios(steps: Iterable[Floats]) -> Iterator[Floats]:
+def first_release_ratios(steps: Iterable[Floats], repeated: bool = False) -> Iterator[Floats]:
     """For each distance, log Pr(X_d = v | x) / Pr(X_d = v | x') as an array [v, x, x'].
 
-    This is what a first release of value v at that distance shows when all nearer records are always
-    redacted; -inf where x forbids v, inf where x' alone does.
+    This is what a first release of value v at that distance shows when all nearer records are
+    always redacted; -inf where x forbids v, inf where x' alone does. With ``repeated`` all steps are equal: the ratios are
+    then computed in blocks, about twice as many at most as are taken.
     """
+    if repeated:
+        yield from _of_equal_steps(iter(steps))
+        return
     state: _State | None = None
     for step in steps:
-        k = len(step)
-        if state is None:
-            state = _State(np.eye(k), np.eye(k)[:, None, :] - np.eye(k)[None, :, :], np.zeros((k, k)))
+        state = _State.start(len(step)) if state is None else state
         state = state.plain(step, 1)
         yield _log_ratios(state.table, state.gap)
 
 
-def _log_ratios(table: Floats, gap: Floats) -> Floats:
-    """Log table[x, v] / table[x', v] as an array [v, x, x'], where gap[x, x', v] is their difference with all its digits.
+def _of_equal_steps(steps: Iterator[Floats]) -> Iterator[Floats]:
+    """The same along equal steps: the state before a block, times powers of the step."""
+    step = next(steps, None)
+    if step is None:
+        return
+    k, count = len(step), 8
+    most = max(1, min(1024, BLOCK_CELLS // k**3))
+    before = _State.start(k)
+    power, apart = np.broadcast_to(step, (1, k, k)), (step[:-1] - step[-1])[None]
+    yield _log_ratios(step, step[:, None] - step[None])
+    before = before.plain(step, 1)
+    while True:
+        while len(power) < count:  # rows of differences compose, see plain
+            power, apart = (
+                np.concatenate((power, power @ power[-1])),
+                np.concatenate((apart, apart[:, :, :-1] @ apart[-1])),
+            )
+        tables, gaps = before.table @ power, before.gap[None, :, :, :-1] @ apart[:, None]
+        for one in _log_ratios(tables, gaps):
+            if next(steps, None) is None:
+                return
+            yield one
+        scale = tables[-1].max() or 1.0
+        before = _State(tables[-1] / scale, gaps[-1] / scale, before.total)
+        count = min(2 * count, most)
 
-    An output that no x allows gives -inf everywhere; one that x' alone forbids gives inf.
+
+def _log_ratios(table: Floats, gap: Floats) -> Floats:
+    """Log table[x, v] / table[x', v] as [v, x, x'], where gap[x, x', v] is their difference with all its digits.
+
+    Leading axes count several tables. An output that no x allows gives -inf everywhere; one that x' alone forbids gives
+    inf.
     """
+    mine, other = table[..., :, None, :], table[..., None, :, :]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        part = gap / table[None]
+        part = gap / other
         logs = np.log(table)
         # A rare output's ratio is taken from logarithms.
-        ratios = np.where(np.abs(part) < 0.5, np.log1p(part), logs[:, None] - logs[None])
-    ratios = np.where(table[None] == 0, np.inf, ratios)
-    ratios = np.where(table[:, None] == 0, -np.inf, ratios)
-    own = np.arange(len(table))
-    ratios[own, own] = -np.inf
-    return np.moveaxis(ratios, 2, 0)
+        ratios = np.where(np.abs(part) < 0.5, np.log1p(part), logs[..., :, None, :] - logs[..., None, :, :])
+    ratios = np.where(other == 0, np.inf, ratios)
+    ratios = np.where(mine == 0, -np.inf, ratios)
+    own = np.arange(table.shape[-2])
+    ratios[..., own, own, :] = -np.inf
+    return np.moveaxis(ratios, -1, -3)
 
 
 def _record(most: Directional, ratios: Floats, distance: int, value: int) -> None:

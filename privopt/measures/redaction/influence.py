@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures.redaction.directional import first_release_ratios
-from privopt.measures.redaction.leakage import left_steps, possible_values, right_steps, steps_away, supports
+from privopt.measures.redaction.leakage import (
+    equal_steps,
+    left_steps,
+    possible_values,
+    right_steps,
+    steps_away,
+    supports,
+)
 from privopt.models import MarkovChain
 
 Records: TypeAlias = tuple[int, ...]
@@ -64,13 +71,17 @@ def influence(chain: MarkovChain, private: int, record: int) -> NDArray[np.float
         own[possible] = np.inf if len(possible) > 1 else 0.0
         return own
     steps = left_steps(chain, private) if record < private else right_steps(chain, private, record + 1)
-    return next(itertools.islice(influences(steps, possible), abs(record - private) - 1, None))
+    walk = influences(steps, possible, equal_steps(chain, record - private))
+    return next(itertools.islice(walk, abs(record - private) - 1, None))
 
 
-def influences(steps: Iterable[Floats], possible: NDArray[np.intp]) -> Iterator[Floats]:
+def influences(
+    steps: Iterable[Floats], possible: NDArray[np.intp], repeated: bool = False
+) -> Iterator[Floats]:
     """Influence of each value, shape (k,), by distance along steps away from a private record with possible values."""
-    for ratios in first_release_ratios(steps):
-        yield np.maximum(ratios[:, possible][:, :, possible].max(axis=(1, 2)), 0.0)
+    places = np.ix_(possible, possible)
+    for ratios in first_release_ratios(steps, repeated):
+        yield np.maximum(ratios[(slice(None), *places)].max(axis=(1, 2)), 0.0)
 
 
 def regions(
@@ -129,7 +140,8 @@ def _regions_of(
     chain: MarkovChain, private: int, steps: Iterable[Floats], budget: float, records: range
 ) -> Iterator[int]:
     """Region (0, 1, 2: large, medium, small) of each record of one side, nearest first."""
-    walk, region = influences(steps, possible_values(chain, private)), 0
+    toward = -1 if records.step < 0 else 1
+    walk, region = influences(steps, possible_values(chain, private), equal_steps(chain, toward)), 0
     can = supports(chain, max(records, default=-1) + 1)
     for record in records:
         if region < 2:  # the max-influence falls with distance, so after a small record all are small

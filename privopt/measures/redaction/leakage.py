@@ -174,11 +174,9 @@ def read_redaction(
         return RedactionReading(np.inf, (v, other), (0, v), (0, v))
     if known is not None:
         return _worst_informed(chain, private, table, possible, known)
-    # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
-    equal = chain.homogeneous and chain.stationary
     back, ahead = steps_away(chain, private, len(table))
-    left = directional_leakage(back, table[:private][::-1], equal)
-    right = directional_leakage(ahead, table[private + 1 :], chain.homogeneous)
+    left = directional_leakage(back, table[:private][::-1], equal_steps(chain, -1))
+    right = directional_leakage(ahead, table[private + 1 :], equal_steps(chain, 1))
     return _worst(left, right, possible)
 
 
@@ -266,6 +264,12 @@ def released_share(
 def steps_away(chain: MarkovChain, private: int, length: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
     """Steps away from the private record, to the first one and to the last one."""
     return left_steps(chain, private), right_steps(chain, private, length)
+
+
+def equal_steps(chain: MarkovChain, direction: int) -> bool:
+    """Whether all steps away from a private record are equal, to the left (direction < 0) or to the right."""
+    # Equal marginals alone do not make the reversed steps equal: the steps themselves may differ.
+    return chain.homogeneous and (direction > 0 or chain.stationary)
 
 
 def left_steps(chain: MarkovChain, private: int) -> Iterator[Floats]:

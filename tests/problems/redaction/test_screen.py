@@ -16,8 +16,8 @@ def _problem(rng: np.random.Generator, case: int) -> po.Redaction:
     k, n = int(rng.integers(2, 5)), int(rng.integers(2, 20))
     step = rng.dirichlet(np.ones(k) * 0.7, size=k)
     if case % 4 == 1:
-        step = np.where(step < 0.15, 0, step)
-    initial = np.eye(k)[0] if case % 4 == 2 else None
+        step = np.where(step < 0.1, 0, step)
+    initial = {1: np.full(k, 1 / k), 2: np.eye(k)[0]}.get(case % 4)
     if case % 4 == 3:
         step, initial = rng.dirichlet(np.ones(k), size=(n - 1, k)), np.full(k, 1 / k)
     weights = rng.random(n) + 0.1 if case % 2 else None
