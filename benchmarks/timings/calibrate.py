@@ -78,14 +78,16 @@ class Reading:
         return max(took / said, 1.0 if self.stopped else said / took)
 
 
-def readings(*, recorded: bool, limit: float, told: Callable[[str, float | None], None]) -> Iterator[Reading]:
+def readings(
+    *, recorded: bool, limit: float, told: Callable[[str, float | None], None], few: bool = False
+) -> Iterator[Reading]:
     """Every solver but oracles on the instances of the table, or on those in between, as long as it ends in time.
 
     A solver that was stopped at one instance is not tried on those of the family that are larger in every size.
     """
     warm: set[tuple[str, str]] = set()
     stopped: dict[tuple[str, str], list[tuple[int, ...]]] = {}
-    for family, make in instances(recorded=recorded):
+    for family, make in instances(recorded=recorded, few=few):
         begun = time.monotonic()
         problem = make()
         told(f"{family} {problem.sizes}", None)
@@ -206,7 +208,7 @@ def _cells(reading: Reading, predicted: float) -> tuple[str, ...]:
     return reading.kind, reading.solver, sizes, f"{predicted:.3g}", took, f"{reading.error(predicted):.3g}"
 
 
-def checked(limit: float, told: Callable[[str, float | None], None]) -> Iterator[tuple[Reading, float]]:
+def checked(limit: float, *, few: bool) -> Iterator[tuple[Reading, float]]:
     """What solvers take on sizes that the table does not hold, with what is predicted."""
-    for reading in readings(recorded=False, limit=limit, told=told):
+    for reading in readings(recorded=False, limit=limit, told=lambda name, seconds: None, few=few):
         yield reading, predicted_seconds(reading.kind, reading.solver, reading.sizes, reading.formula)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -277,8 +278,8 @@ FAMILIES = (
 )
 
 
-def instances(*, recorded: bool) -> Iterator[tuple[str, Callable[[], Problem[Any]]]]:
-    """What builds the instances whose times are recorded, or those in between, family by family.
+def instances(*, recorded: bool, few: bool = False) -> Iterator[tuple[str, Callable[[], Problem[Any]]]]:
+    """What builds the instances whose times are recorded, or those in between, family by family; the smallest of each if few.
 
     Examples
     --------
@@ -286,5 +287,6 @@ def instances(*, recorded: bool) -> Iterator[tuple[str, Callable[[], Problem[Any
     True
     """
     for family in FAMILIES:
-        for sizes in family.recorded if recorded else family.between:
-            yield family.name, lambda family=family, sizes=sizes: family.make(*sizes)
+        every = family.recorded if recorded else family.between
+        for sizes in every[:1] if few else every:
+            yield family.name, partial(family.make, *sizes)
