@@ -71,6 +71,7 @@ def judge(
         certificate=verdict.certificate,
         guarantee=Guarantee.FEASIBLE,
         stats=stats,
+        instance=problem,
     )
     if bound is None:
         return solution
@@ -113,7 +114,7 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, rep
         why = problem.check_infeasible(proposal.infeasible) if proposal.infeasible is not None else None
         return Verdict(reason=f"infeasible: {why}" if why else "the solver proposed no mechanism")
     try:
-        mechanism = problem.check(proposal.mechanism).validated(simulation_only=not certify)
+        mechanism = problem.named(problem.check(proposal.mechanism)).validated(simulation_only=not certify)
     except InvalidMechanism as cause:
         return Verdict(reason=f"the proposed mechanism is not one for this problem: {cause}")
     raw = problem.evaluate(mechanism)
@@ -125,7 +126,7 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, rep
     if broken:
         fault = "a published mechanism is shown as it is, not repaired"
     for margin in () if broken else (0.0, *MARGINS):
-        tried = problem.repair(mechanism, margin) if margin else mechanism
+        tried = problem.named(problem.repair(mechanism, margin)) if margin else mechanism
         accepted, fault = _accept(problem, verdict, tried, certify, fault)
         if accepted:
             verdict.stats["repaired"] = margin

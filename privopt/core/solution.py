@@ -7,14 +7,19 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from privopt.core.certificate import Certificate
-from privopt.core.problem import M
+from privopt.core.problem import M, Problem
 from privopt.core.solver import Guarantee
-from privopt.errors import FileRefused, NotSolved
+from privopt.errors import FileRefused, InvalidProblem, NotSolved
 from privopt.files.numbers import decode_float, encode_float
 from privopt.files.text import Named, html_table, number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from privopt.publication.explain import Explanation
 
 FORMAT = "privopt/solution"
 VERSION = 2
@@ -98,6 +103,8 @@ class Solution(Generic[M]):
         Fingerprint of the problem.
     dual : JSON-able
         The proof of the bound, for ``problem.check_bound``.
+    instance : Problem, optional
+        The problem itself, for :meth:`explain` and :meth:`plot`; in memory only, never in a file.
     """
 
     status: Status
@@ -116,6 +123,7 @@ class Solution(Generic[M]):
     alternatives: tuple[str, ...] = ()
     problem: str = ""
     dual: object = None
+    instance: Problem[M] | None = field(default=None, repr=False, compare=False)
 
     @property
     def mechanism(self) -> M:
@@ -150,6 +158,44 @@ class Solution(Generic[M]):
         ]
         rows += [("seconds", number(self.seconds, 3))]
         return html_table(rows + [("alternative", line) for line in self.alternatives])
+
+    def explain(self, problem: Problem[M] | None = None) -> Explanation:
+        """What this solution means, in at most eight plain sentences, as text, as a page or as a PDF.
+
+        A solution from a file needs its ``problem``; one of :func:`privopt.solve` knows it.
+
+        Raises
+        ------
+        InvalidProblem
+            If there is no problem at hand, or it is another one.
+
+        Examples
+        --------
+        >>> import privopt as po
+        >>> solution = po.solve(po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0))
+        >>> len(solution.explain().sentences) <= 8
+        True
+        """
+        from privopt.publication.explain import explain
+
+        return explain(self.instance if problem is None else problem, self)
+
+    def plot(self, problem: Problem[M] | None = None) -> Figure:
+        """A picture of the mechanism, as a figure of matplotlib.
+
+        Raises
+        ------
+        InvalidProblem
+            If there is no problem at hand.
+        MissingExtra
+            If matplotlib is not installed.
+        """
+        from privopt.plots.mechanisms import mechanism_figure
+
+        posed = self.instance if problem is None else problem
+        if posed is None:
+            raise InvalidProblem("a solution from a file does not hold its problem: give it as plot(problem)")
+        return mechanism_figure(posed, self.mechanism)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; the mechanism carries its integer weights."""

@@ -11,7 +11,7 @@ from privopt.errors import InvalidModel
 from privopt.measures.colouring.hops import hops
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
-from privopt.plots.curves import COLOURS, draw_line, new_figure
+from privopt.plots.axes import COLOURS, draw_line, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

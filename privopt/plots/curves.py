@@ -7,16 +7,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from privopt.core.solution import Solution
-from privopt.errors import MissingExtra
+from privopt.plots.axes import COLOURS, MARKERS, NEEDS, draw_line, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NEEDS = 'plots need matplotlib: pip install "privopt[plot]"'
-COLOURS = ("#2f7fc1", "#d1601f", "#1b9e77", "#b5539c", "#a6862a", "#6f6fc9", "#c8434f", "#3f9aa3")
-"""Of middle lightness, so that they show on white and on black."""
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "NEEDS",
+    "comparison_figure",
+    "draw_band",
+    "draw_line",
+    "frontier_figure",
+    "measured",
+    "new_figure",
+]
 
 
 class Solutions(Protocol):
@@ -37,45 +44,10 @@ class Budgeted(Solutions, Protocol):
         ...
 
 
-def new_figure(width: float = 5.0, height: float = 3.6) -> tuple[Figure, Axes]:
-    """An empty figure in inches with one pair of axes.
-
-    Raises
-    ------
-    MissingExtra
-        If matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as cause:
-        raise MissingExtra(NEEDS) from cause
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25, linewidth=0.6)
-    axes.set_axisbelow(True)
-    return figure, axes
-
-
 def measured(solutions: Sequence[Solution[Any]]) -> str:
     """What the objective is, for an axis: "utility" where the two agree, else "objective"."""
     same = all(s.objective == s.utility for s in solutions if s.objective is not None)
     return "utility" if same else "objective"
-
-
-def draw_line(axes: Axes, points: Sequence[tuple[float, float]], label: str, place: int) -> None:
-    """One curve through the finite points, with the colour and the marker of its place in the legend."""
-    drawn = sorted((x, y) for x, y in points if math.isfinite(x) and math.isfinite(y))
-    axes.plot(
-        [x for x, _ in drawn],
-        [y for _, y in drawn],
-        marker=MARKERS[place % len(MARKERS)],
-        color=COLOURS[place % len(COLOURS)],
-        markersize=5,
-        markerfacecolor="none",
-        linewidth=1.4,
-        label=label,
-    )
 
 
 def draw_band(axes: Axes, points: Sequence[tuple[float, float, float]], label: str) -> None:
@@ -110,6 +82,7 @@ def frontier_figure(frontier: Budgeted) -> Figure:
     draw_line(axes, reached, name, 0)
     bounds = [(b, s.objective, s.bound) for b, s in pairs if s.objective is not None and s.bound is not None]
     draw_band(axes, bounds, "checked bound")
+    axes.set_title("the most that each budget allows", fontsize=10)
     axes.set_xlabel("budget (nats)")
     axes.set_ylabel(name)
     if bounds:
@@ -120,6 +93,8 @@ def frontier_figure(frontier: Budgeted) -> Figure:
 def comparison_figure(comparison: Solutions) -> Figure:
     """The objective by solver, best first, with the best checked bound; what has no answer says its status.
 
+    Bars where longer is better; dots where objectives are below 0 (minus a leakage, minus an error).
+
     Raises
     ------
     MissingExtra
@@ -127,12 +102,18 @@ def comparison_figure(comparison: Solutions) -> Figure:
     """
     solutions = comparison.solutions
     figure, axes = new_figure(height=0.9 + 0.42 * max(2, len(solutions)))
+    reached = [s.objective for s in solutions if s.objective is not None]
+    negative = min(reached, default=0.0) < 0
     for place, solution in enumerate(solutions):
         if solution.objective is None:
-            axes.annotate(f" {solution.status.name.lower().replace('_', ' ')}", (0, place), va="center")
+            status = solution.status.name.lower().replace("_", " ")
+            axes.annotate(f" {status}", (min(0.0, *reached) if reached else 0.0, place), va="center")
+            continue
+        if negative:  # a bar from 0 would be longest for the worst answer
+            axes.plot([solution.objective], [place], "o", color=COLOURS[0])
         else:
             axes.barh(place, solution.objective, height=0.6, color=COLOURS[0])
-            axes.annotate(f" {solution.objective:.4g}", (solution.objective, place), va="center")
+        axes.annotate(f"  {solution.objective:.4g}", (solution.objective, place), va="center")
     bound = min((s.bound for s in solutions if s.bound is not None), default=math.inf)
     if math.isfinite(bound):
         axes.axvline(bound, color="#888888", linestyle="--", label=f"checked bound {bound:.4g}")
@@ -140,5 +121,7 @@ def comparison_figure(comparison: Solutions) -> Figure:
     axes.set_yticks(range(len(solutions)), [s.solver for s in solutions])
     axes.invert_yaxis()
     axes.margins(x=0.15)
+    axes.set_title("what each solver reaches; further right is better", fontsize=10, pad=24)
     axes.set_xlabel(measured(solutions))
+    axes.set_ylabel("solver")
     return figure

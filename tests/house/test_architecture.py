@@ -30,7 +30,7 @@ BASE = {
 ROOMS = {
     "models": "knowledge", "mechanisms": "knowledge", "measures": "knowledge", "core": "core", "files": "core",
     "proof": "core", "problems": "problems", "solvers": "solvers", "plots": "shown", "cluster": "shown",
-    "benchmarks": "top", "cli": "top",
+    "publication": "shown", "benchmarks": "top", "cli": "top",
 }  # fmt: skip
 HEAVY = {
     "cvxpy", "pandas", "polars", "narwhals", "matplotlib", "dask", "distributed", "opendp", "numba", "flint", "scipy",
@@ -80,7 +80,7 @@ def statements(path: Path) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool, 
 def imported(module: str) -> tuple[tuple[str, bool], ...]:
     """Modules of the package that a module imports, each with whether it is loaded with it.
 
-    What only type checkers see is not; neither are the figures and the clusters that a method asks for when called.
+    What only type checkers see is not; neither are the figures, explanations and clusters that a method asks for when called.
     """
     modules = []
     for node, inside, typing in statements(sources()[module]):
@@ -95,7 +95,12 @@ def imported(module: str) -> tuple[tuple[str, bool], ...]:
                     (
                         name,
                         not typing
-                        and not (inside and name.startswith(("privopt.plots.", "privopt.cluster."))),
+                        and not (
+                            inside
+                            and name.startswith(
+                                ("privopt.plots.", "privopt.publication.", "privopt.cluster.")
+                            )
+                        ),
                     )
                 )
     return tuple(modules)

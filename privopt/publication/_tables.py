@@ -1,0 +1,176 @@
+"""What there is to say of releases drawn from tables: channels and mergings of a useful symbol."""
+
+from __future__ import annotations
+
+import math
+
+from privopt.core.certificate import Certificate
+from privopt.measures.shannon import entropy
+from privopt.mechanisms import Channel
+from privopt.models.channel_data import Release
+from privopt.problems.belief_release.data import BeliefData
+from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.trade_off.data import TradeOffData
+from privopt.publication import parts as say
+from privopt.publication.guesses import of_joint
+from privopt.publication.parts import Parts
+from privopt.publication.words import listed, plain, share, times
+
+KNOWS = "how it was made and how people are spread, but nothing else about the record"
+
+
+def local(data: LocalInformationPrivacyData, release: Release, certificate: Certificate) -> Parts:
+    """Bounds on every single release."""
+    observation = data.observation
+    budget = math.inf if certificate.kind == "utility" else certificate.budget
+    bound, numbers = (
+        _bound(data, budget),
+        {} if budget == math.inf else {"factor": math.exp(min(budget, 700.0))},
+    )
+    if budget < math.inf and data.delta > 0:
+        bound = f"But for {share(data.delta)} of cases at most, {bound[0].lower()}{bound[1:]}"
+        numbers["exception"] = data.delta
+    if isinstance(data.utility, str):
+        useful, more = say.information_useful(certificate, observation.p_x)
+    elif data.matrix is not None:
+        useful, more = say.cost_useful(certificate, data.matrix)
+    else:
+        useful = f"The cost that the problem declares is {plain(-certificate.utility[0])} on average"
+        more = {"utility": certificate.utility[0]}
+    return _table(data, release, bound, useful, {**numbers, **more})
+
+
+def _bound(data: LocalInformationPrivacyData, budget: float) -> str:
+    if budget == math.inf:
+        return say.NOTHING
+    if data.notion == "ldp":
+        return f"Any release is at most {times(budget)} times as likely for one value of the secret as for another"
+    if min(data.upper, data.lower) == 0:
+        return "No release changes how likely any value of the secret is: at most 1 times as likely as before"
+    if data.upper == data.lower:
+        return f"Whatever is released, a value of the secret is at most {times(data.upper)} times as likely, or as unlikely, as before"
+    sides = []
+    if data.upper < math.inf:
+        sides.append(f"at most {times(data.upper)} times as likely")
+    if data.lower < math.inf:
+        sides.append(f"at most {times(data.lower)} times as unlikely")
+    other = "" if len(sides) == 2 else "; the other way nothing is promised"
+    return f"Whatever is released, a value of the secret is {' and '.join(sides)} as before{other}"
+
+
+def _table(
+    data: LocalInformationPrivacyData | DistortionData | TradeOffData,
+    release: Release,
+    bound: str,
+    useful: str,
+    numbers: dict[str, float],
+    single: str = "",
+) -> Parts:
+    """What all releases of tables share."""
+    observation = data.observation
+    guesses = say.guesses_of(observation, release)
+    return Parts(
+        say.against(KNOWS, say.secret_of(observation)),
+        bound,
+        say.table_assumption(observation),
+        say.ONCE,
+        useful,
+        single,
+        say.guess_sentence("the secret of a record", guesses),
+        numbers={**numbers, **say.guess_numbers(guesses)},
+    )
+
+
+def distortion(data: DistortionData, release: Release, certificate: Certificate) -> Parts:
+    """A bound on the cost or on the leakage, which may be an average."""
+    bounded = data.max_leakage is not None
+    level = certificate.budget if bounded else certificate.leakage[1]
+    useful, numbers = say.cost_useful(certificate, data.matrix)
+    if not bounded and certificate.budget < math.inf:
+        useful += f", where at most {plain(certificate.budget)} was asked for"
+        numbers["budget"] = certificate.budget
+    single = ""
+    if data.order is None:
+        value = "the secret" if data.leakage == "lip" else "one value of the secret as for another"
+        ldp = f"Any release is at most {times(level)} times as likely for {value}"
+        lip = f"Whatever is released, a value of the secret is at most {times(level)} times as likely, or as unlikely, as before"
+        bound = say.NOTHING if level == math.inf else ldp if data.leakage == "ldp" else lip
+        numbers["factor"] = math.exp(min(level, 700.0))
+    else:
+        bound, more = _average(data, level)
+        numbers.update(more)
+        single, factor = say.worst_single(data.observation, release)
+        numbers["single"] = factor
+    return _table(data, release, bound, useful, numbers, single)
+
+
+def _average(data: DistortionData, level: float) -> tuple[str, dict[str, float]]:
+    """The bound on an average, by its order."""
+    if level == math.inf:
+        return say.NOTHING, {}
+    if data.order == math.inf:
+        return (
+            f"On average over releases, the chance to guess anything that hangs on the secret grows at most {times(level)} times",
+            {"factor": math.exp(min(level, 700.0))},
+        )
+    most = entropy(data.observation.p_s)
+    if data.order == 1.0:
+        return (
+            f"On average over releases, a release says at most {say.of_most(level, most)} about the secret",
+            {"leakage": level},
+        )
+    return (
+        f"On average over releases, an order-{plain(data.order or 0.0)} mean of what is said about the secret is at most {plain(level / say.BIT)} bits",
+        {"leakage": level},
+    )
+
+
+def trade_off(data: TradeOffData, release: Release, certificate: Certificate) -> Parts:
+    """Funnels, where S is the secret, and bottlenecks, where S is what is to be told."""
+    observation = data.observation
+    leakage = certificate.budget if data.is_cap and data.is_funnel else certificate.leakage[1]
+    secret, most = entropy(observation.p_s), entropy(observation.p_x)
+    single, factor = say.worst_single(observation, release)
+    if data.is_funnel:
+        bounded = "at most" if data.is_cap else "about"
+        bound = f"On average over releases, a release says {bounded} {say.of_most(leakage, secret)} about the secret"
+        bound = bound if leakage < math.inf else say.NOTHING
+        useful, numbers = say.information_useful(certificate, observation.p_x)
+        return _table(data, release, bound, useful, {**numbers, "leakage": leakage, "single": factor}, single)
+    rate, told = certificate.leakage[1], max(0.0, certificate.utility[0])
+    guesses = say.guesses_of(observation, release)
+    return Parts(
+        "Nothing is kept secret: the release is a short description of a value, made to say what is asked for",
+        f"On average over releases, it says at most {say.of_most(rate, most)} about the value itself",
+        say.table_assumption(observation),
+        "Nothing is promised about a single release, about a second draw of the same record, or about columns kept beside it",
+        f"About what is asked for, the release says {say.of_most(told, secret)}",
+        guessed=say.guess_sentence("what is asked for", guesses),
+        numbers={"rate": rate, "told": told, **say.guess_numbers(guesses)},
+    )
+
+
+def belief(data: BeliefData, channel: Channel, certificate: Certificate) -> Parts:
+    """One letter of a sequence."""
+    guesses = of_joint(data.p[:, None] * channel.matrix)
+    useful, numbers = say.cost_useful(certificate, data.matrix, "A released letter")
+    bound = (
+        f"Whatever is released, a letter is at most {times(data.epsilon)} times as likely, or as unlikely, as before"
+        if data.epsilon < math.inf
+        else "The release may show the letter: no bound was set"
+    )
+    if data.epsilon < math.inf:
+        numbers["factor"] = math.exp(min(data.epsilon, 700.0))
+    return Parts(
+        say.against(
+            "how it was made and what all earlier releases said",
+            f"one letter of a sequence ({listed(data.letters)})",
+        ),
+        bound,
+        "It is assumed that the letter is as likely as the problem writes, given everything that was released before",
+        "It is for one letter and one draw: what earlier and later releases say comes on top, and so does a second draw",
+        useful,
+        guessed=say.guess_sentence("the letter", guesses),
+        numbers={**numbers, **say.guess_numbers(guesses)},
+    )

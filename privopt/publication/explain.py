@@ -1,0 +1,261 @@
+"""What a solution means, in at most eight plain sentences, for people who were not there when it was made."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from privopt.core.certificate import Certificate
+from privopt.core.problem import Problem
+from privopt.core.reformulation import Reformulation
+from privopt.errors import FileRefused, InvalidProblem, MissingExtra
+from privopt.files.json import writing, writing_bytes
+from privopt.mechanisms import (
+    Channel,
+    Colouring,
+    Mechanism,
+    Merging,
+    NoisyQuery,
+    RedactionMechanism,
+    SequencePolicy,
+)
+from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.problems.belief_release.data import BeliefData
+from privopt.problems.boundary_colouring.data import ColouringData
+from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.redaction.data import RedactionData
+from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.trade_off.data import TradeOffData
+from privopt.publication import _records, _tables
+from privopt.publication.parts import Parts
+from privopt.publication.words import plain, times
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 8
+"""Sentences of the longest explanation."""
+
+PDF = 'a PDF needs matplotlib: pip install "privopt[plot]"; or write the text or the page, whose names end in .txt and .html'
+
+
+class Judged(Protocol):
+    """What is read of a solution."""
+
+    @property
+    def answer(self) -> Mechanism | None:
+        """The mechanism, if there is one."""
+
+    @property
+    def reason(self) -> str:
+        """Why it ended so."""
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What was proved."""
+
+    @property
+    def problem(self) -> str:
+        """The fingerprint of its problem."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An explanation of a release: sentences, the numbers in them, and a picture when it is drawn.
+
+    Parameters
+    ----------
+    title : str
+    sentences : tuple of str
+        At most eight.
+    numbers : mapping
+        The numbers that the sentences show, before they were rounded.
+    problem : Problem, optional
+    mechanism : Mechanism, optional
+        For the picture.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> vote = po.JointDistribution([[0.3, 0.1], [0.2, 0.4]], ["red", "blue"], ["young", "old"])
+    >>> explanation = po.solve(po.LocalInformationPrivacy(vote, 0.3)).explain()
+    >>> print(explanation.sentences[1])
+    Whatever is released, a value of the secret is at most 1.35 times as likely, or as unlikely, as before.
+    """
+
+    title: str
+    sentences: tuple[str, ...]
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    problem: Problem[Any] | None = field(default=None, repr=False, compare=False)
+    mechanism: Mechanism | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return "\n".join((self.title, "", *self.sentences))
+
+    def _repr_html_(self) -> str:
+        return f"<h2>{escape(self.title)}</h2><ol>{''.join(f'<li>{escape(s)}</li>' for s in self.sentences)}</ol>"
+
+    def also(self, sentence: str) -> Explanation:
+        """The same with one more sentence, in the place of the least important one where there are eight."""
+        kept = self.sentences if len(self.sentences) < MOST else self.sentences[: MOST - 1]
+        return replace(self, sentences=(*kept, sentence))
+
+    def html(self) -> str:
+        """One page that needs no other file, with the picture where matplotlib is installed."""
+        try:
+            picture = _svg(self.figure())
+        except MissingExtra:
+            picture = ""
+        style = "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}li{margin:.4em 0}svg{max-width:100%}"
+        return (
+            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.title)}</title>'
+            f"<style>{style}</style><body>{self._repr_html_()}{picture}</body></html>\n"
+        )
+
+    def figure(self) -> Figure | None:
+        """A picture of the mechanism, None where there is none.
+
+        Raises
+        ------
+        MissingExtra
+            If matplotlib is not installed.
+        """
+        if self.problem is None or self.mechanism is None:
+            return None
+        from privopt.plots.mechanisms import mechanism_figure
+
+        return mechanism_figure(self.problem, self.mechanism)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file, whole or not at all: text, a page or a PDF, by the end of its name (.txt, .html, .pdf).
+
+        Raises
+        ------
+        FileRefused
+            If the name ends otherwise, or the file cannot be written.
+        MissingExtra
+            If it is a PDF and matplotlib is not installed.
+        """
+        target = Path(path)
+        if target.suffix == ".pdf":
+            self._save_pdf(target)
+            return
+        if target.suffix not in (".txt", ".html"):
+            raise FileRefused(f"{target}: an explanation is written as .txt, .html or .pdf; give such a name")
+        with writing(target) as stream:
+            stream.write(f"{self}\n" if target.suffix == ".txt" else self.html())
+
+    def _save_pdf(self, target: Path) -> None:
+        try:
+            from matplotlib.backends.backend_pdf import PdfPages
+            from matplotlib.figure import Figure
+        except ImportError as cause:
+            raise MissingExtra(PDF) from cause
+        from textwrap import wrap
+
+        page = Figure(figsize=(8.27, 11.69))
+        lines = [line for s in self.sentences for line in (*wrap(s, 82), "")]
+        page.text(0.1, 0.93, self.title, fontsize=16, weight="bold", va="top", parse_math=False)
+        page.text(0.1, 0.87, "\n".join(lines), fontsize=11, va="top", linespacing=1.5, parse_math=False)
+        with writing_bytes(target) as stream, PdfPages(stream, metadata={"CreationDate": None}) as pages:
+            pages.savefig(page)
+            if (picture := self.figure()) is not None:
+                pages.savefig(picture)
+
+
+def _svg(figure: Figure | None) -> str:
+    """A figure as the element that stands in a page."""
+    if figure is None:
+        return ""
+    import io
+
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue()[stream.getvalue().index("<svg") :]
+
+
+def explain(problem: Problem[Any] | None, solution: Judged) -> Explanation:
+    """What a solution of a problem means, in at most eight plain sentences.
+
+    They say what is protected against whom, by what factor at most, what is assumed, what is not covered, how useful the
+    release is in the unit of the problem, and how often somebody who knows the model guesses what is private without and
+    with it. The numbers are those of the certificate, rounded to its side of caution.
+
+    Raises
+    ------
+    InvalidProblem
+        If the solution is of another problem, or of none that is at hand.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
+    >>> print(explain(problem, po.solve(problem)).sentences[1])
+    Whatever is shown, the odds between two of its values are at most 2.72 times what they were.
+    """
+    if problem is None:
+        raise InvalidProblem(
+            "a solution from a file does not hold its problem: explain(problem), with the problem that was solved"
+        )
+    if solution.problem and solution.problem != problem.fingerprint:
+        raise InvalidProblem(
+            "the solution answers another problem (its fingerprint differs); give the one that was solved"
+        )
+    mechanism, certificate = solution.answer, solution.certificate
+    title = f"What this release protects: {type(problem).__name__}"
+    if mechanism is None:
+        return Explanation(
+            title, (f"There is no release to explain: {solution.reason or 'it was not solved'}.",)
+        )
+    if certificate is None or not certificate.ok:
+        why = "it was solved without a proof" if certificate is None else certificate.reason
+        return Explanation(title, (f"Nothing is proved of this release, and it must not be used: {why}.",))
+    parts = _parts(problem, mechanism, certificate)
+    return Explanation(title, parts.sentences()[:MOST], parts.numbers, problem, mechanism)
+
+
+def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:
+    """The sentences for a kind of problem; of a kind of the user's own, those of its certificate."""
+    data: object = problem
+    while isinstance(data, Reformulation) and not isinstance(data, LocalInformationPrivacyData):
+        data, mechanism = data.target, data.posed(mechanism)
+    if isinstance(mechanism, (Channel, Merging)):
+        if isinstance(data, LocalInformationPrivacyData):
+            return _tables.local(data, mechanism, certificate)
+        if isinstance(data, DistortionData):
+            return _tables.distortion(data, mechanism, certificate)
+        if isinstance(data, TradeOffData):
+            return _tables.trade_off(data, mechanism, certificate)
+        if isinstance(data, BeliefData) and isinstance(mechanism, Channel):
+            return _tables.belief(data, mechanism, certificate)
+    if isinstance(data, RedactionData) and isinstance(mechanism, RedactionMechanism):
+        return _records.redaction(data, mechanism, certificate)
+    if isinstance(data, SequenceData) and isinstance(mechanism, SequencePolicy):
+        return _records.sequence(data, mechanism, certificate)
+    if isinstance(data, BayesianPrivacyData) and isinstance(mechanism, NoisyQuery):
+        return _records.noise(data, mechanism, certificate)
+    if isinstance(data, ColouringData) and isinstance(mechanism, Colouring):
+        return _records.colouring(data, mechanism, certificate)
+    return _general(certificate)
+
+
+def _general(certificate: Certificate) -> Parts:
+    """What the certificate says itself, for problems that are not of this package."""
+    bounded = certificate.budget < math.inf and certificate.kind != "utility"
+    return Parts(
+        f"It is kept from {certificate.adversary}"
+        if certificate.adversary
+        else "Against whom it protects is not said",
+        certificate.statement[:1].upper() + certificate.statement[1:],
+        f"It is assumed that {certificate.assumption}" if certificate.assumption else "Nothing is assumed",
+        f"Not covered: {certificate.uncovered[-1]}" if certificate.uncovered else "",
+        f"Its usefulness is {plain(certificate.utility[0])}, in the unit of the problem",
+        f"A factor of {times(certificate.budget)} is the most that a release may change" if bounded else "",
+        numbers={"factor": math.exp(min(certificate.budget, 700.0)), "utility": certificate.utility[0]},
+    )

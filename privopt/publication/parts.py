@@ -1,0 +1,137 @@
+"""What there is to say of a release in plain words, by the kind of its problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.certificate import Certificate
+from privopt.measures.shannon import entropy
+from privopt.models.channel_data import Observation, Release
+from privopt.publication.guesses import SIMULATED, Guesses, of_joint
+from privopt.publication.words import listed, one, plain, share
+
+BIT = math.log(2.0)
+NOTHING = "Nothing is promised about the secret: no bound was set"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The sentences of an explanation, without their full stops, in their order; empty ones are left out.
+
+    Parameters
+    ----------
+    who : str
+        Who or what is protected, and against whom.
+    bound : str
+        How much a release may change.
+    single : str
+        What the worst single release does, where the bound is on an average.
+    assumed, uncovered, useful, guessed, total : str
+    numbers : mapping
+        The numbers that the sentences show, before they were rounded.
+    """
+
+    who: str
+    bound: str
+    assumed: str
+    uncovered: str
+    useful: str
+    single: str = ""
+    guessed: str = ""
+    total: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Those that are not empty."""
+        said = (
+            self.who, self.bound, self.single, self.assumed, self.uncovered, self.useful, self.guessed, self.total,
+        )  # fmt: skip
+        return tuple(f"{text}." for text in said if text)
+
+
+ONCE = "It holds for one release of each record: a second draw of the same record, or other columns kept beside the release, can undo it"
+
+
+def against(whom: str, secret: str) -> str:
+    """The sentence on who is protected."""
+    return f"What is protected is {secret}, against anyone who sees the release and knows {whom}"
+
+
+def guess_sentence(what: str, guesses: Guesses) -> str:
+    """The sentence on the best guess."""
+    about = "about " if guesses.how == SIMULATED else ""
+    if math.isclose(guesses.before, guesses.after, rel_tol=1e-9):
+        return f"Whoever guesses {what} is right in {about}{share(guesses.before)} of cases, and the release does not help"
+    most = "at most " if guesses.how == "bound" else about
+    return (
+        f"Whoever guesses {what} is right in {about}{share(guesses.before)} of cases without the release, and in "
+        f"{most}{share(guesses.after)} with it"
+    )
+
+
+def guess_numbers(guesses: Guesses) -> dict[str, float]:
+    """The numbers of :func:`guess_sentence`."""
+    return {"guessed before": guesses.before, "guessed after": guesses.after}
+
+
+def table_assumption(observation: Observation) -> str:
+    """That the joint table is taken as it is written."""
+    rows, columns = observation.leaking.table.shape
+    return f"It is assumed that people are spread exactly as the table of {rows} by {columns} shares in the problem says"
+
+
+def secret_of(observation: Observation) -> str:
+    """The secret by its values."""
+    return f"the secret of each record ({listed(observation.leaking.sensitive)})"
+
+
+def guesses_of(observation: Observation, release: Release) -> Guesses:
+    """The best guess of the secret of one record from its release."""
+    return of_joint(observation.leaking_distribution(release))
+
+
+def worst_single(observation: Observation, release: Release) -> tuple[str, float]:
+    """What the release that raises the probability of a value of the secret most does, and its factor."""
+    joint = observation.leaking_distribution(release)
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    ratio: Floats = np.divide(joint, product, out=np.zeros_like(joint), where=product > 0)
+    s, y = np.unravel_index(int(ratio.argmax()), ratio.shape)
+    factor = float(ratio[s, y])
+    if factor <= 1.0 + 1e-12:
+        return "No single release says anything about the secret", 1.0
+    return (
+        f'That is an average, and a single release may say more: "{one(release.outputs[y])}" makes the secret '
+        f'"{one(observation.leaking.sensitive[s])}" {plain(factor)} times as likely as before'
+    ), factor
+
+
+def of_most(part: float, most: float) -> str:
+    """A quantity of information as a part of what there is, in bits."""
+    if most <= 0:
+        return "there is nothing to say"
+    return f"{share(min(1.0, part / most))} of what there is to say ({plain(part / BIT)} of {plain(most / BIT)} bits)"
+
+
+def information_useful(certificate: Certificate, p_x: Floats) -> tuple[str, dict[str, float]]:
+    """How much a release says about the useful value."""
+    low, most = certificate.utility[0], entropy(p_x)
+    said = f"About the useful value, the release says {of_most(max(low, 0.0), most)}"
+    return said, {"utility": low}
+
+
+def cost_useful(
+    certificate: Certificate, matrix: Floats, what: str = "A released value"
+) -> tuple[str, dict[str, float]]:
+    """How far a release is from the truth, in the unit of its table of costs."""
+    cost = -certificate.utility[0] + 0.0
+    if set(np.unique(matrix)) <= {0.0, 1.0}:
+        return f"{what} is wrong in {share(max(0.0, cost))} of cases on average", {"utility": -cost}
+    return (
+        f"{what} is off by {plain(cost)} on average, in the unit of the table of costs of the problem",
+        {"utility": -cost},
+    )

@@ -1,0 +1,157 @@
+"""Explanations: short, plain, and with the numbers of the certificate, for every example of every problem."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.core.problem import Example
+from privopt.core.registry import problem_types
+from privopt.errors import FileRefused, InvalidProblem
+from privopt.publication.guesses import of_redaction
+from privopt.publication.words import times
+
+JARGON = (
+    "nats", "epsilon", "ε", "lift", "log", "ratio", "posterior", "prior", "mutual", "entropy", "channel", "kernel", "adversary",
+    "stochastic", "Sibson", "distribution", "Bayes", "Markov", "leakage", "mechanism", "symbol", "alphabet", "certificate", "None",
+    "inf", "nan", "delta", "scope",
+)  # fmt: skip
+EXAMPLES = [
+    pytest.param(example, id=f"{name}-{example.name}")
+    for name, kind in problem_types().items()
+    for example in kind.examples()
+]
+ROUNDED = 1e-2
+"""Three digits, rounded up, are off by at most this, relatively."""
+
+
+def factors(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"at most ([\d.]+) times", text)]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_every_example_is_explained_in_plain_sentences_with_its_own_numbers(example: Example[Any]) -> None:
+    anchor = example.problem.anchor()
+    certificate = example.problem.certify(anchor)
+    solution = po.Solution[Any](
+        po.Status.FEASIBLE,
+        answer=anchor,
+        certificate=certificate,
+        problem=example.problem.fingerprint,
+        instance=example.problem,
+    )
+    explanation = solution.explain()
+    sentences, numbers = explanation.sentences, explanation.numbers
+    assert 5 <= len(sentences) <= 8
+    text = " ".join(sentences)
+    assert not [word for word in JARGON if re.search(rf"\b{word}\b", text)], text
+    assert all(
+        sentence[0].isupper() and sentence.endswith(".") and ". " not in sentence for sentence in sentences
+    ), sentences
+    shown = factors(text)
+    bounds = sorted(
+        {numbers[name] for name in ("factor", "total") if name in numbers and 1 <= numbers[name] < 1e6}
+    )
+    if isinstance(example.problem, po.LocalInformationPrivacy) and example.problem.notion == "lip":
+        sides = (example.problem.lower, example.problem.upper)
+        bounds = [math.exp(side) for side in sides if math.isfinite(side)] if min(sides) > 0 else [1.0]
+    for bound in bounds:
+        assert any(bound * (1 - 1e-12) <= factor <= bound * (1 + ROUNDED) for factor in shown), (bound, text)
+    if "utility" in numbers:
+        low, high = certificate.utility
+        assert low - 1e-12 <= numbers["utility"] <= high + 1e-12
+    if "guessed after" in numbers:
+        assert 0 <= numbers["guessed before"] <= numbers["guessed after"] + 1e-2 <= 1.01
+
+
+def test_factors_are_never_below_what_is_proved() -> None:
+    for nats in np.random.default_rng(0).uniform(0, 13, 500).tolist():
+        assert math.exp(nats) <= float(times(nats)) * (1 + 1e-12) <= math.exp(nats) * 1.02
+
+
+def test_guesses_of_a_redacted_record_are_those_of_brute_force() -> None:
+    rng = np.random.default_rng(1)
+    for sequential in (None, 2):
+        chain = po.MarkovChain(rng.dirichlet([1, 1, 1], size=3))
+        table = rng.uniform(size=(5, 3))
+        table[2] = 1.0
+        mechanism = po.RedactionMechanism(table, sequential=sequential)
+        told: dict[tuple[int | None, ...], np.ndarray[Any, Any]] = {}
+        for path in np.ndindex(*(3,) * 5):
+            weight = chain.initial[path[0]] * math.prod(chain.transition[a, b] for a, b in pairwise(path))
+            for hidden in np.ndindex(*(2,) * 5):
+                chance = math.prod(
+                    table[t, v] if h else 1 - table[t, v]
+                    for t, (v, h) in enumerate(zip(path, hidden, strict=True))
+                )
+                seen = tuple(None if h else v for v, h in zip(path, hidden, strict=True))
+                told.setdefault(seen, np.zeros(3))[path[2]] += weight * chance
+        guesses = of_redaction(chain, 2, mechanism)
+        assert guesses is not None
+        assert guesses.after == pytest.approx(
+            max(sum(p.max() for p in told.values()), guesses.before), abs=1e-12
+        )
+
+
+VOTE = po.JointDistribution([[0.3, 0.1], [0.2, 0.4]], ["red", "blue"], ["young", "old"])
+
+
+def test_guesses_of_a_table_are_those_of_the_best_reader() -> None:
+    solution = po.solve(po.LocalInformationPrivacy(VOTE, 0.3))
+    joint = VOTE.table @ solution.mechanism.matrix
+    numbers = solution.explain().numbers
+    assert numbers["guessed after"] == pytest.approx(joint.max(axis=0).sum())
+    assert numbers["guessed before"] == pytest.approx(0.6)
+
+
+def test_text_page_and_pdf_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    explanation = po.solve(po.LocalInformationPrivacy(VOTE, 0.3)).explain()
+    for name, start in (("a.txt", "What this"), ("a.html", "<!doctype"), ("a.pdf", "%PDF")):
+        explanation.save(tmp_path / name)
+        explanation.save(tmp_path / f"again-{name}")
+        content = (tmp_path / name).read_bytes()
+        assert content.startswith(start.encode())
+        if name != "a.html":  # matplotlib names the parts of an SVG at random
+            assert content == (tmp_path / f"again-{name}").read_bytes()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "1.35 times" in page
+    assert "<svg" in page
+    assert "http" not in re.sub(
+        r'(xmlns(:\w+)?="[^"]*")|<metadata>.*?</metadata>|<!--.*?-->', "", page, flags=re.DOTALL
+    ).replace("http://www.w3.org", "")
+    with pytest.raises(FileRefused, match=r"\.txt, \.html or \.pdf"):
+        explanation.save(tmp_path / "a.doc")
+
+
+def test_labels_are_escaped_in_the_page() -> None:
+    joint = po.JointDistribution(VOTE.table, ["<script>", "b"], ["x", "y"])
+    assert "<script>" not in po.solve(po.LocalInformationPrivacy(joint, 0.3)).explain().html()
+
+
+def test_a_solution_from_a_file_needs_its_problem(tmp_path: Path) -> None:
+    problem = po.LocalInformationPrivacy(VOTE, 0.3)
+    solution = po.solve(problem)
+    solution.save(tmp_path / "solution.json")
+    loaded = po.Solution[Any].load(tmp_path / "solution.json")
+    assert loaded == solution
+    with pytest.raises(InvalidProblem, match="does not hold its problem"):
+        loaded.explain()
+    assert loaded.explain(problem) == solution.explain()
+    with pytest.raises(InvalidProblem, match="answers another problem"):
+        loaded.explain(problem.with_budget(0.2))
+
+
+def test_what_is_not_proved_is_said_to_be_so() -> None:
+    problem = po.LocalInformationPrivacy(VOTE, 0.3)
+    assert "must not be used" in str(po.solve(problem, certify=False).explain())
+    refused = replace(po.solve(problem), answer=None, status=po.Status.FAILED, reason="it stopped")
+    assert "no release to explain: it stopped" in str(refused.explain())
