@@ -144,7 +144,7 @@ class VerticesSystems(Vertices):
         seconds = 2.0 * enumeration_seconds(problem)
         if seconds > LONGEST:
             return seconds
-        return 0.1 + seconds + 4e-7 * expected_vertices(problem) * len(problem.observation.support)
+        return 0.02 + seconds + 4e-7 * expected_vertices(problem) * len(problem.observation.support)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse hopeless enumerations, perfect privacy, and slabs that drown in rounding."""

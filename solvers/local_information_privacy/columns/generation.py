@@ -229,6 +229,10 @@ PATIENCE = 4
 """Rounds of walks in a row that find nothing before exact pricing begins."""
 
 
+WORTHWHILE = 0.1
+"""A search begins anew at better prices if they gain this share of what its bound leaves open."""
+
+
 class Anytime:
     """A run of column generation that turns to the proof, and ends, when shares of the time are spent.
 
@@ -274,7 +278,8 @@ class Anytime:
                 continue
             if search.done and search.least >= -self.tolerance:
                 return "no other posterior would help"
-            if self.columns.look(search) and time.monotonic() < self.turn:
+            stale = not np.array_equal(search.prices, self.columns.prices)
+            if (self.columns.look(search) or stale) and time.monotonic() < self.turn:
                 continue
             self._priced(search, -np.inf, np.inf)
             self.columns.look(search)
@@ -304,7 +309,7 @@ class Anytime:
             boxes *= 2
             before = self.columns.value
             self.columns.walk(replace(self.budget, deadline=self.turn))
-            if self.columns.value < before - self.tolerance:
+            if self.columns.value < before - max(self.tolerance, -WORTHWHILE * search.bound):
                 return True
 
     def _priced(self, search: Search, enough: float, boxes: float) -> None:

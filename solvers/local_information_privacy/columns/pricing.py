@@ -232,8 +232,10 @@ class Search:
         if gap[k] <= NOISE or bound >= self.least - self.tolerance:
             self.closed = min(self.closed, bound)
             return
+        # Half way from the point to the middle: boxes shrink on both sides, and the point is cut off none the less.
         width = box.high[k] - box.low[k]
-        t = float(np.clip(seen[k], box.low[k] + 1e-3 * width, box.high[k] - 1e-3 * width))
+        t = float(0.5 * seen[k] + 0.25 * (box.low[k] + box.high[k]))
+        t = float(np.clip(t, box.low[k] + 1e-3 * width, box.high[k] - 1e-3 * width))
         heapq.heappush(self._open, _Open(bound, next(self._number), node, box, k, t))
 
     def _emptied(self, node: Node, box: Box, ray: Floats) -> Floats:

@@ -194,9 +194,9 @@ def _supports(rng: np.random.Generator, n: int, k: int) -> Ints:
 
 
 def description_seconds(problem: LocalInformationPrivacy) -> float:
-    """Predicted seconds of a double description, within a factor of four or so where it was measured."""
+    """Predicted seconds of a double description, within a factor of five or so where it was measured."""
     count = expected_vertices(problem)
-    return 0.05 + 4e-6 * count * sum(system(problem).rows.shape) * (1.0 + count / 1e4)
+    return 0.01 + 1e-6 * count * sum(system(problem).rows.shape) * (1.0 + count / 5e3)
 
 
 def enumeration_seconds(problem: LocalInformationPrivacy) -> float:
