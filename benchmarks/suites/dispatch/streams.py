@@ -41,7 +41,7 @@ def _impossible(n: int) -> Problem[Any]:
     return BeliefRelease([0.0, *_probabilities(n - 1).tolist()], 1.0, "squared")
 
 
-_LETTERS = ((4, ""), (8, "q"), (32, ""), (100, "q"), (300, ""), (1000, "l"), (3000, ""))
+_LETTERS = ((8, "q"), (100, "q"), (300, ""), (1000, "l"), (3000, ""))
 _LINES = ((8, "q"), (64, ""), (300, "l"), (1000, ""))
 
 register_cases(
@@ -49,8 +49,8 @@ register_cases(
     (
         *((f"letters-{n}", marks, partial(_belief, n)) for n, marks in _LETTERS),
         *((f"l1-{n}", marks, partial(_belief, n, "l1")) for n, marks in _LINES),
-        *((f"squared-{n}", "", partial(_belief, n, "squared")) for n in (8, 64, 300)),
-        *((f"matrix-{n}x{m}", "", partial(_matrix, n, m)) for n, m in ((8, 8), (30, 60), (100, 100))),
+        *((f"squared-{n}", "", partial(_belief, n, "squared")) for n in (8, 300)),
+        *((f"matrix-{n}x{m}", "", partial(_matrix, n, m)) for n, m in ((8, 8), (100, 100))),
         ("rare-12", "q", partial(_belief, 12, "hamming", 0.1)),
         ("rare-l1-40", "", partial(_belief, 40, "l1", 0.1)),
         ("impossible-5", "", partial(_impossible, 5)),
@@ -84,7 +84,6 @@ _SEQUENCES = (
     (2, 100, ""),
     (2, 1000, "l"),
     (4, 4, ""),
-    (4, 100, ""),
     (4, 1000, ""),
     (8, 2, "q"),
     (8, 100, ""),
@@ -98,7 +97,7 @@ register_cases(
     "sequence_information_privacy",
     (
         *((f"letters-{k}-horizon-{n}", marks, partial(_sequence, k, n)) for k, n, marks in _SEQUENCES),
-        *((f"l1-{k}-horizon-4", "", partial(_sequence, k, 4, "l1")) for k in (4, 16, 64)),
+        *((f"l1-{k}-horizon-4", "", partial(_sequence, k, 4, "l1")) for k in (4, 64)),
         *((f"squared-{k}-horizon-4", "", partial(_sequence, k, 4, "squared")) for k in (4, 16)),
         ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
         *(
@@ -163,14 +162,14 @@ def _flipped(k: int) -> Problem[Any]:
     return BayesianPrivacy(_chain(k), ("count", 0), 3.0, length=100, mechanism="randomised_response")
 
 
-_CHAINS = ((2, "q"), (3, ""), (5, "q"), (10, ""), (20, "l"))
+_CHAINS = ((2, "q"), (5, "q"), (10, ""), (20, "l"))
 _ROWS = ((5, "q"), (40, ""), (200, ""), (2000, "l"))
 
 register_cases(
     "bayesian_privacy",
     (
         *((f"chain-{k}", marks, partial(_count, k)) for k, marks in _CHAINS),
-        *((f"chain-2-records-{n}", "", partial(_count, 2, n)) for n in (6, 100, 1000)),
+        *((f"chain-2-records-{n}", "", partial(_count, 2, n)) for n in (6, 1000)),
         ("chain-5-records-1000", "", partial(_count, 5, 1000)),
         ("absorbing-3-records-20", "q", partial(_absorbed, 3, 20)),
         ("absorbing-10-records-100", "", partial(_absorbed, 10, 100)),
@@ -180,7 +179,7 @@ register_cases(
         ("flipped-3-records-100", "", partial(_flipped, 3)),
         *((f"row-{m}", marks, partial(_row, m)) for m, marks in _ROWS),
         ("row-100-strong", "", partial(_row, 100, 0.95)),
-        *((f"family-{m}", "", partial(_family, m)) for m in (3, 9, 30)),
+        *((f"family-{m}", "", partial(_family, m)) for m in (3, 30)),
         ("all-reals-40", "", partial(_everywhere, 40)),
         ("group-10", "", partial(_group, 10)),
     ),

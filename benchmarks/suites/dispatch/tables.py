@@ -103,16 +103,13 @@ def _full(n_s: int, n_x: int) -> Problem[Any]:
 
 _SIZES = (
     ((2, 10), "q"),
-    ((2, 50), ""),
     ((2, 200), "q"),
     ((2, 1000), "l"),
     ((2, 5000), "l"),
-    ((3, 8), ""),
     ((3, 60), ""),
     ((4, 12), "q"),
     ((4, 40), ""),
     ((4, 200), "l"),
-    ((6, 20), ""),
     ((8, 15), ""),
     ((12, 15), "q"),
     ((15, 40), "ql"),
@@ -126,16 +123,13 @@ register_cases(
     "local_information_privacy",
     (
         *((f"random-{s}x{x}", marks, partial(_lip, s, x)) for (s, x), marks in _SIZES),
-        *((f"square-{n}", "q" if n == 24 else "", partial(_lip, n, n, 1.0, 1)) for n in (20, 24, 28, 32, 40)),
-        ("square-36-loose", "", partial(_lip, 36, 36, 2.0, 1)),
+        *((f"square-{n}", "q" if n == 24 else "", partial(_lip, n, n, 1.0, 1)) for n in (20, 24, 32, 40)),
         ("strict-4x40", "", partial(_lip, 4, 40, 0.1)),
         ("strict-10x60", "", partial(_lip, 10, 60, 0.2)),
         ("sparse-4x30", "", partial(_sparse, 4, 30)),
         ("sparse-20x60", "", partial(_sparse, 20, 60)),
         ("sparse-3x2000", "", partial(_sparse, 3, 2000)),
         ("survey", "q", partial(_survey, 1.0)),
-        ("survey-strict", "", partial(_survey, 0.2)),
-        ("lecture", "", partial(_lecture, 1.0)),
         ("lecture-strict", "", partial(_lecture, 0.3)),
         ("hamming-4x20", "", partial(_hamming, 4, 20)),
         ("hamming-4x150", "", partial(_hamming, 4, 150)),
@@ -165,10 +159,6 @@ def _pointwise(n_s: int, n_x: int) -> Problem[Any]:
     return PointwiseMaximalLeakage(joints.random_joint(n_s, n_x), 0.5)
 
 
-def _pointwise_survey() -> Problem[Any]:
-    return PointwiseMaximalLeakage(joints.survey(), 0.3)
-
-
 def _pointwise_hamming(n_s: int, n_x: int) -> Problem[Any]:
     return PointwiseMaximalLeakage(joints.random_joint(n_s, n_x), 0.5, utility=1.0 - np.eye(n_x))
 
@@ -181,7 +171,6 @@ register_cases(
             (f"random-{s}x{x}", marks, partial(_pointwise, s, x))
             for s, x, marks in ((3, 20, "q"), (8, 15, ""), (20, 50, "l"), (2, 1000, ""), (10, 200, ""))
         ),
-        ("survey", "", partial(_pointwise_survey)),
         ("hamming-4x20", "", partial(_pointwise_hamming, 4, 20)),
         ("hamming-10x80", "", partial(_pointwise_hamming, 10, 80)),
     ),
@@ -215,12 +204,12 @@ register_cases(
             (f"ldp-{n}", marks, partial(_capped, n, "ldp", 1.0))
             for n, marks in ((20, "q"), (60, "ql"), (100, "l"), (300, "l"))
         ),
-        *((f"lip-{n}", "", partial(_capped, n, "lip", 1.0)) for n in (20, 60, 100)),
-        *((f"metric-{n}", "", partial(_metric_distortion, n)) for n in (20, 60, 150)),
-        *((f"maximal-{n}", "", partial(_capped, n, "maximal_leakage", 0.5)) for n in (20, 60, 150)),
+        *((f"lip-{n}", "", partial(_capped, n, "lip", 1.0)) for n in (20, 100)),
+        *((f"metric-{n}", "", partial(_metric_distortion, n)) for n in (60, 150)),
+        *((f"maximal-{n}", "", partial(_capped, n, "maximal_leakage", 0.5)) for n in (20, 150)),
         *((f"sibson-{n}", "", partial(_capped, n, "sibson", 0.3)) for n in (10, 60)),
         *((f"error-information-{n}", "", partial(_error, n, "mutual_information")) for n in (10, 100)),
-        *((f"error-maximal-{n}", "", partial(_error, n, "maximal_leakage")) for n in (20, 100)),
-        *((f"error-lip-{n}", "", partial(_error, n, "lip")) for n in (20, 60)),
+        *((f"error-maximal-{n}", "", partial(_error, n, "maximal_leakage")) for n in (60,)),
+        *((f"error-lip-{n}", "", partial(_error, n, "lip")) for n in (40,)),
     ),
 )

@@ -40,14 +40,13 @@ def _weighed_survey() -> Problem[Any]:
 _FLOORS = (
     (4, 8, "q"),
     (3, 20, ""),
-    (8, 8, ""),
     (10, 50, "q"),
     (10, 200, ""),
     (10, 1000, "l"),
     (5, 5000, "l"),
 )
-_MERGED = ((4, 12, "q"), (10, 50, ""), (10, 1000, ""), (10, 5000, "l"))
-_PERFECT = ((3, 6, "q"), (4, 8, ""), (5, 12, "q"), (10, 40, ""), (20, 200, ""))
+_MERGED = ((4, 12, "q"), (10, 1000, ""), (10, 5000, "l"))
+_PERFECT = ((3, 6, "q"), (5, 12, "q"), (10, 40, ""), (20, 200, ""))
 _CAPS = ((3, 8, ""), (4, 12, "q"), (10, 100, ""), (10, 1000, ""))
 
 register_cases(
@@ -61,7 +60,6 @@ register_cases(
         ("high-floor-4x40", "", partial(_floor, 4, 40, "stochastic", 0.95)),
         ("weighed-10x50", "", partial(_weighed_random, 10, 50)),
         ("weighed-10x500", "", partial(_weighed_random, 10, 500)),
-        ("weighed-lecture", "", partial(_weighed_lecture, "stochastic")),
         ("weighed-lecture-merging", "", partial(_weighed_lecture, "merging")),
         ("weighed-survey", "", partial(_weighed_survey)),
     ),
@@ -94,7 +92,7 @@ _WEIGHED = (
     (20, 1000, ""),
 )
 _RATES = ((4, 30, "q"), (5, 100, ""), (5, 1000, ""))
-_BLOCKS = ((4, 12, ""), (5, 100, ""), (5, 1000, ""))
+_BLOCKS = ((4, 12, ""), (5, 1000, ""))
 
 register_cases(
     "information_bottleneck",
