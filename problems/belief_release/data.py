@@ -20,6 +20,9 @@ from privopt.models.validation import Row, exact_distribution, label_tuple, numb
 from privopt.problems.validation import distortion as read_matrix
 from privopt.problems.validation import level
 
+COLUMNS = 256
+"""Columns of a named distortion that are made at a time."""
+
 
 @dataclass(frozen=True, init=False)
 class BeliefData:
@@ -75,10 +78,40 @@ class BeliefData:
         return np.array(costs(self.distortion, self.letters))
 
     @property
+    def releases(self) -> int:
+        """How many columns the distortion has."""
+        return len(self.letters) if isinstance(self.distortion, str) else len(self.distortion[0])
+
+    def costs_of(self, which: Ints) -> Floats:
+        """Some columns of the distortion, shape (n, len(which)); no other is made of a named one."""
+        if not isinstance(self.distortion, str):
+            return self.matrix[:, which]
+        if self.distortion == "hamming":
+            return np.asarray(np.arange(len(self.letters))[:, None] != which[None, :], dtype=np.float64)
+        places = self._places
+        apart = np.abs(places[:, None] - places[None, which])
+        return np.asarray(apart if self.distortion == "l1" else apart**2)
+
+    @cached_property
+    def _places(self) -> Floats:
+        """The letters as numbers."""
+        return np.array([float(letter) for letter in self.letters])  # type: ignore[arg-type]  # numbers, as checked
+
+    @cached_property
+    def cheapest(self) -> int:
+        """The release of least expected distortion, the first of equals."""
+        if not isinstance(self.distortion, str):
+            return int(np.argmin(self.p @ self.matrix))
+        if self.distortion == "hamming":
+            return int(np.argmax(self.p))
+        starts = range(0, self.releases, COLUMNS)
+        parts = [self.p @ self.costs_of(np.arange(a, min(a + COLUMNS, self.releases))) for a in starts]
+        return int(np.argmin(np.concatenate(parts)))
+
+    @property
     def outputs(self) -> Labels:
         """Labels of the releases: the letters, or 0 .. m-1 for a matrix that is not square."""
-        n, m = self.matrix.shape
-        return self.letters if n == m else tuple(range(m))
+        return self.letters if len(self.letters) == self.releases else tuple(range(self.releases))
 
 
 def read_belief(belief: object) -> tuple[Number, ...]:
@@ -114,7 +147,14 @@ def read_distortion(distortion: object, letters: Labels) -> Distortion:
         return read_matrix(distortion, len(letters))
     try:
         named = read_named(distortion, letters)
-        costs(named, letters)
+        _check_range(named, letters)
     except InvalidMechanism as cause:
         raise InvalidProblem(str(cause)) from cause
     return named
+
+
+def _check_range(named: Distortion, letters: Labels) -> None:
+    """Refuse letters whose largest distance is beyond floats."""
+    if named in ("l1", "squared"):
+        places = [float(letter) for letter in letters]  # type: ignore[arg-type]  # numbers, as checked
+        costs(named, (min(places), max(places)))

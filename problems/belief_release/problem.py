@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
-from privopt.core.exact import Number
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
@@ -19,12 +17,11 @@ from privopt.files.labels import decode_labels, encode_labels
 from privopt.files.numbers import decode_float, encode_float
 from privopt.files.text import number
 from privopt.mechanisms import Channel, Mechanism
-from privopt.models import JointDistribution
 from privopt.models.codec import decode_numbers, encode_number
+from privopt.problems.belief_release import judgement
 from privopt.problems.belief_release.bound import check_dual
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.belief_release.examples import examples
-from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 
 @dataclass(frozen=True, init=False)
@@ -36,7 +33,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     |ln P(y | x) / P(y)| over letters and releases of positive probability. Leakages of successive steps add up to a
     bound on the leakage of the whole sequence. The objective is the utility, -E[D(X, Y)].
 
-    With S = X it is the problem :class:`LocalInformationPrivacy` with that distortion, which judges it.
+    With S = X it is the problem :class:`LocalInformationPrivacy` with that distortion.
 
     Source: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy": sequence
     information privacy, instantaneous leakage, and the release of one step.
@@ -78,15 +75,10 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         """The same problem with another epsilon."""
         return replace(self, epsilon=budget)
 
-    @cached_property
-    def ratios(self) -> LocalInformationPrivacy:
-        """The problem on a joint distribution of S = X that judges this one."""
-        n = len(self.letters)
-        table: list[list[Number]] = [[0] * n for _ in range(n)]
-        for x, p in enumerate(self.belief):
-            table[x][x] = p
-        joint = JointDistribution.normalised(table, self.letters, self.letters)
-        return LocalInformationPrivacy(joint, self.epsilon, utility=self.matrix)
+    @property
+    def judging_seconds(self) -> float:
+        """Passes over the table of letters and releases, which a channel holds as integers too."""
+        return 3e-7 * len(self.letters) * self.releases
 
     def check(self, mechanism: Mechanism) -> Channel:
         """The mechanism, if it is a channel that reads these letters and has a release for each column."""
@@ -100,9 +92,9 @@ class BeliefRelease(BeliefData, Problem[Channel]):
             raise InvalidMechanism(
                 "the outputs of the channel are the letters in another order: sort its columns"
             )
-        if len(mechanism.outputs) != self.matrix.shape[1]:
+        if len(mechanism.outputs) != self.releases:
             raise InvalidMechanism(
-                f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(mechanism.outputs)} outputs"
+                f"the distortion has {self.releases} columns, the mechanism {len(mechanism.outputs)} outputs"
             )
         return mechanism
 
@@ -112,7 +104,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def evaluate(self, mechanism: Channel) -> Evaluation:
         """Utility, leakage and the worst pair (letter, release) in float64."""
-        return self.ratios.evaluate(self.check(mechanism))
+        return judgement.evaluate(self, self.check(mechanism))
 
     def certify(self, mechanism: Channel) -> Certificate:
         """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon.
@@ -121,8 +113,19 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         have such a letter.
         """
         channel = self.check(mechanism)
-        proved = self.ratios.certify(channel)
-        return self.restated(proved, channel, claim="leakage <= budget", where=proved.where)
+        verdict = judgement.certify(self, channel)
+        return self.certificate(
+            channel,
+            channel.fingerprint,
+            ok=verdict.ok,
+            claim="leakage <= budget",
+            reason=verdict.reason,
+            method="integer lifts against balls of e^budget",
+            leakage=verdict.leakage,
+            utility=judgement.utility_enclosure(self, channel),
+            worst=verdict.worst,
+            where=verdict.where,
+        )
 
     def terms(self, mechanism: Channel) -> Terms:
         """What a certificate of this channel is about, in plain sentences."""
@@ -149,12 +152,13 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         """Whether the named letter and release leak as much as any; None for no pair where everything may leak."""
         if not worst and self.epsilon == math.inf:  # version 0.1.0 named none there
             return None
-        return self.ratios.is_worst(self.check(mechanism), worst, where)
+        return judgement.is_worst(self, self.check(mechanism), worst)
 
     def constant(self) -> Channel:
         """The one release for all letters that costs least: leaks nothing."""
-        best = int(np.argmin(self.p @ self.matrix))
-        return self.answer(np.tile(np.eye(self.matrix.shape[1])[best], (len(self.letters), 1)))
+        matrix = np.zeros((len(self.letters), self.releases))
+        matrix[:, self.cheapest] = 1.0
+        return self.answer(matrix)
 
     def anchor(self) -> Channel:
         """The best constant release."""
@@ -162,8 +166,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def repair(self, mechanism: Channel, margin: float) -> Channel:
         """The channel mixed with its own output distribution by the least weight that keeps epsilon (1 - margin)."""
-        mixed = self.ratios.repair(self.check(mechanism), margin)
-        return self.check(mixed)
+        return judgement.repair(self, self.check(mechanism), margin)
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected distortion: gaps are relative to it."""

@@ -18,6 +18,9 @@ from privopt.problems.sequence_information_privacy.problem import SequenceInform
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
 MARGIN = 2.0**-36
+MOST_LETTERS = 300
+"""Whether a matrix is a metric takes cubic time: above this it is not asked."""
+
 ROUNDING = 1e-12
 """Of the triangle inequality, relative to the largest distortion; the bound is proved afresh in any case."""
 
@@ -47,9 +50,13 @@ class BeliefClosedForm(Solver[BeliefRelease]):
         """Refuse what has no closed form."""
         if problem.distortion == "hamming":
             return None
-        if problem.matrix.shape[0] != problem.matrix.shape[1] or not every_letter_is_heavy(problem):
+        if problem.releases != len(problem.letters) or not every_letter_is_heavy(problem):
             return "it knows the Hamming error, and metrics where every letter has belief 1 / (e^epsilon + 1) or more"
-        if not is_metric(problem.matrix[np.ix_(problem.support, problem.support)]):
+        if problem.distortion == "l1":
+            return None
+        if len(problem.letters) > MOST_LETTERS:
+            return f"whether a distortion is a metric is checked up to {MOST_LETTERS} letters, not for {len(problem.letters)}"
+        if not _is_metric_of_possible_letters(problem):
             return "it knows the Hamming error and metrics, this distortion is no metric"
         return None
 
@@ -92,6 +99,18 @@ def is_metric(cost: Floats) -> bool:
         return False
     slack = ROUNDING * float(cost.max(initial=0.0))
     return all(bool((cost <= via[:, None] + via[None, :] + slack).all()) for via in cost)
+
+
+def _is_metric_of_possible_letters(problem: BeliefRelease) -> bool:
+    """Whether the possible letters are a metric space, and no release, of an impossible letter either, is a short cut."""
+    seen = problem.support
+    to_any = problem.matrix[seen]
+    if not is_metric(to_any[:, seen]) or (to_any < 0).any():
+        return False
+    slack = ROUNDING * float(to_any.max(initial=0.0))
+    return all(
+        bool((to_any[:, [x]] <= row + to_any + slack).all()) for x, row in zip(seen, to_any, strict=True)
+    )
 
 
 def every_letter_is_heavy(problem: BeliefRelease) -> bool:

@@ -189,3 +189,53 @@ def test_bad_mechanisms() -> None:
 def test_releases_are_letters() -> None:
     solution = po.solve(po.BeliefRelease([0.7, 0.3], 2.0, letters=["north", "south"]))
     assert set(solution.mechanism.release(["north", "south"] * 20)) <= {"north", "south"}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_are_judged_as_the_ratios_of_a_joint_distribution(seed: int) -> None:
+    """Reading, certificate and repair, against the other problem with the letter as the secret."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 6))
+    belief = rng.dirichlet(np.ones(n))
+    belief[rng.random(n) < 0.2] = 0.0
+    belief[0] += 1.0 - belief.sum()
+    cost = rng.normal(size=(n, m))
+    problem = po.BeliefRelease(belief, float(rng.choice([0.0, 0.4, 3.0, math.inf])), cost)
+    joint = po.JointDistribution.normalised(np.diag(belief))
+    other = po.LocalInformationPrivacy(joint, problem.epsilon, utility=cost)
+    matrix = rng.dirichlet(np.full(m, 0.7), n) if seed % 3 else np.tile(rng.dirichlet(np.ones(m)), (n, 1))
+    matrix = np.where(matrix < 0.05 * (seed % 2), 0.0, matrix)
+    release = problem.answer(matrix / matrix.sum(axis=1, keepdims=True))
+    same = po.Channel(release.matrix, joint.useful, release.outputs)
+    mine, theirs = problem.certify(release), other.certify(same)
+    assert (mine.ok, mine.reason, mine.leakage, mine.utility) == (
+        theirs.ok,
+        theirs.reason,
+        theirs.leakage,
+        theirs.utility,
+    )
+    assert other.is_worst(same, mine.worst, mine.where) or theirs.leakage[1] == 0
+    assert problem.is_worst(release, theirs.worst, theirs.where) or theirs.leakage[1] == 0
+    read, expected = problem.evaluate(release), other.evaluate(same)
+    assert (read.leakage, read.utility) == pytest.approx(
+        (expected.leakage, expected.utility), rel=1e-12, abs=1e-15
+    )
+    assert read.feasible == expected.feasible
+    repaired = problem.repair(release, 2.0**-36)
+    assert repaired.matrix == pytest.approx(other.repair(same, 2.0**-36).matrix, abs=1e-12)
+    assert problem.certify(repaired).ok
+
+
+def test_a_thousand_letters_are_judged_without_a_table_of_pairs() -> None:
+    belief = np.random.default_rng(0).dirichlet(np.full(1000, 2.0))
+    problem = po.BeliefRelease(belief.tolist(), 1.0)
+    solution = po.solve(problem, "closed-form")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+    assert "matrix" not in vars(problem.with_budget(2.0))
+
+
+def test_too_many_letters_are_refused_at_once() -> None:
+    problem = po.BeliefRelease([1 / 20_000] * 20_000, 1.0, "l1")
+    assert problem.judging_seconds > 10
+    assert po.solve(problem, time_limit=5.0).status is po.Status.REFUSED

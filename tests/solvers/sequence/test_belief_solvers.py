@@ -124,3 +124,27 @@ def test_letters_that_hardly_occur() -> None:
         assert po.solve(problem).certified
         assert po.solve(problem, "structure-lp").certified
         assert po.solve(problem, "closed-form").utility == pytest.approx(-tiny, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.5, 1.0, 2.0])
+def test_a_release_of_an_impossible_letter_may_be_a_short_cut(epsilon: float) -> None:
+    """Two possible letters are a metric space, but halfway between them lies a release that costs less."""
+    problem = po.BeliefRelease([0.4, 0.0, 0.6], epsilon, "squared")
+    refusal = next(c.refusal for c in po.candidates(problem) if c.name == "closed-form")
+    assert refusal is not None
+    assert "metric" in refusal
+    solution = po.solve(problem)
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_closed_form_keeps_its_promise_with_impossible_letters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(4, 2))
+    apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+    belief = np.array([0.45, 0.0, 0.3, 0.25])
+    problem = po.BeliefRelease(belief, 1.5, (apart + apart.T) / 2)
+    solution = po.solve(problem, "closed-form")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(po.solve(problem, "structure-lp").objective, abs=1e-8)
