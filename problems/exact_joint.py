@@ -124,7 +124,9 @@ def useful_information(observed: Observation, release: Release) -> tuple[float, 
                 columns[y] += cell
                 cells.append((cell, weight, y))
     # the lift is cell total / (weight of the row, scaled, times that of the column)
-    return _information([(cell, weight * columns[y], cell * total) for cell, weight, y in cells], total * scale)
+    return _information(
+        [(cell, weight * columns[y], cell * total) for cell, weight, y in cells], total * scale
+    )
 
 
 def _places(row: IntegerRow) -> list[int]:
@@ -185,7 +187,8 @@ def _scaled_rows(release: Release) -> tuple[list[list[int]], int]:
     rows = release.exact()
     scale = math.lcm(*{row.total for row in rows})
     return [
-        list(row.weights) if row.total == scale else [w * (scale // row.total) for w in row.weights] for row in rows
+        list(row.weights) if row.total == scale else [w * (scale // row.total) for w in row.weights]
+        for row in rows
     ], scale
 
 

@@ -143,7 +143,9 @@ def digest(fields: dict[str, Any], name: str, entries: Entries) -> str:
                 cells[y] = float.__repr__(float(row[y]))
             hashed.update(",".join(cells).encode())
         else:
-            hashed.update(json.dumps(encode(row[None])[0], separators=(",", ":"), allow_nan=False)[1:-1].encode())
+            hashed.update(
+                json.dumps(encode(row[None])[0], separators=(",", ":"), allow_nan=False)[1:-1].encode()
+            )
         hashed.update(b"]")
     hashed.update(b"]" + text[before + 1 :].encode())
     return hashed.hexdigest()

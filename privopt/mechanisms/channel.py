@@ -15,8 +15,10 @@ from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.mechanisms import _channel_table as tables
 from privopt.mechanisms.base import Mechanism
-from privopt.mechanisms.columns import decode, encode
+from privopt.mechanisms.columns import encode
 from privopt.mechanisms.draw import draw
+from privopt.mechanisms.tables import read_rows
+from privopt.models.columns import TableColumns
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -37,6 +39,9 @@ class Channel(Mechanism):
         Distinct labels; 0 .. n_y - 1 by default.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+    columns : TableColumns, optional
+        The columns of the table that it is for: it then reads raw cells of these and refuses others. No part of
+        comparisons and fingerprints.
 
     Attributes
     ----------
@@ -63,6 +68,7 @@ class Channel(Mechanism):
     inputs: Labels
     outputs: Labels
     simulation_only: bool
+    columns: TableColumns | None
     _entries: tables.Entries
 
     def __init__(
@@ -72,6 +78,7 @@ class Channel(Mechanism):
         outputs: Iterable[Label] | None = None,
         *,
         simulation_only: bool = False,
+        columns: TableColumns | None = None,
     ) -> None:
         entries = tables.checked(matrix)
         floats = tables.floats(entries)
@@ -80,6 +87,7 @@ class Channel(Mechanism):
             "inputs": tables.labels(inputs, floats.shape[0], "inputs"),
             "outputs": tables.labels(outputs, floats.shape[1], "outputs"),
             "simulation_only": bool(simulation_only),
+            "columns": columns,
             "_entries": entries,
         }
         for name, value in values.items():
@@ -103,7 +111,30 @@ class Channel(Mechanism):
 
     def validated(self, simulation_only: bool = False) -> Channel:
         """A fresh copy that went through the constructor's checks again."""
-        return Channel(self._entries, self.inputs, self.outputs, simulation_only=simulation_only)
+        return Channel(
+            self._entries, self.inputs, self.outputs, simulation_only=simulation_only, columns=self.columns
+        )
+
+    def described(self, columns: TableColumns | None, outputs: Labels | None) -> Channel:
+        """The channel with the columns that it is for, and with its releases named where they have only positions."""
+        if outputs is None or len(outputs) != len(self.outputs) or not self._has_positions:
+            outputs = self.outputs
+        columns = self.columns if columns is None else columns.of_mechanism()
+        if (columns, outputs) == (self.columns, self.outputs):
+            return self
+        return Channel(
+            self._entries, self.inputs, outputs, simulation_only=self.simulation_only, columns=columns
+        )
+
+    @property
+    def _has_positions(self) -> bool:
+        return self.outputs == tuple(range(len(self.outputs)))
+
+    @property
+    def messages(self) -> tuple[bool, ...]:
+        """Which releases are messages without a value of their own: all, where symbols have names and releases only positions."""
+        bare = self._has_positions and self.inputs != tuple(range(len(self.inputs)))
+        return (bare,) * len(self.outputs)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release each symbol of a column, or of a 2-d array, independently.
@@ -111,7 +142,8 @@ class Channel(Mechanism):
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column, or a frame
-            Symbols among ``inputs``; a frame of several columns is read row by row as tuples.
+            Symbols among ``inputs``; a frame of several columns is read row by row as tuples. With ``columns``,
+            raw cells of these, and a frame comes back as a frame of what is released.
         rng : numpy.random.Generator, optional
             Simulate with this generator. The result is then marked as simulated and protects nobody.
 
@@ -122,14 +154,16 @@ class Channel(Mechanism):
         Raises
         ------
         InvalidMechanism
-            If a symbol is unknown, or the mechanism was not certified and no ``rng`` is given.
+            If a symbol is unknown, the columns are others than those it is for, or the mechanism was not certified
+            and no ``rng`` is given.
         """
         if self.simulation_only and rng is None:
             raise InvalidMechanism(
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
-        drawn = draw(self.exact(), encode(data, self.inputs), rng)
-        return decode(drawn, np.zeros(drawn.shape, dtype=bool), data, self.outputs, rng is not None)
+        rows = read_rows(data, self.columns, self.inputs)
+        drawn = draw(self.exact(), encode(rows.symbols, self.inputs), rng)
+        return rows.released(drawn, self.outputs, self.messages, self.inputs, rng is not None)
 
     @property
     def fingerprint(self) -> str:
@@ -143,12 +177,13 @@ class Channel(Mechanism):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; fractions are written "a/b"."""
         fields = self._fields()
-        return {
+        written = {
             "type": fields.pop("type"),
             "version": fields.pop("version"),
             "matrix": tables.encode(self._entries),
             **fields,
         }
+        return written if self.columns is None else {**written, "columns": self.columns.to_dict()}
 
     def _fields(self) -> dict[str, Any]:
         """What is written beside the matrix."""
@@ -174,10 +209,12 @@ class Channel(Mechanism):
         names = [fields.get("inputs"), fields.get("outputs")]
         try:
             inputs, outputs = (None if name is None else decode_labels(name) for name in names)
+            columns = None if fields.get("columns") is None else TableColumns.from_dict(fields["columns"])
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         simulated = fields.get("simulation_only", False) is True
-        return cls(tables.decode(fields["matrix"]), inputs, outputs, simulation_only=simulated)
+        matrix = tables.decode(fields["matrix"])
+        return cls(matrix, inputs, outputs, simulation_only=simulated, columns=columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Channel):
@@ -203,7 +240,8 @@ class Channel(Mechanism):
         from privopt.files.text import html_table, number
 
         rows = [
-            (label, *(number(p) for p in row))
+            (label, *(number(p) for p in row[:20]))
             for label, row in zip(self.inputs[:50], self.matrix[:50].tolist(), strict=True)
         ]
-        return html_table(rows, ("input", *(f"Pr({y!r})" for y in self.outputs)))
+        cut = f"{self!r} (cut)" if len(self.inputs) > 50 or len(self.outputs) > 20 else "input"
+        return html_table(rows, (cut, *(f"Pr({y!r})" for y in self.outputs[:20])))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
+from privopt.files.labels import Labels
 from privopt.models.channel_data import Joint, Observation, observation
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy.polytope import ULPS, Polytope, polytope, rounded_exp
@@ -79,6 +80,11 @@ class LocalInformationPrivacyData:
         """Values of S, values that are observed, and releases where a distortion names them."""
         columns = (len(self.utility[0]),) if isinstance(self.utility, tuple) else ()
         return len(self.observation.p_s), len(self.observation.p_w), *columns
+
+    @property
+    def release_labels(self) -> Labels | None:
+        """The useful symbols, where the columns of a square distortion are these; None otherwise."""
+        return self.observation.release_labels(self.matrix)
 
     @property
     def budget(self) -> float:

@@ -20,6 +20,9 @@ from privopt.solvers.local_information_privacy.columns.generation import Anytime
 from privopt.solvers.local_information_privacy.columns.master import master
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
+MOST = 2000
+"""Observations up to which a master programme of as many rows, and a channel of as many releases, take seconds."""
+
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
 
@@ -62,6 +65,10 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
             return "it prices posteriors by their entropy: the utility must be mutual information"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
+        if (n := len(problem.observation.support)) > MOST:
+            return (
+                f"its master programme would have {n} rows, more than {MOST}; subset-merging takes any number"
+            )
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
 from privopt.measures.shannon import entropy
+from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.answer import ANALYTIC
+from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE
 from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import FINEST, LARGEST, Search, written
 from privopt.solvers.local_information_privacy.columns.programme import (
     BoxLP,
+    Pricing,
     descend,
     entropies,
     pricing_of,
@@ -88,6 +90,19 @@ MOST = 60
 
 PEELS = 6
 
+PEELING = 0.2
+"""Share of the time that they may take."""
+
+MARGIN = 1e-11
+"""Share of its room that a row leaves to rounding, so that a mixture of vertices needs no repair."""
+
+
+def narrowed(pricing: Pricing, p: Floats) -> Pricing:
+    """The polytope with a little less room in every row; ``p`` stays allowed."""
+    room = np.maximum(-(pricing.rows @ p), 0.0)
+    return Pricing(pricing.rows + MARGIN * room[:, None], pricing.matrix)
+
+
 FIRST_VERTICES = 10
 
 WANDERS = (0, 3, 10)
@@ -114,7 +129,7 @@ class Generation:
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
         self.pricing = pricing_of(problem)
         self.p = problem.observation.p_w[problem.observation.support]
-        self.lp, self.edges = BoxLP(self.pricing), Edges.of(self.pricing)
+        self.lp, self.edges = BoxLP(self.pricing), Edges.of(narrowed(self.pricing, self.p))
         self.rng = np.random.default_rng(budget.seed)
         self.master = Restricted(self.p)
         self.rounds = 0
@@ -122,18 +137,33 @@ class Generation:
         self._bases: dict[int, Ints] = {}
         self._corners: list[Ints] = []
         self._begin(budget)
+        self._seed(problem, budget.incumbent)
         self.weights, self.prices, self.value = self.master.solve()
 
     def _begin(self, budget: Budget) -> None:
         """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
         self._enter(self.p[None], [None], [0])
+        some = replace(budget, deadline=time.monotonic() + PEELING * budget.remaining)
         for _ in range(PEELS):
-            peeled = peel(self.lp, self.p, self.rng, budget)
-            self._enter(np.array(peeled), [None] * len(peeled), list(range(len(peeled))))
+            if some.remaining == 0:
+                break
+            peeled = self.edges.inside(np.array(peel(self.lp, self.p, self.rng, some)), self.p)
+            self._enter(peeled, [None] * len(peeled), list(range(len(peeled))))
         for _ in range(FIRST_VERTICES):
             self.lp.solve(self.rng.normal(size=len(self.p)))
             if (basis := self.lp.basis()) is not None:
                 self._corners.append(basis)
+
+    def _seed(self, problem: LocalInformationPrivacy, incumbent: object) -> None:
+        """The posteriors of the best answer so far."""
+        if not isinstance(incumbent, (Channel, Merging)):
+            return
+        support = problem.observation.support
+        joint = problem.observation.p_w[support, None] * incumbent.matrix[support]
+        mass = joint.sum(axis=0)
+        points = (joint[:, mass > NEGLIGIBLE] / mass[mass > NEGLIGIBLE]).T
+        inside = self.edges.inside(points, self.p)
+        self._enter(inside, [None] * len(inside), list(range(len(inside))), most=len(inside))
 
     def walk(self, budget: Budget) -> bool:
         """One round of walks along edges and of the master programme; whether any column came in."""
@@ -193,12 +223,12 @@ class Generation:
         reduced = entropies(self.pricing, points) - points @ self.prices
         return self._enter(points, bases, np.flatnonzero(reduced < -WORTH).tolist())
 
-    def _enter(self, points: Floats, bases: list[Ints | None], which: list[int]) -> int:
-        """Add the first MOST of these posteriors that are new; how many came in."""
+    def _enter(self, points: Floats, bases: list[Ints | None], which: list[int], most: int = MOST) -> int:
+        """Add the first ``most`` of these posteriors that are new; how many came in."""
         chosen: list[int] = []
         for i in which:
             key = points[i].round(12).tobytes()
-            if key not in self._known and len(chosen) < MOST:
+            if key not in self._known and len(chosen) < most:
                 self._known.add(key)
                 chosen.append(i)
         for place, i in enumerate(chosen, start=len(self.master.costs)):
