@@ -7,18 +7,24 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.files.labels import Labels
 from privopt.files.text import html_table, number
 from privopt.mechanisms import Mechanism
+from privopt.models import JointDistribution, ObservedJoint
+from privopt.models.columns import TableColumns
 
 M = TypeVar("M", bound=Mechanism)
 
 Enclosure: TypeAlias = tuple[float, float]
 """Floats (lo, hi) around an exact number."""
+
+SHOWN = 120
+"""Characters of a list that a notebook shows; of a longer one it shows the size."""
 
 FEASIBILITY = 1e-12
 """A float reading counts as feasible up to this violation, relative to max(1, budget)."""
@@ -280,12 +286,29 @@ class Problem(ABC, Generic[M]):
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """The problem that :meth:`to_dict` wrote."""
 
+    @property
+    def columns(self) -> TableColumns | None:
+        """What the model remembers of the table that it was counted from, if it was."""
+        models = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # problems are dataclasses
+        return next((m.columns for m in models if isinstance(m, (JointDistribution, ObservedJoint))), None)
+
+    @property
+    def release_labels(self) -> Labels | None:
+        """The values that are released, in the order of the outputs; None where outputs are messages or name themselves."""
+        return None
+
+    def named(self, mechanism: M) -> M:
+        """The mechanism with the columns that it is for, and with the values that it releases."""
+        return mechanism.described(self.columns, self.release_labels)
+
     def check_infeasible(self, witness: object) -> str | None:
         """Why no mechanism exists, if ``witness`` proves it; the default is that one always exists."""
         return None
 
     def _repr_html_(self) -> str:
-        rows = [(key, value) for key, value in self.to_dict().items() if key not in ("type", "version")]
+        rows = [
+            (key, _summary(value)) for key, value in self.to_dict().items() if key not in ("type", "version")
+        ]
         return html_table(rows, (type(self).__name__, ""))
 
     @property
@@ -299,6 +322,39 @@ class Problem(ABC, Generic[M]):
 
 
 def fingerprint_of(fields: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical JSON form of a dictionary."""
-    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    """SHA-256 of the canonical JSON form of a dictionary, without what its models remember of their columns.
+
+    Certificates are about numbers and labels, so the columns of a table change no fingerprint.
+
+    Examples
+    --------
+    >>> joint = {"type": "joint_distribution", "table": [[1]]}
+    >>> fingerprint_of({"joint": joint}) == fingerprint_of({"joint": {**joint, "columns": {}}})
+    True
+    """
+    plain = {name: _without_columns(value) for name, value in fields.items()}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_columns(value: Any) -> Any:
+    """A model without what it remembers of a table; anything else as it is."""
+    if not isinstance(value, Mapping) or "type" not in value:
+        return value
+    return {name: part for name, part in value.items() if name != "columns"}
+
+
+def _summary(value: object) -> object:
+    """What a notebook shows of a field: the size of a long list, a model by its kind."""
+    if isinstance(value, Mapping):
+        kind = str(value.get("type", "document")).replace("_", " ")
+        sizes = [
+            f"{name}: {_summary(part)}"
+            for name, part in value.items()
+            if name not in ("type", "version", "columns")
+        ]
+        return f"{kind} ({'; '.join(sizes)})" if sizes else kind
+    if isinstance(value, list) and len(str(value)) > SHOWN:
+        rows = {len(row) for row in value if isinstance(row, list)}
+        return f"{len(value)} x {max(rows)} table" if rows else f"{len(value)} entries"
+    return value

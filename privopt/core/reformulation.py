@@ -13,6 +13,7 @@ from privopt.core.isolate import SolverFailure, describe, run_guarded
 from privopt.core.problem import Enclosure, Evaluation, M, Numbers, Problem
 from privopt.core.solver import Budget, Proposal, Solver
 from privopt.errors import InvalidMechanism
+from privopt.files.labels import Labels
 from privopt.mechanisms import Mechanism
 
 
@@ -65,6 +66,11 @@ class Reformulation(Problem[M]):
     def where(self, worst: tuple[Hashable, ...], where: str) -> str:
         """The output at which the worst pair leaks, in words; the default is what the target says."""
         return where
+
+    @property
+    def release_labels(self) -> Labels | None:
+        """Those of the target."""
+        return self.target.release_labels
 
     def check(self, mechanism: Mechanism) -> M:
         """The mechanism, if it is one for the target."""

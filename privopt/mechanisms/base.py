@@ -10,6 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from privopt.files.labels import Labels
+from privopt.models.columns import TableColumns
+
 
 class Mechanism(ABC):
     """A mechanism: a frozen answer, a randomised map from data to released data, stored as probabilities.
@@ -37,6 +40,18 @@ class Mechanism(ABC):
     def validated(self, simulation_only: bool = False) -> Self:
         """A fresh copy that went through the constructor's checks again."""
 
+    def described(self, columns: TableColumns | None, outputs: Labels | None) -> Self:
+        """The mechanism with the columns of the table that it is for, and with its releases named; the default is itself.
+
+        Parameters
+        ----------
+        columns : TableColumns or None
+            What a model remembers of the table that it was counted from.
+        outputs : tuple or None
+            Labels of the releases where they are values.
+        """
+        return self
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal mechanism back."""
@@ -48,6 +63,7 @@ class Mechanism(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON form."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        """SHA-256 of the canonical JSON form, without the columns that it is for."""
+        fields = {name: value for name, value in self.to_dict().items() if name != "columns"}
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -15,7 +15,9 @@ from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels, plain_labels
 from privopt.mechanisms._channel_table import MAX_CELLS
 from privopt.mechanisms.base import Mechanism
-from privopt.mechanisms.columns import decode, encode
+from privopt.mechanisms.columns import encode
+from privopt.mechanisms.tables import read_rows
+from privopt.models.columns import TableColumns
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -30,6 +32,9 @@ class Merging(Mechanism):
         The order of the inputs; by default that of the blocks.
     simulation_only : bool
         Set by ``solve(..., certify=False)``.
+    columns : TableColumns, optional
+        The columns of the table that it is for: it then reads raw cells of these and refuses others. No part of
+        comparisons and fingerprints.
 
     Attributes
     ----------
@@ -59,6 +64,7 @@ class Merging(Mechanism):
     outputs: Labels
     assignment: NDArray[np.int64]
     simulation_only: bool
+    columns: TableColumns | None
 
     def __init__(
         self,
@@ -66,6 +72,7 @@ class Merging(Mechanism):
         inputs: Iterable[Label] | None = None,
         *,
         simulation_only: bool = False,
+        columns: TableColumns | None = None,
     ) -> None:
         parts = tuple(map(plain_labels, blocks))
         of = _block_of(parts)
@@ -84,6 +91,7 @@ class Merging(Mechanism):
             "outputs": outputs,
             "assignment": assignment,
             "simulation_only": bool(simulation_only),
+            "columns": columns,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -108,7 +116,19 @@ class Merging(Mechanism):
 
     def validated(self, simulation_only: bool = False) -> Merging:
         """A fresh copy that went through the constructor's checks again."""
-        return Merging(self.blocks, self.inputs, simulation_only=simulation_only)
+        return Merging(self.blocks, self.inputs, simulation_only=simulation_only, columns=self.columns)
+
+    def described(self, columns: TableColumns | None, outputs: Labels | None) -> Merging:
+        """The merging with the columns that it is for; blocks keep their names."""
+        if columns is None or columns.of_mechanism() == self.columns:
+            return self
+        columns = columns.of_mechanism()
+        return Merging(self.blocks, self.inputs, simulation_only=self.simulation_only, columns=columns)
+
+    @property
+    def messages(self) -> tuple[bool, ...]:
+        """Which releases are messages without a value of their own: blocks of several symbols."""
+        return tuple(len(block) > 1 for block in self.blocks)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release the block of each symbol; nothing is drawn.
@@ -116,31 +136,35 @@ class Merging(Mechanism):
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column, or a frame
-            Symbols among ``inputs``; a frame of several columns is read row by row as tuples.
+            Symbols among ``inputs``; a frame of several columns is read row by row as tuples. With ``columns``,
+            raw cells of these, and a frame comes back as a frame in which blocks have short names.
         rng : numpy.random.Generator, optional
             Only marks the result as simulated.
 
         Raises
         ------
         InvalidMechanism
-            If a symbol is unknown, or the mechanism was not certified and no ``rng`` is given.
+            If a symbol is unknown, the columns are others than those it is for, or the mechanism was not certified
+            and no ``rng`` is given.
         """
         if self.simulation_only and rng is None:
             raise InvalidMechanism(
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
-        codes = self.assignment[encode(data, self.inputs)]
-        return decode(codes, np.zeros(codes.shape, dtype=bool), data, self.outputs, rng is not None)
+        rows = read_rows(data, self.columns, self.inputs)
+        codes = self.assignment[encode(rows.symbols, self.inputs)]
+        return rows.released(codes, self.outputs, self.messages, self.inputs, rng is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
-        return {
+        written = {
             "type": self.kind,
             "version": 1,
             "blocks": [encode_labels(block) for block in self.blocks],
             "inputs": encode_labels(self.inputs),
             "simulation_only": self.simulation_only,
         }
+        return written if self.columns is None else {**written, "columns": self.columns.to_dict()}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -157,9 +181,11 @@ class Merging(Mechanism):
         try:
             parts = [decode_labels(block) for block in blocks]
             symbols = None if inputs is None else decode_labels(inputs)
+            columns = None if fields.get("columns") is None else TableColumns.from_dict(fields["columns"])
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
-        return cls(parts, symbols, simulation_only=fields.get("simulation_only", False) is True)
+        simulated = fields.get("simulation_only", False) is True
+        return cls(parts, symbols, simulation_only=simulated, columns=columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Merging):
@@ -179,7 +205,11 @@ class Merging(Mechanism):
     def _repr_html_(self) -> str:
         from privopt.files.text import html_table
 
-        return html_table([(i, ", ".join(map(str, block))) for i, block in enumerate(self.blocks)])
+        rows = [
+            (f"B{i}", len(block), ", ".join(map(str, block[:10])) + (", ..." if len(block) > 10 else ""))
+            for i, block in enumerate(self.blocks[:50])
+        ]
+        return html_table(rows, (repr(self), "symbols", "which"))
 
 
 def _block_of(blocks: tuple[Labels, ...]) -> dict[Label, int]:

@@ -62,6 +62,15 @@ class Observation:
         return np.eye(len(self.p_w)) if self.useful is None else self.useful.s_given_x
 
     @property
+    def values(self) -> Labels:
+        """Labels of X."""
+        return self.observed if self.useful is None else self.useful.sensitive
+
+    def release_labels(self, matrix: Floats | None) -> Labels | None:
+        """Labels of X where a distortion D[x, y] is square, so that its columns are these values; else None."""
+        return self.values if matrix is not None and matrix.shape[1] == len(self.values) else None
+
+    @property
     def support(self) -> NDArray[np.int64]:
         """Positions of the observations of positive probability."""
         return np.flatnonzero(self.p_w > 0)

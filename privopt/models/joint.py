@@ -13,8 +13,10 @@ from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
+from privopt.models.columns import TableColumns
 from privopt.models.html import html_table
-from privopt.models.joint_frame import Bins, count_frame
+from privopt.models.intervals import Bins
+from privopt.models.joint_frame import Orders, Reading, count_frame
 from privopt.models.validation import (
     Objects,
     Table,
@@ -24,7 +26,9 @@ from privopt.models.validation import (
     number_array,
 )
 
-_FIELDS: dict[str, object] = {"table": ..., "sensitive": None, "useful": None, "normalised": False}
+_FIELDS: dict[str, object] = {
+    "table": ..., "sensitive": None, "useful": None, "normalised": False, "columns": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -56,6 +60,8 @@ class JointDistribution:
         Pr(S=s | X=x); a column of zeros where Pr(X=x) = 0.
     exact : IntegerRow
         The exact distribution of the table, row by row.
+    columns : TableColumns or None
+        What is remembered of the table that was counted; counts neither in comparisons nor in fingerprints.
 
     Raises
     ------
@@ -77,6 +83,7 @@ class JointDistribution:
     p_x: Floats
     s_given_x: Floats
     exact: IntegerRow
+    columns: TableColumns | None
     _numbers: Objects
     _normalised: bool
 
@@ -117,8 +124,12 @@ class JointDistribution:
         sensitive: str | Sequence[str],
         useful: str | Sequence[str],
         bins: Mapping[str, Bins] | None = None,
+        *,
+        order: Orders | None = None,
+        missing: str = "refuse",
+        minimum_count: int = 0,
     ) -> Self:
-        """Count the rows of a pandas or Polars data frame.
+        """Count the rows of a pandas or Polars data frame, and remember its columns.
 
         One column gives its values as labels. Several columns give one product symbol, whose labels
         are the tuples of values that occur. Labels are sorted where they can be.
@@ -126,17 +137,23 @@ class JointDistribution:
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame or another frame that narwhals reads
-            One row a person; no missing values in the columns used.
+            One row a person.
         sensitive, useful : str or sequence of str
             Columns that make up S and X.
-        bins : dict of column to int or sequence of float, optional
-            A number of bins of equal width, or their increasing edges. Labels are then strings such as
-            ``"[0.0, 2.5)"``; the last bin is closed.
+        bins : dict of column to int, str or sequence of float, optional
+            A number of intervals of equal width, their increasing edges, or "quantiles:8", "width:10",
+            "minimum:100" (rows in each). Labels are then names such as ``"25-34"``; the last interval is closed.
+        order : dict of column to sequence, optional
+            The values of a column from first to last, where their order means something.
+        missing : {"refuse", "drop", "symbol"}
+            What becomes of a missing value: an error, a row that is not counted, or a symbol of its own.
+        minimum_count : int
+            Combinations of the useful columns that fewer rows have become one symbol, "(rare)".
 
         Raises
         ------
         InvalidModel
-            If a column is unknown or has missing values, or bins do not fit.
+            If a column is unknown, values are missing and refused, or bins or an order do not fit.
 
         Examples
         --------
@@ -144,10 +161,13 @@ class JointDistribution:
         >>> frame = pd.DataFrame({"ill": ["no", "no", "yes"], "age": [20, 60, 70]})
         >>> joint = JointDistribution.from_frame(frame, ["ill"], ["age"], bins={"age": [0, 50, 100]})
         >>> joint.useful, joint.exact.weights
-        (('[0.0, 50.0)', '[50.0, 100.0]'), (1, 1, 0, 1))
+        (('0-49', '50-100'), (1, 1, 0, 1))
+        >>> joint.columns.reads_names
+        ('age',)
         """
-        counts = count_frame(frame, sensitive, useful, bins or {})
-        return cls.normalised(counts.table, counts.sensitive, counts.useful)
+        reading = Reading(bins or {}, order or {}, missing, minimum_count)
+        counts = count_frame(frame, sensitive, useful, reading)
+        return cls._build(counts.table, counts.sensitive, counts.useful, True, counts.columns)
 
     @classmethod
     def _build(
@@ -156,9 +176,10 @@ class JointDistribution:
         sensitive: Iterable[Label] | None,
         useful: Iterable[Label] | None,
         normalised: bool,
+        columns: TableColumns | None = None,
     ) -> Self:
         joint = cls.__new__(cls)
-        joint._fill(table, sensitive, useful, normalised)
+        joint._fill(table, sensitive, useful, normalised, columns)
         return joint
 
     def _fill(
@@ -167,28 +188,30 @@ class JointDistribution:
         sensitive: Iterable[Label] | None,
         useful: Iterable[Label] | None,
         normalised: bool,
+        columns: TableColumns | None = None,
     ) -> None:
         numbers = number_array(table, "table")
         if numbers.ndim != 2:
             raise InvalidModel(
                 f"table has {numbers.ndim} dimensions: give one row a sensitive symbol, shape (n_s, n_x)"
             )
-        rows, columns = numbers.shape
+        height, width = numbers.shape
         exact = exact_distribution(
             numbers.ravel().tolist(), "table", None if normalised else "JointDistribution.normalised"
         )
-        weights = np.array(exact.weights, dtype=object).reshape(rows, columns)
+        weights = np.array(exact.weights, dtype=object).reshape(height, width)
         of_s, of_x = weights.sum(axis=1), weights.sum(axis=0)
         values: dict[str, object] = {
-            "table": frozen_floats(np.array(exact.floats()).reshape(rows, columns)),
-            "sensitive": label_tuple(sensitive, rows, "sensitive"),
-            "useful": label_tuple(useful, columns, "useful"),
+            "table": frozen_floats(np.array(exact.floats()).reshape(height, width)),
+            "sensitive": label_tuple(sensitive, height, "sensitive"),
+            "useful": label_tuple(useful, width, "useful"),
             "p_s": frozen_floats([w / exact.total for w in of_s]),
             "p_x": frozen_floats([w / exact.total for w in of_x]),
             "s_given_x": frozen_floats(
                 [[w / (t or 1) for w, t in zip(row, of_x, strict=True)] for row in weights]
             ),
             "exact": exact,
+            "columns": columns,
             "_numbers": numbers,
             "_normalised": normalised,
         }
@@ -201,7 +224,7 @@ class JointDistribution:
         Returns
         -------
         dict
-            The given numbers, unrounded, and the labels.
+            The given numbers, unrounded, the labels, and the columns where they are remembered.
 
         Raises
         ------
@@ -213,7 +236,7 @@ class JointDistribution:
         >>> JointDistribution.normalised([[1, 2]]).to_dict()["table"]
         [[1, 2]]
         """
-        return {
+        written: dict[str, object] = {
             "type": "joint_distribution",
             "version": VERSION,
             "table": encode_numbers(self._numbers.tolist()),
@@ -221,6 +244,7 @@ class JointDistribution:
             "useful": encode_labels(self.useful),
             "normalised": self._normalised,
         }
+        return written if self.columns is None else {**written, "columns": self.columns.to_dict()}
 
     @classmethod
     def from_dict(cls, d: Mapping[str, object]) -> Self:
@@ -243,6 +267,7 @@ class JointDistribution:
             _decode_optional(fields["sensitive"], "sensitive"),
             _decode_optional(fields["useful"], "useful"),
             fields["normalised"] is True,
+            None if fields["columns"] is None else TableColumns.from_dict(fields["columns"]),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -258,7 +283,7 @@ class JointDistribution:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the joint is made anew.
-        return type(self)._build, (self._numbers, self.sensitive, self.useful, self._normalised)
+        return type(self)._build, (self._numbers, self.sensitive, self.useful, self._normalised, self.columns)
 
     def __repr__(self) -> str:
         return f"JointDistribution({len(self.sensitive)} sensitive x {len(self.useful)} useful symbols)"

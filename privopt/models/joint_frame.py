@@ -1,55 +1,93 @@
-"""Counting the rows of a data frame."""
+"""Counting the rows of a data frame, and remembering its columns."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.arrays import Floats
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_labels
+from privopt.models.columns import MISSING, MISSING_RULES, RARE, Column, TableColumns
+from privopt.models.intervals import Bins, edges_of, interval_names, whole
 from privopt.models.validation import hashable, sorted_labels
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-Bins: TypeAlias = int | Sequence[float] | NDArray[Any]
 Codes: TypeAlias = NDArray[np.int64]
+Orders: TypeAlias = Mapping[str, Sequence[Label]]
 
 
 @dataclass(frozen=True)
 class FrameCounts:
-    """How often each pair of symbols occurs: table[s, x], with labels."""
+    """How often each pair of symbols occurs: table[s, x], with labels and what is remembered of the columns."""
 
     table: Codes
     sensitive: Labels
     useful: Labels
+    columns: TableColumns
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How columns are read: intervals, orders, and what becomes of missing values and rare combinations."""
+
+    bins: Mapping[str, Bins]
+    order: Orders
+    missing: str
+    minimum_count: int
+
+    def check(self, used: Sequence[str]) -> None:
+        """Refuse what names another column, or no rule."""
+        for option, named in (("bins", self.bins), ("order", self.order)):
+            for column in named:
+                if column not in used:
+                    raise InvalidModel(
+                        f"{option} name the column {column!r}, which is neither sensitive nor useful: remove it"
+                    )
+        for column in self.bins:
+            if column in self.order:
+                raise InvalidModel(f"column {column!r} has bins, which are in order: leave it out of order")
+        if self.missing not in MISSING_RULES:
+            raise InvalidModel(f"missing is {self.missing!r}: give one of {', '.join(MISSING_RULES)}")
+        if type(self.minimum_count) is not int or self.minimum_count < 0:
+            raise InvalidModel(f"minimum_count is {self.minimum_count!r}: give a whole number of at least 0")
 
 
 def count_frame(
-    frame: object, sensitive: str | Sequence[str], useful: str | Sequence[str], bins: Mapping[str, Bins]
+    frame: object, sensitive: str | Sequence[str], useful: str | Sequence[str], reading: Reading
 ) -> FrameCounts:
     """Count the pairs (sensitive symbol, useful symbol) over the rows of a frame."""
     data = _eager(frame)
     names = {"sensitive": _columns(sensitive, "sensitive", data), "useful": _columns(useful, "useful", data)}
     used = list(dict.fromkeys([*names["sensitive"], *names["useful"]]))
-    for column in bins:
-        if column not in used:
-            raise InvalidModel(
-                f"bins name the column {column!r}, which is neither sensitive nor useful: remove it"
-            )
-    _no_missing(data, used)
-    coded = {column: _code(data[column], column, bins.get(column)) for column in used}
+    reading.check(used)
+    absent = {column: _absent(data[column]) for column in used}
+    kept = _kept(absent, reading.missing)
+    columns, codes = {}, {}
+    for name in used:
+        present = np.flatnonzero(~absent[name])
+        column, known = _code(data[name], present, reading)
+        columns[name] = column
+        codes[name] = np.full(len(data), len(column.labels), dtype=np.int64)
+        codes[name][present] = known
+    coded = {name: (codes[name][kept], [*columns[name].labels, MISSING]) for name in used}
     s_codes, s_labels = _product([coded[column] for column in names["sensitive"]])
     x_codes, x_labels = _product([coded[column] for column in names["useful"]])
+    x_codes, x_labels = _without_rare(x_codes, x_labels, reading.minimum_count, len(names["useful"]))
     cells = np.bincount(s_codes * len(x_labels) + x_codes, minlength=len(s_labels) * len(x_labels))
-    return FrameCounts(cells.reshape(len(s_labels), len(x_labels)), s_labels, x_labels)
+    described = TableColumns(
+        tuple(columns[name] for name in names["sensitive"]),
+        tuple(columns[name] for name in names["useful"]),
+        minimum_count=reading.minimum_count,
+        rows=len(kept),
+        dropped=len(data) - len(kept),
+    )
+    return FrameCounts(cells.reshape(len(s_labels), len(x_labels)), s_labels, x_labels, described)
 
 
 def _eager(frame: object) -> nw.DataFrame[Any]:
@@ -81,75 +119,86 @@ def _columns(names: str | Sequence[str], what: str, data: nw.DataFrame[Any]) -> 
     return chosen
 
 
-def _no_missing(data: nw.DataFrame[Any], columns: list[str]) -> None:
-    """Refuse missing values, for dropping them silently would change the distribution."""
-    missing: dict[str, int] = {}
-    for column in columns:
-        values = data[column]
-        # Polars separates NaN from null; pandas counts both as null.
-        absent = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
-        if count := int(absent.sum()):
-            missing[column] = count
-    if missing:
+def _absent(values: nw.Series[Any]) -> NDArray[np.bool_]:
+    """Where values are missing."""
+    # Polars separates NaN from null; pandas counts both as null.
+    absent = values.is_null() | values.is_nan() if values.dtype.is_float() else values.is_null()
+    return np.asarray(absent.to_numpy(), dtype=bool)
+
+
+def _kept(absent: Mapping[str, NDArray[np.bool_]], rule: str) -> Codes:
+    """Rows that are counted; missing values are refused where no rule says what becomes of them."""
+    count = len(next(iter(absent.values())))
+    if rule == "symbol":
+        return np.arange(count, dtype=np.int64)
+    missing = {column: int(where.sum()) for column, where in absent.items() if where.any()}
+    if missing and rule == "refuse":
         listed = ", ".join(f"column {column!r} in {count} rows" for column, count in missing.items())
-        raise InvalidModel(f"values are missing: {listed}; drop those rows or fill them in first")
+        raise InvalidModel(
+            f"values are missing: {listed}; drop those rows (missing='drop'), make them a symbol (missing='symbol') "
+            "or fill them in first"
+        )
+    kept = np.flatnonzero(~np.any(list(absent.values()), axis=0)).astype(np.int64)
+    if len(kept) == 0:
+        raise InvalidModel("every row has a missing value: nothing is left to count")
+    return kept
 
 
-def _code(values: nw.Series[Any], column: str, bins: Bins | None) -> tuple[Codes, list[Label]]:
-    """Integer codes of a column, and the label of each code."""
-    if bins is not None:
-        return _bin(values, column, bins)
-    cells: list[Label] = values.to_list()
+def _code(values: nw.Series[Any], present: Codes, reading: Reading) -> tuple[Column, Codes]:
+    """A column as it is remembered, and the codes of the cells that are present."""
+    name = values.name
+    if name in reading.bins:
+        return _bin(values, present, reading)
+    every: list[Label] = values.to_list()
+    cells = [every[i] for i in present.tolist()]
     if not all(map(hashable, cells)):
         raise InvalidModel(
-            f"column {column!r} holds values that cannot be hashed: turn them into strings or numbers"
+            f"column {name!r} holds values that cannot be hashed: turn them into strings or numbers"
         )
-    labels = sorted_labels(dict.fromkeys(cells))
+    labels, kind = sorted_labels(dict.fromkeys(cells)), "categorical"
+    if name in reading.order:
+        labels, kind = _ordered(labels, reading.order[name], name), "ordered"
+    if reading.missing == "symbol" and MISSING in labels:
+        raise InvalidModel(
+            f"column {name!r} has the value {MISSING!r}, the name of missing values: rename it"
+        )
     position = {label: i for i, label in enumerate(labels)}
     codes = np.fromiter(map(position.__getitem__, cells), dtype=np.int64, count=len(cells))
-    return codes, list(plain_labels(labels))
+    return Column(name, kind, plain_labels(labels), missing=reading.missing), codes
 
 
-def _bin(values: nw.Series[Any], column: str, bins: Bins) -> tuple[Codes, list[Label]]:
-    """Codes and labels of the intervals that a numeric column falls into."""
+def _ordered(labels: Sequence[Label], order: Sequence[Label], name: str) -> list[Label]:
+    """The order of a column, if it holds each of its values once."""
+    if isinstance(order, str) or len(set(order)) < len(order):
+        raise InvalidModel(
+            f"the order of column {name!r} must list its values, each once, from first to last"
+        )
+    lacking = [label for label in labels if label not in order]
+    if lacking:
+        raise InvalidModel(
+            f"the order of column {name!r} lacks {len(lacking)} of its {len(labels)} values: list them all"
+        )
+    return list(order)
+
+
+def _bin(values: nw.Series[Any], present: Codes, reading: Reading) -> tuple[Column, Codes]:
+    """A column of numbers as intervals."""
+    name = values.name
     if not values.dtype.is_numeric():
-        raise InvalidModel(f"column {column!r} is not numeric, so it has no bins: remove it from bins")
-    numbers = np.asarray(values.to_numpy(), dtype=np.float64)
-    edges = _edges(numbers, column, bins)
+        raise InvalidModel(f"column {name!r} is not numeric, so it has no bins: remove it from bins")
+    numbers = np.asarray(values.to_numpy()[present], dtype=np.float64)
+    if len(numbers) == 0:
+        raise InvalidModel(f"column {name!r} holds no number, so it has no bins: remove it from bins")
+    edges = edges_of(numbers, name, reading.bins[name])
     outside = np.flatnonzero(~((numbers >= edges[0]) & (numbers <= edges[-1])))
     if outside.size:
-        row = int(outside[0])
+        row = int(present[outside[0]])
         raise InvalidModel(
-            f"column {column!r} is {float(numbers[row])} in row {row}, outside its bins: widen the edges"
+            f"column {name!r} in row {row} is outside its bins, {edges[0]:g} to {edges[-1]:g}: widen the edges"
         )
     codes = np.minimum(np.searchsorted(edges, numbers, side="right") - 1, len(edges) - 2).astype(np.int64)
-    ends = edges.tolist()
-    labels: list[Label] = [
-        f"[{low}, {high}{']' if high == ends[-1] else ')'}" for low, high in pairwise(ends)
-    ]
-    return codes, labels
-
-
-def _edges(numbers: Floats, column: str, bins: Bins) -> Floats:
-    """Increasing finite edges, equally spaced over the data when only their number is given."""
-    if isinstance(bins, int):
-        if isinstance(bins, bool) or bins < 1:
-            raise InvalidModel(f"bins of column {column!r} are {bins}: give a number of at least 1, or edges")
-        low, high = float(numbers.min()), float(numbers.max())
-        if not math.isfinite(high - low) or high == low:
-            raise InvalidModel(f"column {column!r} runs from {low} to {high}: equal bins need a finite range")
-        bins = np.linspace(low, high, bins + 1)
-    try:
-        edges = np.asarray(bins, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidModel(
-            f"bins of column {column!r} are {bins!r}: give a number of bins, or edges"
-        ) from error
-    if edges.ndim != 1 or len(edges) < 2 or not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-        raise InvalidModel(
-            f"bins of column {column!r} are {edges.tolist()}: give at least 2 finite increasing edges"
-        )
-    return edges
+    ends = tuple(map(float, edges.tolist()))
+    return Column(name, "binned", interval_names(ends, whole(numbers)), ends, reading.missing), codes
 
 
 def _product(columns: list[tuple[Codes, list[Label]]]) -> tuple[Codes, Labels]:
@@ -162,3 +211,20 @@ def _product(columns: list[tuple[Codes, list[Label]]]) -> tuple[Codes, Labels]:
     ]
     labels = tuple(words) if len(columns) > 1 else tuple(word[0] for word in words)
     return codes.reshape(-1).astype(np.int64), labels
+
+
+def _without_rare(codes: Codes, labels: Labels, least: int, width: int) -> tuple[Codes, Labels]:
+    """Symbols that fewer rows have than the least count become one, the last."""
+    rare = np.bincount(codes, minlength=len(labels)) < least
+    if not rare.any():
+        return codes, labels
+    if rare.all():
+        raise InvalidModel(
+            f"no combination of the useful columns has {least} rows: give a lower minimum_count"
+        )
+    place = np.where(rare, int((~rare).sum()), np.cumsum(~rare) - 1)
+    name: Label = RARE if width == 1 else (RARE,) * width
+    if name in labels:
+        raise InvalidModel(f"a value is called {RARE!r}, the name of rare combinations: rename it")
+    kept = tuple(label for label, few in zip(labels, rare.tolist(), strict=True) if not few)
+    return place[codes].astype(np.int64), (*kept, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
+from privopt.models.columns import TableColumns
 from privopt.models.html import html_table
 from privopt.models.joint import JointDistribution
 from privopt.models.validation import (
@@ -24,7 +25,7 @@ from privopt.models.validation import (
 )
 
 _FIELDS: dict[str, object] = {
-    "table": ..., "sensitive": None, "useful": None, "observed": None, "normalised": False,
+    "table": ..., "sensitive": None, "useful": None, "observed": None, "normalised": False, "columns": None,
 }  # fmt: skip
 
 
@@ -56,6 +57,8 @@ class ObservedJoint:
         Marginal distributions.
     exact : IntegerRow
         The exact distribution of the table, flattened.
+    columns : TableColumns or None
+        What is remembered of the table that was counted; counts neither in comparisons nor in fingerprints.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class ObservedJoint:
     sensitive_observed: JointDistribution
     useful_observed: JointDistribution
     exact: IntegerRow
+    columns: TableColumns | None
     _numbers: Objects
     _normalised: bool
 
@@ -108,7 +112,8 @@ class ObservedJoint:
         for i, weight in enumerate(joint.exact.weights):
             weights[i // n_x, i % n_x, i] = weight
         pairs = [(s, x) for s in joint.sensitive for x in joint.useful]
-        return cls.normalised(weights, joint.sensitive, joint.useful, pairs)
+        columns = None if joint.columns is None else replace(joint.columns, reads="both")
+        return cls._build(weights, (joint.sensitive, joint.useful, pairs), True, columns)
 
     @classmethod
     def output_perturbation(cls, joint: JointDistribution) -> Self:
@@ -117,15 +122,27 @@ class ObservedJoint:
         weights = np.zeros((n_s, n_x, n_x), dtype=object)
         for i, weight in enumerate(joint.exact.weights):
             weights[i // n_x, i % n_x, i % n_x] = weight
-        return cls.normalised(weights, joint.sensitive, joint.useful, joint.useful)
+        return cls._build(weights, (joint.sensitive, joint.useful, joint.useful), True, joint.columns)
 
     @classmethod
-    def _build(cls, table: object, labels: tuple[Iterable[Label] | None, ...], normalised: bool) -> Self:
+    def _build(
+        cls,
+        table: object,
+        labels: tuple[Iterable[Label] | None, ...],
+        normalised: bool,
+        columns: TableColumns | None = None,
+    ) -> Self:
         joint = cls.__new__(cls)
-        joint._fill(table, labels, normalised)
+        joint._fill(table, labels, normalised, columns)
         return joint
 
-    def _fill(self, table: object, labels: tuple[Iterable[Label] | None, ...], normalised: bool) -> None:
+    def _fill(
+        self,
+        table: object,
+        labels: tuple[Iterable[Label] | None, ...],
+        normalised: bool,
+        columns: TableColumns | None = None,
+    ) -> None:
         numbers = number_array(table, "table")
         if numbers.ndim != 3:
             raise InvalidModel(f"table has {numbers.ndim} dimensions: give shape (n_s, n_x, n_w)")
@@ -143,6 +160,7 @@ class ObservedJoint:
             "sensitive_observed": JointDistribution.normalised(weights.sum(axis=1), s, w),
             "useful_observed": JointDistribution.normalised(weights.sum(axis=0), x, w),
             "exact": exact,
+            "columns": columns,
             "_numbers": numbers,
             "_normalised": normalised,
         }
@@ -166,7 +184,7 @@ class ObservedJoint:
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON values from which :meth:`from_dict` makes an equal joint."""
-        return {
+        written: dict[str, object] = {
             "type": "observed_joint",
             "version": VERSION,
             "table": encode_numbers(self._numbers.tolist()),
@@ -175,6 +193,7 @@ class ObservedJoint:
             "observed": encode_labels(self.observed),
             "normalised": self._normalised,
         }
+        return written if self.columns is None else {**written, "columns": self.columns.to_dict()}
 
     @classmethod
     def from_dict(cls, d: Mapping[str, object]) -> Self:
@@ -195,7 +214,8 @@ class ObservedJoint:
         names = ("sensitive", "useful", "observed")
         labels = tuple(None if fields[n] is None else decode_labels(fields[n], n) for n in names)
         table = decode_numbers(fields["table"], "table", 3)
-        return cls._build(table, labels, fields["normalised"] is True)
+        columns = None if fields["columns"] is None else TableColumns.from_dict(fields["columns"])
+        return cls._build(table, labels, fields["normalised"] is True, columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ObservedJoint):
@@ -211,7 +231,7 @@ class ObservedJoint:
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the joint is made anew.
         labels = (self.sensitive, self.useful, self.observed)
-        return type(self)._build, (self._numbers, labels, self._normalised)
+        return type(self)._build, (self._numbers, labels, self._normalised, self.columns)
 
     def __repr__(self) -> str:
         sizes = f"{len(self.sensitive)} sensitive x {len(self.useful)} useful x {len(self.observed)} observed"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
+from privopt.files.labels import Labels
 from privopt.files.numbers import decode_float
 from privopt.measures.shannon import mutual_information
 from privopt.measures.sibson import sibson_mutual_information
@@ -90,6 +91,11 @@ class DistortionData:
     def sizes(self) -> tuple[int, ...]:
         """Values of S, values that are observed, and releases."""
         return len(self.observation.p_s), len(self.observation.p_w), len(self.distortion[0])
+
+    @property
+    def release_labels(self) -> Labels | None:
+        """The useful symbols, where the columns of a square distortion are these; None otherwise."""
+        return self.observation.release_labels(self.matrix)
 
     @property
     def budget(self) -> float:
