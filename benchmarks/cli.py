@@ -194,6 +194,9 @@ def measure_dispatch(
         Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Do again what is done.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Measure nothing, show what the folder holds.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure on the suite dispatch whether solve is beaten by a solver by name, and whether it is late.
@@ -212,6 +215,7 @@ def measure_dispatch(
         solvers=solver or (),
         against=against,
         force=force,
+        show=show,
         as_json=as_json,
     )
 

@@ -172,8 +172,8 @@ def _line(stands: Sequence[Standing]) -> tuple[str, ...]:
 
 
 def worst(stands: Iterable[Standing], count: int = 10) -> list[Standing]:
-    """The largest regrets that are not 0."""
-    return sorted((s for s in stands if s.regret > 0), key=lambda s: -s.regret)[:count]
+    """The largest regrets that are not rounding."""
+    return sorted((s for s in stands if s.regret > LEAST_SPAN), key=lambda s: -s.regret)[:count]
 
 
 def latest(stands: Iterable[Standing], count: int = 10) -> list[Standing]:

@@ -111,10 +111,16 @@ def read_runs(folder: Path) -> list[Run]:
     path = folder / NAME
     if not path.exists():
         return []
-    *lines, torn = path.read_text(encoding="utf-8").split("\n")
-    if torn:
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
     try:
         return [Run.from_dict(json.loads(line)) for line in lines]
     except ValueError as cause:
         raise FileRefused(f"{path}: not the rows of this measurement: {cause}") from cause
+
+
+def mend(folder: Path) -> None:
+    """Cut off the last line of a run that crashed while it wrote it."""
+    path = folder / NAME
+    if path.exists():
+        with path.open("r+b") as stream:
+            stream.truncate(stream.read().rfind(b"\n") + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from privopt.benchmarks.regret import measure
 from privopt.benchmarks.regret.measure import Measuring, Worker, alike, enough, limits_of, serves
 from privopt.benchmarks.regret.page import page, write_standings
 from privopt.benchmarks.regret.regrets import Standing, latest, slowest, standings, summary, worst
-from privopt.benchmarks.regret.rows import ANCHOR, NAME, SOLVE, Run, append_runs, read_runs
+from privopt.benchmarks.regret.rows import ANCHOR, NAME, SOLVE, Run, append_runs, mend, read_runs
 from privopt.benchmarks.runner.case import Case, cases, find_case, register_cases
 from privopt.cli import app
 from privopt.core.registry import problem_types
@@ -165,6 +166,7 @@ def test_rows_survive_a_crash(tmp_path: Path) -> None:
     with (tmp_path / NAME).open("a") as stream:
         stream.write('{"case": "redact')
     assert read_runs(tmp_path) == rows
+    mend(tmp_path)
     append_runs(tmp_path, rows[:1])
     assert read_runs(tmp_path) == [*rows, rows[0]]
     with (tmp_path / NAME).open("a") as stream:
@@ -206,6 +208,19 @@ def test_the_command_measures_and_takes_solvers_by_name_from_another_run(tmp_pat
     )
     assert again.exit_code == 0, again.output
     assert {r.solver for r in read_runs(tmp_path / "after")} == {SOLVE, ANCHOR}
+
+
+def test_what_was_measured_is_shown_again(tmp_path: Path) -> None:
+    append_runs(
+        tmp_path, [replace(r, case="redaction/records-12") for r in (ZERO, run(SOLVE, 3.0), run("any", 4.0))]
+    )
+    command = ["bench", "dispatch", "--show", "--json", "--output", str(tmp_path)]
+    shown = CliRunner().invoke(app, command)
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["standings"][0]["regret"] == 0.25
+    assert (tmp_path / "regrets.svg").is_file()
+    nothing = CliRunner().invoke(app, [*command, "--only", "redaction/records-100"])
+    assert nothing.exit_code == 2
 
 
 def test_a_process_that_does_not_come_back_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
