@@ -81,6 +81,12 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         """The larger of the finite bounds, the budget."""
         return self.budget
 
+    @property
+    def judging_seconds(self) -> float:
+        """Every value of the secret against every release of a merging, of which there may be as many as symbols."""
+        secrets, symbols = len(self.observation.p_s), len(self.observation.observed)
+        return symbols * (1e-5 + 6e-6 * secrets)
+
     def with_budget(self, budget: float) -> Self:
         """The same problem with the larger finite bound at ``budget``, and a smaller one in proportion."""
         new = checks.level(budget, "budget")

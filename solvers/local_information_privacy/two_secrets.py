@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +41,11 @@ CLOSE = 1e-8
 """What the bound may leave open, in nats."""
 
 
+def _judging(n: int) -> float:
+    """Seconds that the judgement of a channel of n observations and about as many releases takes."""
+    return 2e-7 * n * n
+
+
 @register
 @dataclass(frozen=True)
 class TwoSecrets(Solver[LocalInformationPrivacy]):
@@ -61,9 +66,9 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
         return Guarantee.OPTIMAL if problem.delta == 0 else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The pairs, tried twice or three times, and the programme over as many as there are observations."""
+        """The pairs, tried twice or three times, the programme over as many as there are observations, and the judgement."""
         n = len(problem.observation.support)
-        return 0.005 + 2e-5 * n + 1e-7 * n * n
+        return 0.005 + 2e-5 * n + 1e-7 * n * n + _judging(n)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse other utilities and secrets, perfect privacy, and what does not fit in memory."""
@@ -88,7 +93,8 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
                 problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": "ends too close"}
             )
         programme = _Programme(problem.observation.p_w[problem.observation.support], exact)
-        stop = programme.run(budget)
+        judging = _judging(len(programme.p))
+        stop = programme.run(replace(budget, deadline=budget.deadline - judging))
         dual: object = {"kind": "pairs", "pi": programme.best_prices.tolist()}
         bound = priced_bound(problem, programme.best_prices, programme.best_least)
         if problem.delta > 0 or not bound < analytic_bound(problem):
@@ -98,6 +104,8 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
             "vertices": len(programme.costs),
             "stop": stop,
         }
+        if budget.remaining < 1.5 * judging:  # the judgement of so large a channel would be late: the bound alone
+            return Proposal(None, bound, dual, stats=stats)
         return Proposal(problem.answer(programme.channel(problem)), bound, dual, stats=stats)
 
 
