@@ -35,8 +35,8 @@ REACH = math.log(100.0)
 """At this distance between logarithms of sizes a recorded entry counts as much as the formula itself."""
 MOST = 1e4
 """The largest factor by which a formula is corrected, up or down."""
-LEAST = 1e-6
-"""Seconds: what is predicted to take less counts as this."""
+LEAST, LONGEST = 1e-6, 1e3
+"""Seconds: a formula that says less, or more, is compared with what was recorded as if it said this."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Entry:
     def error(self) -> float:
         """The logarithm of the factor by which the formula was too low."""
         most = math.log(MOST)
-        return min(most, max(-most, math.log(max(LEAST, self.seconds) / max(LEAST, self.formula))))
+        return min(most, max(-most, math.log(max(LEAST, self.seconds) / _sane(self.formula))))
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,16 @@ class Timings:
         squares = [_distance(e.sizes, sizes) for e in comparable]
         if min(squares) == 0:
             exact = [e.error for e, square in zip(comparable, squares, strict=True) if square == 0]
-            return max(LEAST, formula) * math.exp(sum(exact) / len(exact))
+            return _sane(formula) * math.exp(sum(exact) / len(exact))
         weights = [1 / square for square in squares]
         weighed = sum(w * e.error for w, e in zip(weights, comparable, strict=True))
-        return max(LEAST, formula) * math.exp(weighed / (sum(weights) + REACH**-2))
+        weighed += math.log(max(formula, LEAST) / _sane(formula)) * REACH**-2
+        return _sane(formula) * math.exp(weighed / (sum(weights) + REACH**-2))
+
+
+def _sane(formula: float) -> float:
+    """A formula within what it can be compared in: far beyond any limit it does not matter by how much."""
+    return min(LONGEST, max(LEAST, formula))
 
 
 def _distance(one: Iterable[int], other: Iterable[int]) -> float:

@@ -103,6 +103,13 @@ def test_far_from_all_records_the_formula_counts() -> None:
     assert factors[-1] < 1.5
 
 
+def test_a_formula_beyond_all_measure_is_believed_only_far_from_records() -> None:
+    known = table([Entry((10, 2), 1e15, 0.5)])
+    assert known.seconds(*KEY, (10, 2), 1e15) == pytest.approx(0.5)
+    assert known.seconds(*KEY, (12, 2), 1e16) < 1.0
+    assert known.seconds(*KEY, (10**9, 2), 1e16) > 1e3
+
+
 @given(st.floats(1e-5, 1.0), st.floats(1e-5, 1.0), st.floats(1e-5, 1.0))
 def test_slower_machines_are_predicted_slower(here: float, slower: float, there: float) -> None:
     here, slower = sorted((here, slower))
