@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,14 +12,12 @@ import numpy as np
 import privopt as po
 from privopt.core.certificate import KINDS, ONE_RELEASE
 from privopt.core.solution import FORMAT
-from privopt.errors import FileRefused, InvalidMechanism, NotSolved
+from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, NotSolved
 from privopt.files.json import check_schema, read_json
 from privopt.mechanisms import mechanism_from_dict
+from privopt.mechanisms.tables import RELEASED, table_of
 
 BARE = "a mechanism file carries no certificate: nothing says what it protects"
-RELEASED = "released"
-"""The column of a release that is not of the columns it was drawn from."""
-
 Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery
 Cells: TypeAlias = tuple[str, ...]
 
@@ -131,13 +129,13 @@ def read_symbols(
     Raises
     ------
     FileRefused
-        With the first row that names none.
+        With the first row that names none; its cells are private and are not quoted.
     """
     for row, cells in enumerate(rows, 1):
         if cells not in symbols:
             known = ", ".join(repr(", ".join(text)) for text in list(symbols)[:8])
             known += ", ..." if len(symbols) > 8 else ""
-            what = f"holds {', '.join(cells)!r}" if any(cells) else "is empty"
+            what = "holds another value" if any(cells) else "is empty"
             place = ", ".join(map(repr, columns))
             raise FileRefused(f"{path}: row {row}: {place} {what}; the states are {known}")
     return [symbols[cells] for cells in rows]
@@ -173,8 +171,57 @@ def draw(
     return released
 
 
-def columns_of(columns: Sequence[str], drawn: Sequence[Hashable | None], mark: str) -> dict[str, list[str]]:
-    """The released columns: those read where every release has their shape, else one column of their own."""
+def described_rows(
+    path: Path, mechanism: po.Channel | po.Merging, table: Mapping[str, Sequence[str]]
+) -> list[Hashable | None]:
+    """The symbols of the rows of a table through the columns that the mechanism remembers; None for rows it drops.
+
+    Raises
+    ------
+    FileRefused
+        With the first row that makes no symbol.
+    """
+    if mechanism.columns is None:
+        raise FileRefused(f"{path}: the mechanism remembers no columns")
+    try:
+        return mechanism.columns.symbols(table, frozenset(mechanism.inputs), text=True)
+    except InvalidModel as cause:
+        raise FileRefused(f"{path}: {cause}") from cause
+
+
+def check_columns(mechanism: Runnable, columns: Sequence[str] | None) -> list[str]:
+    """The columns to read: those that the mechanism remembers, which the ones on the command line must be.
+
+    Raises
+    ------
+    InvalidMechanism
+        If other columns are named, or none where the mechanism remembers none.
+    """
+    described = mechanism.columns if isinstance(mechanism, (po.Channel, po.Merging)) else None
+    if described is None:
+        if not columns:
+            raise InvalidMechanism("the mechanism does not say which columns it reads: give --column NAME")
+        return list(columns)
+    try:
+        described.check_names(columns or described.reads_names)
+    except InvalidModel as cause:
+        raise InvalidMechanism(str(cause)) from cause
+    return list(described.reads_names)
+
+
+def columns_of(
+    columns: Sequence[str], drawn: Sequence[Hashable | None], mark: str, mechanism: Runnable | None = None
+) -> dict[str, list[str]]:
+    """The released columns: those read where every release has their shape, else one column of their own.
+
+    Blocks of a merging, and releases of a channel that are bare positions, are written by short names.
+    """
+    if isinstance(mechanism, (po.Channel, po.Merging)):
+        place = {label: y for y, label in enumerate(mechanism.outputs)}
+        codes = [place[symbol] for symbol in drawn]
+        return {
+            name: list(map(str, column)) for name, column in table_of(mechanism.cells, codes, columns).items()
+        }
     cells = [(mark,) * len(columns) if symbol is None else text_of(symbol) for symbol in drawn]
     if all(len(row) == len(columns) for row in cells):
         return {name: [row[i] for row in cells] for i, name in enumerate(columns)}

@@ -15,8 +15,17 @@ import typer
 import privopt as po
 from privopt.cli import _noisy as _cli_noisy
 from privopt.cli import show
-from privopt.cli._columns import Machine, columns_of, draw, load_machine, read_symbols, symbols_of
-from privopt.cli._csv import groups_of, read_table, write_table
+from privopt.cli._columns import (
+    Machine,
+    check_columns,
+    columns_of,
+    described_rows,
+    draw,
+    load_machine,
+    read_symbols,
+    symbols_of,
+)
+from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
@@ -277,9 +286,11 @@ State = Annotated[
     ),
 ]
 Columns = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
-        "--column", metavar="NAME", help="The column to release. Repeat where a symbol has several columns."
+        "--column",
+        metavar="NAME",
+        help="The column to release. Repeat where a symbol has several; left out, those that the mechanism is for.",
     ),
 ]
 
@@ -287,8 +298,8 @@ Columns = Annotated[
 def release(
     mechanism: Source,
     data: Data,
-    column: Columns,
     output: Output,
+    column: Columns = None,
     by: By = None,
     keep: Keep = None,
     mark: Mark = "",
@@ -298,18 +309,20 @@ def release(
     """Run a mechanism on columns of data.
 
     A redaction mechanism reads exactly as many records as it has, or with --by exactly as many for each user;
-    a channel releases every row by itself; a sequence policy takes the rows of each user as one sequence, also from a
+    a channel releases every row by itself, and where it remembers the columns of its table it bins raw numbers and
+    refuses other columns; a sequence policy takes the rows of each user as one sequence, also from a
     folder with a file for each user into a folder, and with --state never draws a recorded release again. A noisy query reads all cells
     of the columns as records and writes a number. Only what is released and the users are written; --keep names what else to copy. A solution must be solved and certified; 'privopt verify' proves its certificate again.
     """
     if not data.is_dir():
         show.check_output(output, mechanism, data)
     machine = load_machine(mechanism, simulate is not None)
+    names = check_columns(machine.mechanism, column)
     if isinstance(machine.mechanism, po.SequencePolicy):
         _policy(
             machine,
             machine.mechanism,
-            Order(data, column, output, by, keep or [], state, simulate),
+            Order(data, names, output, by, keep or [], state, simulate),
         )
         return
     if state is not None:
@@ -318,19 +331,31 @@ def release(
         if by is not None or keep:
             raise FileRefused("a noisy query answers with a number: --by and --keep do not apply")
         drawing = SYSTEM if simulate is None else SIMULATED
-        _cli_noisy.answer_query(machine, machine.mechanism, data, column, output, simulate, drawing)
+        _cli_noisy.answer_query(machine, machine.mechanism, data, names, output, simulate, drawing)
         return
-    symbols = symbols_of(machine.mechanism, len(column), mark)
-    copied = _copied(column, by, keep)
-    read = read_table(data, [*copied, *column])
-    rows = list(zip(*(read.columns[name] for name in column), strict=True))
-    drawn = draw(machine, read_symbols(data, column, rows, symbols), users(data, by, read), simulate)
-    released = columns_of(column, drawn, mark)
-    write_table(output, {**{name: read.columns[name] for name in copied}, **released})
+    copied = _copied(names, by, keep)
+    read = read_table(data, [*copied, *names])
+    symbols = _symbols(machine, data, names, mark, read)
+    kept = [row for row, symbol in enumerate(symbols) if symbol is not None]
+    drawn = draw(machine, [symbols[row] for row in kept], users(data, by, read), simulate)
+    released = columns_of(names, drawn, mark, machine.mechanism)
+    write_table(output, {**{name: [read.columns[name][row] for row in kept] for name in copied}, **released})
     hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
-    facts = [("records", read.rows), ("redacted", hidden)]
+    dropped = f"{read.rows - len(kept)} rows with missing values" if len(kept) < read.rows else None
+    facts = [("records", len(kept)), ("dropped", dropped), ("redacted", hidden)]
     how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
     show.facts([*facts, *how, ("copied", ", ".join(map(repr, copied))), ("written", output)])
+
+
+def _symbols(
+    machine: Machine, data: Path, names: Sequence[str], mark: str, read: CsvTable
+) -> list[Hashable | None]:
+    """The symbol of each row, through the remembered columns where there are any; None for rows that are dropped."""
+    mechanism = machine.mechanism
+    if isinstance(mechanism, (po.Channel, po.Merging)) and mechanism.columns is not None:
+        return described_rows(data, mechanism, {name: read.columns[name] for name in names})
+    rows = list(zip(*(read.columns[name] for name in names), strict=True))
+    return [*read_symbols(data, names, rows, symbols_of(mechanism, len(names), mark))]
 
 
 def _policy(machine: Machine, policy: po.SequencePolicy, order: Order) -> None:

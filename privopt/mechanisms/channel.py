@@ -17,7 +17,7 @@ from privopt.mechanisms import _channel_table as tables
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import encode
 from privopt.mechanisms.draw import draw
-from privopt.mechanisms.tables import read_rows
+from privopt.mechanisms.tables import Cells, read_rows, release_cells
 from privopt.models.columns import TableColumns
 
 
@@ -136,6 +136,11 @@ class Channel(Mechanism):
         bare = self._has_positions and self.inputs != tuple(range(len(self.inputs)))
         return (bare,) * len(self.outputs)
 
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """What is written in a table for each release: a cell for each part of a product symbol, a short name for a message."""
+        return release_cells(self.inputs, self.outputs, self.messages)
+
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release each symbol of a column, or of a 2-d array, independently.
 
@@ -163,7 +168,7 @@ class Channel(Mechanism):
             )
         rows = read_rows(data, self.columns, self.inputs)
         drawn = draw(self.exact(), encode(rows.symbols, self.inputs), rng)
-        return rows.released(drawn, self.outputs, self.messages, self.inputs, rng is not None)
+        return rows.released(drawn, self.outputs, self.cells, rng is not None)
 
     @property
     def fingerprint(self) -> str:

@@ -16,7 +16,7 @@ from privopt.files.labels import Label, Labels, decode_labels, encode_labels, pl
 from privopt.mechanisms._channel_table import MAX_CELLS
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import encode
-from privopt.mechanisms.tables import read_rows
+from privopt.mechanisms.tables import Cells, read_rows, release_cells
 from privopt.models.columns import TableColumns
 
 
@@ -130,6 +130,11 @@ class Merging(Mechanism):
         """Which releases are messages without a value of their own: blocks of several symbols."""
         return tuple(len(block) > 1 for block in self.blocks)
 
+    @property
+    def cells(self) -> tuple[Cells, ...]:
+        """What is written in a table for each release: a cell for each part of a product symbol, a short name for a message."""
+        return release_cells(self.inputs, self.outputs, self.messages)
+
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release the block of each symbol; nothing is drawn.
 
@@ -153,7 +158,7 @@ class Merging(Mechanism):
             )
         rows = read_rows(data, self.columns, self.inputs)
         codes = self.assignment[encode(rows.symbols, self.inputs)]
-        return rows.released(codes, self.outputs, self.messages, self.inputs, rng is not None)
+        return rows.released(codes, self.outputs, self.cells, rng is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""

@@ -90,13 +90,11 @@ class Rows:
     like: Any
     names: tuple[str, ...] = ()
 
-    def released(
-        self, codes: Codes, outputs: Labels, messages: Sequence[bool], inputs: Labels, simulated: bool
-    ) -> Any:
+    def released(self, codes: Codes, outputs: Labels, cells: Sequence[Cells], simulated: bool) -> Any:
         """The releases in the container of the data; of a frame, a frame of what was released and nothing else."""
         if not self.names:
             return decode(codes, np.zeros(codes.shape, dtype=bool), self.like, outputs, simulated)
-        columns = table_of(release_cells(inputs, outputs, messages), codes.tolist(), self.names)
+        columns = table_of(cells, codes.tolist(), self.names)
         if _library(self.like) == "pandas":
             import pandas as pd
 
@@ -112,7 +110,9 @@ class Rows:
         import polars as pl
 
         mark = " (simulated)" if simulated else ""
-        return pl.DataFrame([pl.Series(name + mark, cells, strict=False) for name, cells in columns.items()])
+        return pl.DataFrame(
+            [pl.Series(name + mark, column, strict=False) for name, column in columns.items()]
+        )
 
 
 def read_rows(data: Any, columns: TableColumns | None, inputs: Labels) -> Rows:

@@ -75,7 +75,8 @@ class Column:
         cells : sequence
             Raw values, or labels.
         text : bool
-            The cells are text, as in a CSV file: an empty one is missing, and labels are compared as text.
+            The cells are text, as in a CSV file: an empty one is missing, labels are compared as text, and rows are
+            counted from 1.
 
         Raises
         ------
@@ -87,7 +88,7 @@ class Column:
             names[MISSING] = MISSING
         known: dict[object, Label | None] = {}
         symbols: list[Label | None] = []
-        for row, cell in enumerate(cells):
+        for row, cell in enumerate(cells, int(text)):
             try:
                 symbol = known[cell] if cell in known else self._symbol(cell, names, text)
             except TypeError as cause:
@@ -266,7 +267,7 @@ class TableColumns:
             if None not in parts:
                 symbol = parts[0] if len(parts) == 1 else parts
                 if symbol not in known:
-                    symbol = self._unseen(row, known)
+                    symbol = self._unseen(row + text, known)
             symbols.append(symbol)
         return symbols
 

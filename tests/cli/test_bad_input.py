@@ -248,7 +248,7 @@ OPTIONS = {
         "release problem.json data.csv --column weather --by user --output o.csv",
         "mechanism",
     ),
-    "release wrong column": ("release solution.json data.csv --column user --output o.csv", "row 1: 'user' holds 'u'"),
+    "release wrong column": ("release solution.json data.csv --column user --output o.csv", "row 1: 'user' holds another value"),
     "release seed negative": (
         "release solution.json data.csv --column weather --by user --output o.csv --simulate -1",
         "--simulate",
@@ -294,8 +294,8 @@ def test_tables(folder: Path, line: str, text: str, fragment: str) -> None:
 
 
 RECORDS = {
-    "unknown letter": (["dry", "wet", "hot", "dry", "dry"], "row 3: 'weather' holds 'hot'; the states are 'dry', 'wet'"),
-    "space": (["dry", " wet", "dry", "dry", "dry"], "row 2: 'weather' holds ' wet'"),
+    "unknown letter": (["dry", "wet", "hot", "dry", "dry"], "row 3: 'weather' holds another value; the states are 'dry', 'wet'"),
+    "space": (["dry", " wet", "dry", "dry", "dry"], "row 2: 'weather' holds another value"),
     "missing": (["dry", "wet", "dry", "", "dry"], "row 4: 'weather' is empty"),
     "one too few": (["dry", "wet", "dry", "dry"], "the data have 4 records, the mechanism is for 5"),
     "one too many": (["dry"] * 6, "the data have 6 records, the mechanism is for 5"),

@@ -130,7 +130,7 @@ def test_messages_quote_no_cell() -> None:
         for one in (column, named):
             with pytest.raises(InvalidModel) as caught:
                 one.symbols(cells, text)
-            assert "row 0" in str(caught.value)
+            assert f"row {int(text)}" in str(caught.value)
             assert "secret" not in str(caught.value)
             assert "77" not in str(caught.value)
 
