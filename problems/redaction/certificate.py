@@ -96,13 +96,18 @@ def _one_record(data: RedactionData, weights: Ints, p: int) -> Finding:
     informed = data.side_information is not None
     can, views = data.supports, ((slice(0, p), -1), (slice(p + 1, None), 1))
     sides = [(weights[view][::sign], can[view][::sign]) for view, sign in views]
-    left, right = (Side(*s, len(s[0]), True) if informed else Side.of(*s) for s in sides)
+    left, right = (Side.of(*s) for s in sides)
+    if informed:  # records farther than what is released may be known
+        left, right = (
+            Side(*s, len(s[0]), True) if len(cut.weights) else cut
+            for s, cut in zip(sides, (left, right), strict=True)
+        )
     equal = data.chain.exact_step(0) if data.chain.homogeneous else None
     record = _Record(data, p, possible, left, right, equal, informed)
-    if record.bits() > BITS_IN_MEMORY:
+    slow = data.epsilon > 0 and record.work() > EXACT_WORK
+    if slow or record.bits() > BITS_IN_MEMORY:
         return record.with_balls() if informed else record.screened()
-    slow = record.work() > EXACT_WORK and not informed and data.epsilon > 0
-    return record.screened() if slow else record.exactly()
+    return record.exactly()
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.reach import NEGLIGIBLE, NOISE, first, influences, refusal
+from privopt.solvers.redaction.reach import NEGLIGIBLE, NOISE, first, influences, refusal, walked
 from privopt.solvers.redaction.windows import Windows
 
+MAX_REACH = 4000
+"""Records that may tell of the private one."""
 MAX_REGIONS = 96
 """Most thresholds followed on one side, the largest first."""
 _GRID = np.append(np.linspace(0.0, 1.0 - 1e-9, 32), 1.0)
@@ -60,7 +62,8 @@ class ConstantClosedForm(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """One walk to where the influence fades."""
-        return 5e-4 + 4e-5 * min(problem.length, 2000) * problem.chain.k**2
+        k, reach = problem.chain.k, walked(problem, NEGLIGIBLE * min(problem.epsilon, 1.0))
+        return 5e-4 + reach * (1e-5 + 1e-8 * k**3) + 1e-8 * problem.length * k
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse several private records, and a share that is none."""
@@ -187,6 +190,14 @@ def _log_ratios(table: Floats) -> Floats:
     return largest
 
 
+def _spread(thresholds: list[float], most: int) -> list[float]:
+    """At most some thresholds, evenly spread."""
+    if len(thresholds) <= most:
+        return thresholds
+    places = np.unique(np.linspace(0, len(thresholds) - 1, most).round().astype(np.intp))
+    return [thresholds[i] for i in places.tolist()]
+
+
 @dataclass
 class PairSearch:
     """Pairs of shared levels, searched around the best of a grid."""
@@ -203,10 +214,16 @@ class PairSearch:
             return []
         if len(self.arms) == 1:
             (arm,) = self.arms
-            options = [(t, self._least(arm, t, 0.0)) for t in self._thresholds(arm)]
+            options = [(-1.0, 1.0)]
+            for threshold in self._thresholds(arm):
+                if self.budget.remaining > 0:
+                    options.append((threshold, self._least(arm, threshold, 0.0)))
             self.pairs = len(options)
             return [min(options, key=lambda o: self._cost(arm, *o))]
-        refined = [self._refined(*cell) for cell in self._cells() if self.budget.remaining > 0]
+        refined: list[tuple[float, list[Choice]]] = []
+        for cell in self._cells():
+            if not refined or self.budget.remaining > 0:
+                refined.append(self._refined(*cell))
         return min(refined, key=lambda item: item[0], default=(math.inf, [(-1.0, 1.0), (-1.0, 1.0)]))[1]
 
     def _thresholds(self, arm: Arm) -> list[float]:
@@ -217,11 +234,19 @@ class PairSearch:
     def _cells(self) -> list[tuple[float, float, int]]:
         """The pairs of regions that look best on a grid, with the left constant's place on it."""
         left, right = self.arms
-        beyond = [(t, right.costs(t, _GRID), right.leaks(t, _GRID)) for t in self._thresholds(right)]
+        begun = self.budget.remaining
+        some = self._thresholds(right)[0]
+        beyond = [(some, right.costs(some, _GRID), right.leaks(some, _GRID))]
+        one = max(begun - self.budget.remaining, 1e-6)
+        most = max(2, int(min(0.2 * self.budget.remaining / one, MAX_REGIONS + 1)))
+        beyond += [
+            (t, right.costs(t, _GRID), right.leaks(t, _GRID))
+            for t in _spread(self._thresholds(right)[1:], most)
+        ]
         costs, leaks = np.array([b[1] for b in beyond]), np.array([b[2] for b in beyond])
         cells: list[tuple[float, float, float, int]] = []
-        for threshold in self._thresholds(left):
-            if self.budget.remaining == 0:
+        for threshold in _spread(self._thresholds(left), most):
+            if cells and self.budget.remaining < begun / 3:
                 break
             self.pairs += len(beyond)
             here, cost = left.leaks(threshold, _GRID), left.costs(threshold, _GRID)
@@ -249,16 +274,19 @@ class PairSearch:
 
         hidden = float(left.weights.sum() + left.tail + right.weights.sum() + right.tail)
         low, high = float(_GRID[max(place - 1, 0)]), float(_GRID[min(place + 1, len(_GRID) - 2)])
-        tried = [float(_GRID[place]), 1.0]
+        tried = [choices(float(_GRID[place]))]
+        if self.budget.remaining > 0:
+            tried.append(choices(1.0))
         if low < high:
 
             def cost(constant: float) -> float:
-                return min(choices(constant)[0], hidden)  # finite, for parabolas are laid through it
+                if self.budget.remaining <= 0:
+                    return hidden
+                tried.append(choices(constant))
+                return min(tried[-1][0], hidden)  # finite, for parabolas are laid through it
 
-            tried.append(
-                minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).x
-            )
-        return min((choices(q) for q in tried), key=lambda item: item[0])
+            minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-10})
+        return min(tried, key=lambda item: item[0])
 
     def _cost(self, arm: Arm, threshold: float, constant: float) -> float:
         return float(arm.costs(threshold, np.array([constant]))[0]) if constant <= 1 else math.inf
@@ -273,7 +301,7 @@ class PairSearch:
         ends = fits(np.array([low, high, 1.0]))
         if not ends[1]:
             return 1.0 if ends[2] else math.inf
-        while not ends[0] and high - low > 1e-15:
+        while not ends[0] and high - low > 1e-15 and (high > 0.999 or self.budget.remaining > 0):
             points = low + (high - low) * _SECTIONS
             # The last point fits, so the search for the first one that does always ends.
             inside = int(np.argmax(np.append(fits(points[1:-1]), True)))
@@ -308,12 +336,19 @@ class ConstantSearch(Solver[Redaction]):
     all_regions: bool = True
 
     def cost(self, problem: Redaction) -> float:
-        """Some dozen regions a side, each walked for some dozen constants."""
-        return 0.05 + 2e-3 * min(problem.length, 500) * problem.chain.k
+        """Some dozen regions a side, each walked for some dozen constants; fewer regions where that takes long."""
+        k = problem.chain.k
+        reach = walked(problem, NEGLIGIBLE * min(problem.epsilon, 1.0))
+        sides = min(problem.private[0], 1) + min(problem.length - 1 - problem.private[0], 1)
+        return 0.05 + 600 * sides * reach * (1.5e-5 + 1e-9 * 33 * k**3) + 1e-8 * problem.length * k
 
     def refuse(self, problem: Redaction) -> str | None:
-        """Refuse several private records and mechanisms that are not local."""
-        return refusal(problem, local="it searches local mechanisms", one_private=True)
+        """Refuse several private records, mechanisms that are not local, and chains that forget slowly."""
+        if (reason := refusal(problem, local="it searches local mechanisms", one_private=True)) is not None:
+            return reason
+        if walked(problem, 1e-3) > MAX_REACH:
+            return f"more than {MAX_REACH} records tell of the private one: it walks them thousands of times"
+        return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best constants."""
@@ -329,7 +364,9 @@ class ConstantSearch(Solver[Redaction]):
             ((table[:p][::-1], weights[:p][::-1]), (table[p + 1 :], weights[p + 1 :]))
         ):
             if len(view):
-                influence = influences(problem, p, side, NEGLIGIBLE * problem.epsilon)
+                influence = influences(
+                    problem, p, side, NEGLIGIBLE * problem.epsilon, lambda: budget.remaining
+                )
                 views.append(view)
                 steps = steps_away(problem.chain, p, problem.length)[side]
                 arms.append(Arm.of(steps, influence, part, possible))

@@ -23,7 +23,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.reach import NEGLIGIBLE, first, influences, refusal
+from privopt.solvers.redaction.reach import NEGLIGIBLE, first, influences, refusal, walked
 
 Sides: TypeAlias = tuple[Floats, Floats]
 """Something of the left side and the same of the right one."""
@@ -55,8 +55,11 @@ class Relaxation(Solver[Redaction]):
     """Feasible: the relaxation bounds the leakage from above, so it says nothing of the optimum."""
 
     def cost(self, problem: Redaction) -> float:
-        """A few hundred isotonic regressions per private record."""
-        return len(problem.private) * (0.03 + 1e-3 * min(problem.length, 5000) * problem.chain.k)
+        """A few hundred shares of the budget per private record, some dozen isotonic regressions each."""
+        k, reach = problem.chain.k, walked(problem, NEGLIGIBLE * min(problem.epsilon, 1.0))
+        walk = reach * (2e-5 + 1e-8 * k**3)
+        search = 2000 * (6e-5 + 2e-8 * reach * k)
+        return len(problem.private) * (0.02 + walk + search) + 2e-8 * problem.length * k
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse an adversary who knows other records."""
@@ -64,16 +67,36 @@ class Relaxation(Solver[Redaction]):
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
-
-        def choose(near: Sides, weights: Sides) -> Sides:
-            left, right, _ = best_split(near, weights, problem.epsilon, lambda: budget.remaining)
-            return left.redaction, right.redaction
-
-        table = np.zeros((problem.length, problem.chain.k))
+        table, count = np.zeros((problem.length, problem.chain.k)), len(problem.private)
         for i, p in enumerate(problem.private):
-            table = np.maximum(table, protect(problem, p, choose, lambda: budget.remaining / 2))
+            clock = _Share(budget, count - i)
+
+            def choose(near: Sides, weights: Sides, clock: _Share = clock) -> Sides:
+                left, right, _ = best_split(near, weights, problem.epsilon, clock)
+                return left.redaction, right.redaction
+
+            table = np.maximum(table, protect(problem, p, choose, clock.half))
             budget.progress((i + 1) / len(problem.private), f"private record {p}")
         return Proposal(problem.answer(table))
+
+
+@dataclass
+class _Share:
+    """Seconds left of one private record's equal share of the time that is left."""
+
+    budget: Budget
+    waiting: int
+
+    def __post_init__(self) -> None:
+        self.seconds = self.budget.remaining
+        self.rest = self.seconds * (1 - 0.95 / self.waiting)
+
+    def __call__(self) -> float:
+        return self.budget.remaining - self.rest if self.seconds < math.inf else math.inf
+
+    def half(self) -> float:
+        """Seconds left of the first half."""
+        return self() - 0.5 * (self.seconds - self.rest) if self.seconds < math.inf else math.inf
 
 
 def protect(
@@ -180,8 +203,10 @@ def _level(logs: Floats, total: float) -> float:
     return float(candidates[active])
 
 
-def best_side(influences: Floats, weights: Floats, budget: float) -> Relaxed:
-    """The relaxation with the regions of the best budget up to this one.
+def best_side(
+    influences: Floats, weights: Floats, budget: float, remaining: Callable[[], float] = lambda: math.inf
+) -> Relaxed:
+    """The relaxation with the regions of the best budget up to this one, or of the first ones if time is up.
 
     Regions jump with the budget, so that a larger one may be worse; those of a smaller one stay private.
     """
@@ -196,6 +221,8 @@ def best_side(influences: Floats, weights: Floats, budget: float) -> Relaxed:
         cost = float((weights * redaction).sum())
         if cost < best.cost:
             best, worse = Relaxed(redaction, cost, threshold), 0
+        if remaining() <= 0:
+            break
     return best
 
 
@@ -209,30 +236,37 @@ def best_split(
     """
 
     def answer(share: float) -> tuple[Relaxed, Relaxed]:
-        return best_side(near[0], weights[0], share), best_side(near[1], weights[1], epsilon - share)
+        return (
+            best_side(near[0], weights[0], share, remaining),
+            best_side(near[1], weights[1], epsilon - share, remaining),
+        )
 
     def cost(share: float) -> float:
-        if remaining() <= 0:
-            return float(weights[0].sum() + weights[1].sum())
-        one, other = answer(share)
-        return one.cost + other.cost
+        if share not in tried:
+            if tried and remaining() <= 0:
+                return most
+            one, other = answer(share)
+            tried[share] = one.cost + other.cost, one, other
+        return tried[share][0]
 
-    share = min(_shares(near, epsilon, cost), key=cost)
-    return *answer(share), share
+    tried: dict[float, tuple[float, Relaxed, Relaxed]] = {}
+    most = float(weights[0].sum() + weights[1].sum())
+    cost(epsilon / 2)
+    _shares(near, epsilon, cost)
+    share = min(tried, key=lambda s: tried[s][0])
+    return tried[share][1], tried[share][2], share
 
 
-def _shares(near: Sides, epsilon: float, cost: Callable[[float], float]) -> list[float]:
-    """Shares worth comparing: grid, places where a region changes, and local minima between them."""
+def _shares(near: Sides, epsilon: float, cost: Callable[[float], float]) -> None:
+    """Try shares worth comparing: grid, places where a region changes, and local minima between them."""
     from scipy.optimize import minimize_scalar
 
     left, right = (np.unique(side[side <= epsilon])[-_JUMPS:] for side in near)
     shares = np.unique(np.concatenate((np.linspace(0, epsilon, _GRID), left, epsilon - right)))
     shares = shares[(shares >= 0) & (shares <= epsilon)]
     order = np.argsort([cost(share) for share in shares.tolist()])[:_REFINED].tolist()
-    worth = [float(shares[i]) for i in order]
     for j in (j for i in order for j in (i - 1, i) if 0 <= j < len(shares) - 1):
         cell = float(shares[j]), float(shares[j + 1])
-        worth.append(
-            minimize_scalar(cost, bounds=cell, method="bounded", options={"xatol": 1e-7 * epsilon}).x
+        minimize_scalar(
+            lambda s: cost(float(s)), bounds=cell, method="bounded", options={"xatol": 1e-7 * epsilon}
         )
-    return worth

@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 from privopt.arrays import Bools, Floats
 from privopt.measures.redaction.directional import Directional
 
+FADED = 4e-15
+"""Nats that are a rounding of what was seen."""
+
 
 @dataclass(frozen=True, eq=False)
 class Informed:
@@ -70,11 +73,19 @@ def informed_leakage(
     among[possible] = True
     table, plain, waiting = np.eye(k), np.eye(k), list[_Waiting]()
     source = iter(steps)
+    shown = np.flatnonzero(((redaction < 1) & can).any(axis=1))
+    first, last = (int(shown[0]), int(shown[-1])) if len(shown) else (len(redaction), -1)
     for d, r in enumerate(redaction, start=1):
         if not table.any() and not waiting:
             return informed
+        if d - 1 > last and not waiting and (last < 0 or _fades(informed, table, plain, possible)):
+            break
         step = next(source)
         table, plain = table @ step, plain @ step
+        if d - 1 < first:  # nothing was released yet: what is known tells nothing
+            plain = plain / (plain.max() or 1.0)
+            table = plain
+            continue
         logs, plain_logs = _log(table), _log(plain)
         for i in np.flatnonzero(can[d - 1]):
             informed.offer(
@@ -93,7 +104,7 @@ def informed_leakage(
             waiting.append(_Waiting(logs[:, v], (d, int(v)), np.arange(k) == v))
         table = table * r
         table, plain = table / (table.max() or 1.0), plain / (plain.max() or 1.0)
-    if len(redaction) and table.any():
+    if last >= 0 and table.any():
         ratios = np.where(among[:, None] & among, _apart(_log(table.sum(axis=1))), -np.inf)
         informed.offer(ratios, (len(redaction), -1))
     return informed
@@ -151,6 +162,20 @@ def _follow(
 def _settled(reach: Bools, plain: Floats, can: Bools, possible: NDArray[np.intp]) -> bool:
     """Whether knowing farther records reveals no more."""
     return bool((reach == can).all() and (plain[possible][:, can] > 0).all())
+
+
+def _fades(informed: Informed, table: Floats, plain: Floats, possible: NDArray[np.intp]) -> bool:
+    """Whether farther records, all of them hidden, tell no more when they are known: to the last digits.
+
+    Both tables only mix their columns from here on, so each ratio of theirs is at most the largest of a column now.
+    """
+    if not (table[possible] > 0).all() or not (plain[possible] > 0).all():
+        return False
+    logs, plain_logs = np.log(table[possible]), np.log(plain[possible])
+    own = (logs[:, None] - logs[None]).max(axis=2)
+    known = (plain_logs[None] - plain_logs[:, None]).max(axis=2)
+    seen = informed.directional.largest[np.ix_(possible, possible)]
+    return bool((own + known <= seen + FADED).all())
 
 
 def _log(values: Floats) -> Floats:

@@ -236,12 +236,20 @@ def release_probabilities(
     released: NDArray[np.float64] = (marginals * (1.0 - table)).sum(axis=1)
     if sequential is None:
         return released
-    sides = range(sequential - 1, -1, -1), range(sequential + 1, len(table))
-    for steps, side in zip(steps_away(chain, sequential, len(table)), sides, strict=True):
-        hidden = marginals[sequential]
-        for step, t in zip(steps, side, strict=True):
-            hidden = (hidden @ step) * table[t]
-            released[t] = 1.0 - hidden.sum()
+    views = slice(sequential - 1 if sequential else None, None, -1), slice(sequential + 1, None)
+    for i, steps in enumerate(steps_away(chain, sequential, len(table))):
+        if not i and not sequential:
+            continue
+        rows, chances = table[views[i]], released[views[i]]
+        shown = np.flatnonzero((rows < 1).any(axis=1))
+        last = int(shown[-1]) + 1 if len(shown) else 0  # what is always hidden beyond changes nothing
+        hidden, d = marginals[sequential], 0
+        for d, (step, row) in enumerate(zip(steps, rows[:last], strict=False), start=1):
+            hidden = (hidden @ step) * row
+            chances[d - 1] = 1.0 - hidden.sum()
+            if not hidden.any():
+                break
+        chances[d:] = chances[d - 1] if d else 0.0
     return released
 
 
