@@ -115,7 +115,8 @@ def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float
     top = (Balls.exact(level)).exp() if level > 0 else Balls.exact(1.0)
     if problem.leakage == "ldp":
         paid, due = below.sum(axis=1), top * above.sum(axis=1)
-        share = np.where(due.upper > paid.lower, paid.lower / np.maximum(due.upper, ETA), 1.0)
+        short = due.upper > paid.lower
+        share = np.where(short, paid.lower / np.where(short, due.upper, 1.0), 1.0)
         share = np.maximum(0.0, share * (1 - 8 * U))
         net = above * share[:, None] - below
         of_output = Balls.exact(np.zeros(len(share)))

@@ -19,7 +19,7 @@ from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.data import DistortionData
-from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.local_information_privacy.certificate import BREAKS, factor, few, named_secret
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
         proved = problem.ratios(problem.budget if finite else 1.0).certify_record(release, old=True)
         kept = proved.ok or problem.budget == math.inf
         return Leak(kept, proved.leakage, proved.worst, proved.where, proved.reason if finite else "")
-    joint = leaking_joint(problem.observation, release)
+    joint = problem.exact(release).joint
     kept_budget = at_most(joint, problem.order, problem.budget) if bounded else None
     return Leak(kept_budget, enclosure(joint, problem.order))
 
@@ -83,14 +83,14 @@ def level_of(problem: DistortionData, release: Release) -> float:
     if problem.order is None:
         high = leak_of(problem, release).ends[1]
     else:
-        high = worst_log_lift(leaking_joint(problem.observation, release))[0][1]
+        high = problem.exact(release).worst[0][1]
     return math.nextafter(high, math.inf) if high > 0 else 0.0
 
 
 def single_release(problem: DistortionData, release: Release) -> str:
     """What one release may do to the odds of one value of the secret, whatever the average is."""
-    joint = leaking_joint(problem.observation, release)
-    (_, high), (s, y) = worst_log_lift(joint)
+    exact = problem.exact(release)
+    joint, ((_, high), (s, y)) = exact.joint, exact.worst
     names = problem.observation.leaking.sensitive[s], release.outputs[y]
     if high == 0:
         return "no single release changes the odds of any value of the secret"
@@ -106,6 +106,8 @@ def single_release(problem: DistortionData, release: Release) -> str:
 
 def terms(problem: DistortionData, release: Release) -> Terms:
     """What a certificate says beside its numbers."""
+    if problem.order is None and problem.max_leakage is not None:
+        return problem.ratios(problem.budget).terms(release)
     if problem.order is None:
         return problem.ratios(level_of(problem, release)).terms(release)
     plain, secret = problem.ratios(math.inf).terms(release), named_secret(problem.observation)

@@ -17,9 +17,10 @@ from privopt.files.numbers import decode_float
 from privopt.measures.shannon import mutual_information
 from privopt.measures.sibson import sibson_mutual_information
 from privopt.mechanisms import Channel
-from privopt.models.channel_data import Joint, Observation, observation
+from privopt.models.channel_data import Joint, Observation, Release, observation
 from privopt.problems import validation as checks
 from privopt.problems.costs import Costs, costs
+from privopt.problems.exact_joint import ExactJoint, Pair, leaking_joint, worst_log_lift
 from privopt.problems.local_information_privacy.leakage import excesses
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
@@ -27,6 +28,19 @@ ORDERS = {"mutual_information": 1.0, "maximal_leakage": math.inf}
 """Sibson's information of these orders has a name of its own."""
 
 LEAKAGES = ("mutual_information", "sibson", "maximal_leakage", "lip", "ldp")
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The exact distribution of the secret and a release."""
+
+    release: Release
+    joint: ExactJoint
+
+    @cached_property
+    def worst(self) -> tuple[tuple[float, float], Pair]:
+        """Floats around the largest |log-lift|, and the pair that reaches it."""
+        return worst_log_lift(self.joint)
 
 
 @dataclass(frozen=True, init=False)
@@ -131,6 +145,16 @@ class DistortionData:
         return float(
             mutual_information(joint) if self.order == 1 else sibson_mutual_information(joint, self.order)
         )
+
+    @cached_property
+    def _last(self) -> list[Exact]:
+        return []
+
+    def exact(self, release: Release) -> Exact:
+        """What integers say of a release; that of the last one is kept, as a certificate looks at it several times."""
+        if not (self._last and self._last[0].release is release):
+            self._last[:] = [Exact(release, leaking_joint(self.observation, release))]
+        return self._last[0]
 
     def answer(self, matrix: object) -> Channel:
         """The channel of this problem's symbols with a matrix of shape (n_w, n_y); rows may hold Fractions."""

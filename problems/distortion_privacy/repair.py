@@ -31,6 +31,8 @@ def repair(problem: DistortionData, release: Release, margin: float) -> Release:
     if problem.budget < math.inf:
         mixed = _closer if problem.max_leakage is None else _quieter
         release = mixed(problem, release, margin)
+    if not problem.observation.unseen:
+        return release
     return covered(problem.ratios(level_of(problem, release)), release)
 
 

@@ -88,6 +88,14 @@ class Space:
         return self.problem.leakage_of(full)
 
 
+def inner_release(space: Space, matrix: Floats) -> Channel:
+    """The channel of a matrix that is strictly inside, however small its cells: none is dropped, as each keeps a ratio."""
+    kept = matrix / matrix.sum(axis=1, keepdims=True)
+    full = np.tile(space.weights @ kept / space.weights.sum(), (len(space.problem.observation.observed), 1))
+    full[space.seen] = kept
+    return space.problem.answer(full)
+
+
 def at_once(problem: DistortionPrivacy) -> Proposal | None:
     """The answer where no search is needed: no release is close enough, a constant is, or the best one leaks little."""
     if problem.max_leakage is None:

@@ -16,11 +16,10 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._interior import Answer, Blocks, Interior, Limit, State
-from privopt.solvers.distortion_privacy._space import Space, at_once
+from privopt.solvers.distortion_privacy._space import Space, at_once, inner_release
 
 TARGET = 2e-7
 """Relative gap at which it stops."""
@@ -184,14 +183,6 @@ def bands(space: Space, state: State) -> dict[str, object]:
 def _matrix(space: Space, answer: Answer) -> Floats:
     """The channel, shape (n_w, n_y)."""
     return np.asarray(answer.state.x[:, : len(space.seen)].T)
-
-
-def inner_release(space: Space, matrix: Floats) -> Channel:
-    """The channel of a matrix that is strictly inside, however small its cells: none is dropped, as each keeps a ratio."""
-    kept = matrix / matrix.sum(axis=1, keepdims=True)
-    full = np.tile(space.weights @ kept / space.weights.sum(), (len(space.problem.observation.observed), 1))
-    full[space.seen] = kept
-    return space.problem.answer(full)
 
 
 def _stats(steps: int, stop: str) -> dict[str, float | int | str]:

@@ -1,0 +1,144 @@
+"""Tables of many symbols: the interior-point method against HiGHS, what its multipliers prove, and cheap releases."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.arrays import Floats
+from privopt.problems.distortion_privacy.bound import prove
+
+RATIOS = ("lip", "ldp")
+LINEAR = (*RATIOS, "maximal_leakage")
+
+
+def line(n: int) -> Floats:
+    places = np.arange(n)
+    return np.abs(places[:, None] - places[None, :]) / max(1, n - 1)
+
+
+def table(n: int, seed: int) -> po.JointDistribution:
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.ones(n), size=n) * rng.dirichlet(np.ones(n))[:, None]
+    return po.JointDistribution.normalised(rows)
+
+
+def problem(
+    n: int, leakage: str, seed: int = 0, *, name: str = "max_leakage", value: float = 0.5
+) -> po.DistortionPrivacy:
+    bound = {name: value}
+    return po.DistortionPrivacy(table(n, seed), line(n), leakage=leakage, **bound)  # type: ignore[arg-type]  # one of the bounds
+
+
+@pytest.mark.parametrize("leakage", LINEAR)
+@pytest.mark.parametrize(("name", "value"), [("max_leakage", 0.4), ("max_distortion", 0.08)])
+def test_the_interior_point_method_agrees_with_highs(leakage: str, name: str, value: float) -> None:
+    there = problem(9, leakage, name=name, value=value)
+    solution, known = po.solve(there, "interior-point"), po.solve(there, "direct-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+    assert solution.objective == pytest.approx(known.objective, rel=2e-6)
+    assert solution.stats["repaired"] == 0.0
+
+
+@pytest.mark.parametrize("leakage", LINEAR)
+def test_forty_symbols_are_solved_to_optimality(leakage: str) -> None:
+    solution = po.solve(problem(40, leakage), "interior-point")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+
+
+@pytest.mark.parametrize("leakage", RATIOS)
+@pytest.mark.parametrize("seed", range(6))
+def test_any_multipliers_of_bands_prove_a_true_bound(leakage: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    there = problem(4, leakage, seed)
+    optimum = po.solve(there, "direct-lp").objective
+    assert optimum is not None
+    for size in (0.0, 0.01, 0.3, 100.0):
+        above, below = size * rng.exponential(size=(2, 4, 4)) * (rng.random((2, 4, 4)) < 0.5)
+        proved = prove(there, {"kind": "bands", "above": above.tolist(), "below": below.tolist()})
+        assert proved is not None
+        assert proved[1] >= optimum - 1e-12
+
+
+@pytest.mark.parametrize("leakage", RATIOS)
+def test_what_bands_prove_against_rationals(leakage: str) -> None:
+    """The bound written out in fractions, with e^0.5 from mpmath's digits."""
+    import mpmath
+
+    rng = np.random.default_rng(3)
+    there = problem(3, leakage)
+    above, below = rng.exponential(size=(2, 3, 3)) * 0.1
+    if leakage == "ldp":
+        below *= 10
+    proved = prove(there, {"kind": "bands", "above": above.tolist(), "below": below.tolist()})
+    with mpmath.workdps(60):
+        top = Fraction(str(mpmath.exp(mpmath.mpf(0.5))))
+    weights, total = there.weights, there.observation.leaking.exact.total
+    p_w = [Fraction(sum(column), total) for column in zip(*weights, strict=True)]
+    least = Fraction(0)
+    for w in range(3):
+        costs = []
+        for y in range(3):
+            a, b = ([Fraction(v) for v in part[y]] for part in (below.tolist(), above.tolist()))
+            if leakage == "ldp" and top * sum(b) > sum(a):
+                b = [v * sum(a) / (top * sum(b)) for v in b]
+            paid = sum((b[s] - a[s]) * Fraction(weights[s][w], sum(weights[s])) for s in range(3))
+            if leakage == "lip":
+                paid += p_w[w] * (sum(a) / top - top * sum(b))
+            costs.append(p_w[w] * Fraction(there.distortion[w][y]) + paid)
+        least += min(costs)
+    assert proved is not None
+    assert proved[0] - 1e-15 <= -float(least) <= proved[1] + 1e-15
+    assert proved[1] - proved[0] < 1e-12
+
+
+@pytest.mark.parametrize(
+    "dual",
+    [
+        {"kind": "bands", "above": [[1.0]], "below": [[1.0]]},
+        {"kind": "bands", "above": [[-1.0] * 3] * 3, "below": [[0.0] * 3] * 3},
+        {"kind": "bands", "above": [[math.nan] * 3] * 3, "below": [[0.0] * 3] * 3},
+        {"kind": "bands", "above": [[0.0] * 3] * 3},
+    ],
+)
+def test_malformed_bands_prove_nothing(dual: dict[str, object]) -> None:
+    assert problem(3, "lip").proved_bound(dual) is None
+    assert problem(3, "mutual_information").proved_bound(dual) is None
+
+
+def test_a_level_is_not_proved_where_a_release_keeps_it() -> None:
+    there = problem(5, "lip", name="max_distortion", value=0.1)
+    solution = po.solve(there, "interior-point")
+    assert isinstance(solution.dual, dict)
+    assert solution.leakage is not None
+    assert there.proved_bound(solution.dual) is not None
+    assert there.proved_bound({**solution.dual, "level": solution.leakage * 1.001}) is None
+
+
+@pytest.mark.parametrize("leakage", [*LINEAR, "mutual_information"])
+@pytest.mark.parametrize(("name", "value"), [("max_leakage", 0.2), ("max_distortion", 0.1)])
+def test_cheap_releases_are_private_and_better_than_the_anchor(leakage: str, name: str, value: float) -> None:
+    there = problem(30, leakage, name=name, value=value)
+    solution = po.solve(there, "exponential-mixing")
+    assert solution.status is po.Status.FEASIBLE
+    assert solution.certified
+    assert solution.stats["repaired"] == 0.0
+    assert solution.objective is not None
+    assert solution.objective > there.evaluate(there.anchor()).objective
+
+
+def test_what_cannot_be_judged_in_time_is_said_to() -> None:
+    small, large = problem(10, "lip"), problem(120, "lip")
+    assert small.judging_seconds < 0.1 < large.judging_seconds
+
+
+def test_an_interrupted_search_still_proposes_what_it_has() -> None:
+    solution = po.solve(problem(40, "ldp"), "interior-point", time_limit=0.2)
+    assert solution.status.ok
+    assert solution.bound is not None
