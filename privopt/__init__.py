@@ -64,5 +64,7 @@ from privopt.problems.redaction.problem import Redaction as Redaction
 from privopt.problems.sequence_information_privacy.problem import (
     SequenceInformationPrivacy as SequenceInformationPrivacy,
 )
+from privopt.publication.bundle import bundle as bundle
+from privopt.publication.bundle import verify_bundle as verify_bundle
 
 __version__ = "0.1.0"

@@ -16,7 +16,9 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from privopt import __version__
+from privopt.cli.bundle import bundle
 from privopt.cli.compare import compare
+from privopt.cli.explain import explain
 from privopt.cli.fit import fit
 from privopt.cli.frontier import frontier
 from privopt.cli.release import release
@@ -107,7 +109,7 @@ def _root(
     """Options of privopt itself."""
 
 
-for _command in (solve, compare, frontier, fit, release, verify, solvers, reproduce):
+for _command in (solve, compare, frontier, fit, release, verify, explain, bundle, solvers, reproduce):
     app.command()(_command)
 
 

@@ -254,6 +254,7 @@ class Solution(Generic[M]):
             alternatives=tuple(fields["alternatives"]),
             problem=fields["problem"],
             dual=fields["dual"],
+            instance=None,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -147,7 +147,7 @@ def _redaction(mechanism: RedactionMechanism, private: Sequence[int]) -> Figure:
     axes.set_title("how often each record is hidden", fontsize=10)
     axes.set_xlabel("record (counted from 0)")
     axes.set_ylabel("probability of being hidden")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 

@@ -51,18 +51,22 @@ class Judged(Protocol):
     @property
     def answer(self) -> Mechanism | None:
         """The mechanism, if there is one."""
+        ...
 
     @property
     def reason(self) -> str:
         """Why it ended so."""
+        ...
 
     @property
     def certificate(self) -> Certificate | None:
         """What was proved."""
+        ...
 
     @property
     def problem(self) -> str:
         """The fingerprint of its problem."""
+        ...
 
 
 @dataclass(frozen=True)

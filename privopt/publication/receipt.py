@@ -1,0 +1,313 @@
+"""Receipts: what was drawn from which columns, into which file, by which mechanism, and that it was once."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from privopt.core.certificate import Certificate
+from privopt.core.problem import fingerprint_of
+from privopt.errors import FileRefused
+from privopt.files.json import check_limits, check_schema, read_json, write_json
+from privopt.mechanisms import Mechanism
+from privopt.publication.table import Columns, Layout
+
+FORMAT = "privopt/receipt"
+VERSION = 1
+
+RECORDED = "once: a state file answers every later draw of the same records with what was released"
+NOT_RECORDED = "once, as far as anybody wrote it down: nothing was kept that would recognise a second draw of the same records"
+AGAIN = "again: every record had been released before, and the same release was given out"
+
+ONCE = (RECORDED, NOT_RECORDED, AGAIN)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a release leaves behind for those who have to answer for it.
+
+    Hashes of the columns that were read are keyed with a salt, since a column of few values could be guessed from a bare one. The
+    salt stays in the owner's receipt, and :meth:`public` leaves it out.
+
+    Parameters
+    ----------
+    problem, mechanism, certificate : str
+        Fingerprints.
+    read : tuple of (name, keyed hash)
+        The columns that the mechanism read, or the records of a noisy query.
+    rows, drawn : int
+        Rows in all, and how many of them were drawn by this run.
+    released : str
+        Name of the file that was written.
+    sha256 : str
+        Of its bytes.
+    columns, kept : tuple of str
+        The columns of it that were released, and those that were copied as they are.
+    once : str
+        Whether a second draw would be recognised, in a sentence.
+    how : str
+        Where the randomness came from.
+    symbols : tuple of tuples of str
+        How each output is written in the columns; empty where it is the text of its label.
+    mark, by : str
+        What stands for a hidden cell, and the column of users; empty where there is none.
+    hidden : int or None
+    smallest, unique : (before, after) or None
+        The fewest rows that share all cells of the columns, and how many rows share them with none, before and after.
+    accepted_leakage : float or None
+        What kept columns were allowed to leak together with the release, in nats.
+    total : float or None
+        The sum of the budgets of all records of a stream, in nats.
+    when : str
+        In words; may be left out.
+    salt : str
+    """
+
+    problem: str
+    mechanism: str
+    certificate: str
+    read: tuple[tuple[str, str], ...]
+    rows: int
+    drawn: int
+    released: str
+    sha256: str
+    columns: tuple[str, ...]
+    kept: tuple[str, ...]
+    once: str
+    how: str
+    symbols: tuple[tuple[str, ...], ...] = ()
+    mark: str = ""
+    by: str = ""
+    hidden: int | None = None
+    smallest: tuple[int, int] | None = None
+    unique: tuple[int, int] | None = None
+    accepted_leakage: float | None = None
+    total: float | None = None
+    when: str = ""
+    salt: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-safe dictionary, sealed with a hash of all the rest but the salt."""
+        fields = {"format": FORMAT, "version": VERSION, **_plain(asdict(self))}
+        return {**fields, "seal": _seal(fields)}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
+        """The receipt that :meth:`to_dict` wrote.
+
+        Raises
+        ------
+        FileRefused
+            If it is not one, or its seal does not fit it.
+        """
+        check_limits(fields, "the receipt")
+        check_schema(fields, "receipt")
+        if fields["seal"] != _seal(fields):
+            raise FileRefused("the receipt was changed: its seal does not fit what it says")
+        values: dict[str, Any] = {
+            name: value for name, value in fields.items() if name not in ("format", "version", "seal")
+        }
+        for name in ("columns", "kept", "smallest", "unique"):
+            values[name] = None if values[name] is None else tuple(values[name])
+        for name in ("read", "symbols"):
+            values[name] = tuple(tuple(item) for item in values[name])
+        return cls(**values)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a JSON file, whole or not at all."""
+        write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that :meth:`save` wrote."""
+        return cls.from_dict(read_json(path))
+
+    def public(self) -> Self:
+        """The same without the salt: nobody can then guess a column that was read from its hash."""
+        return replace(self, salt="")
+
+    @property
+    def layout(self) -> Layout:
+        """Where in the released file what stands."""
+        by = self.by or None
+        return Layout(self.columns, self.kept, self.symbols or None, self.mark, by=by)
+
+    def fault(self, mechanism: Mechanism | None = None, certificate: Certificate | None = None) -> str | None:
+        """What speaks against its being the receipt of this mechanism and certificate, or None."""
+        if mechanism is not None and self.mechanism != mechanism.fingerprint:
+            return "the receipt is of another mechanism (its fingerprint differs)"
+        if certificate is not None and self.problem != certificate.problem:
+            return "the receipt is of another problem (its fingerprint differs)"
+        if certificate is not None and self.certificate != certificate_fingerprint(certificate):
+            return "the receipt is of another certificate (its fingerprint differs)"
+        return None
+
+    def fault_of_file(self, path: str | os.PathLike[str]) -> str | None:
+        """What speaks against a file's being the one that was released, or None."""
+        told = file_digest(path)
+        if told != self.sha256:
+            return f"{Path(path).name} is not the file that was released: its SHA-256 is {told[:16]}..., the receipt says {self.sha256[:16]}..."
+        return None
+
+    def fault_of_data(self, columns: Columns) -> str | None:
+        """What speaks against columns' being those that were read, or None; only the owner's receipt can say.
+
+        Raises
+        ------
+        FileRefused
+            If the salt was left out.
+        """
+        if not self.salt:
+            raise FileRefused(
+                "the salt of this receipt was left out: only the owner's copy says which data were read"
+            )
+        for name, digest in self.read:
+            if name not in columns:
+                return f"there is no column {name!r}"
+            if column_digest(columns[name], self.salt) != digest:
+                return f"the column {name!r} is not the one that was read"
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, as JSON has them."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _seal(fields: Mapping[str, Any]) -> str:
+    return fingerprint_of({name: value for name, value in fields.items() if name not in ("salt", "seal")})
+
+
+def new_salt() -> str:
+    """A fresh random salt."""
+    return secrets.token_hex(32)
+
+
+def column_digest(cells: Sequence[str], salt: str) -> str:
+    """A keyed SHA-256 of the cells of a column, in their order.
+
+    Examples
+    --------
+    >>> column_digest(["a", "b"], "00") == column_digest(["ab"], "00")
+    False
+    """
+    keyed = hmac.new(bytes.fromhex(salt), digestmod=hashlib.sha256)
+    for cell in cells:
+        content = cell.encode()
+        keyed.update(len(content).to_bytes(8, "big") + content)
+    return keyed.hexdigest()
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file.
+
+    Raises
+    ------
+    FileRefused
+        If it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as cause:
+        raise FileRefused(f"{path}: cannot be read: {cause.strerror or cause}") from cause
+
+
+def certificate_fingerprint(certificate: Certificate) -> str:
+    """SHA-256 of a certificate, whose remarks do not count."""
+    return fingerprint_of(replace(certificate, remarks=()).to_dict())
+
+
+def crowd(columns: Columns) -> tuple[int, int]:
+    """The fewest rows that share all cells of some columns, and how many rows share them with none.
+
+    Examples
+    --------
+    >>> crowd({"age": ["young", "old", "young"]})
+    (1, 1)
+    """
+    times = Counter(zip(*columns.values(), strict=True))
+    return (min(times.values(), default=0), sum(1 for n in times.values() if n == 1))
+
+
+def make_receipt(
+    mechanism: Mechanism,
+    certificate: Certificate | None,
+    read: Columns,
+    path: str | os.PathLike[str],
+    released: Columns,
+    *,
+    kept: Sequence[str] = (),
+    drawn: int | None = None,
+    once: str = NOT_RECORDED,
+    how: str,
+    symbols: Sequence[Sequence[str]] = (),
+    mark: str = "",
+    by: str = "",
+    hidden: int | None = None,
+    accepted_leakage: float | None = None,
+    total: float | None = None,
+    when: str = "",
+) -> Receipt:
+    r"""The receipt of a file that was just written.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    certificate : Certificate or None
+    read : mapping of names to cells
+        The columns that were drawn from.
+    path : path
+        The file that was released.
+    released : mapping of names to cells
+        Those of its columns that were drawn.
+    kept, drawn, once, how, symbols, mark, by, hidden, accepted_leakage, total, when
+        As in :class:`Receipt`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, privopt as po
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "released.csv"
+    >>> _ = place.write_text("age\nyoung | old\n")
+    >>> merging = po.Merging([["young", "old"]])
+    >>> receipt = make_receipt(merging, None, {"age": ["old"]}, place, {"age": ["young | old"]}, how="drawn")
+    >>> receipt.fault(merging), receipt.fault_of_file(place), receipt.fault_of_data({"age": ["young"]})
+    (None, None, "the column 'age' is not the one that was read")
+    """
+    salt = new_salt()
+    rows = len(next(iter(read.values()), ()))
+    table = bool(released) and rows == len(next(iter(released.values())))
+    before, after = (crowd(read), crowd(released)) if table else ((0, 0), (0, 0))
+    return Receipt(
+        problem="" if certificate is None else certificate.problem,
+        mechanism=mechanism.fingerprint,
+        certificate="" if certificate is None else certificate_fingerprint(certificate),
+        read=tuple((name, column_digest(cells, salt)) for name, cells in read.items()),
+        rows=rows,
+        drawn=rows if drawn is None else drawn,
+        released=Path(path).name,
+        sha256=file_digest(path),
+        columns=tuple(released),
+        kept=tuple(kept),
+        once=once,
+        how=how,
+        symbols=tuple(tuple(text) for text in symbols),
+        mark=mark,
+        by=by,
+        hidden=hidden,
+        smallest=(before[0], after[0]) if table else None,
+        unique=(before[1], after[1]) if table else None,
+        accepted_leakage=accepted_leakage,
+        total=total,
+        when=when,
+        salt=salt,
+    )

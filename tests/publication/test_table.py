@@ -1,0 +1,260 @@
+"""Released tables: true ones pass, altered ones, swapped ones and ones with the secret beside them do not."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.errors import FileRefused
+from privopt.publication.frequencies import odd_count, odd_count_of, odd_total
+from privopt.publication.table import Layout, check_table, read_released
+
+Table = dict[str, list[str]]
+
+
+def people(rows: int, seed: int = 0) -> tuple[list[str], list[tuple[str, str]]]:
+    """Incomes, and pairs of an education and an age group that hang on them."""
+    rng = np.random.default_rng(seed)
+    income = rng.choice(["low", "high"], rows, p=[0.75, 0.25])
+    chances = {"low": [0.5, 0.35, 0.15], "high": [0.2, 0.3, 0.5]}
+    education = [str(rng.choice(["school", "college", "master"], p=chances[i])) for i in income.tolist()]
+    age = [
+        str(rng.choice(["young", "middle", "old"], p=[0.5, 0.3, 0.2] if i == "low" else [0.2, 0.5, 0.3]))
+        for i in income.tolist()
+    ]
+    return income.tolist(), list(zip(education, age, strict=True))
+
+
+def counted(income: list[str], pairs: list[tuple[str, str]]) -> po.JointDistribution:
+    secrets, useful = ["low", "high"], sorted(set(pairs))
+    table = np.zeros((2, len(useful)), dtype=int)
+    for s, x in zip(income, pairs, strict=True):
+        table[secrets.index(s), useful.index(x)] += 1
+    return po.JointDistribution.normalised(table.tolist(), secrets, useful)
+
+
+def released(
+    problem: po.Problem[Any], mechanism: po.Channel, pairs: list[tuple[str, str]], seed: int = 1
+) -> Table:
+    drawn = mechanism.release(pairs, np.random.default_rng(seed)).tolist()
+    return {"education": [d[0] for d in drawn], "age": [d[1] for d in drawn]}
+
+
+def square(pairs: list[tuple[str, str]], joint: po.JointDistribution, stay: float = 0.7) -> po.Channel:
+    n = len(joint.useful)
+    return po.Channel(np.eye(n) * stay + (1 - stay) / n, joint.useful, joint.useful)
+
+
+ROWS = 4000
+INCOME, PAIRS = people(ROWS)
+JOINT = counted(INCOME, PAIRS)
+PROBLEM = po.LocalInformationPrivacy(JOINT, 3.0)
+CHANNEL = square(PAIRS, JOINT)
+TRUE = released(PROBLEM, CHANNEL, PAIRS)
+
+
+def test_true_tables_pass_every_time() -> None:
+    for seed in range(40):
+        told = check_table(PROBLEM, CHANNEL, released(PROBLEM, CHANNEL, PAIRS, seed))
+        assert told.ok, told.reason
+    others = people(1500, seed=9)[1]
+    assert check_table(PROBLEM, CHANNEL, released(PROBLEM, CHANNEL, others)).ok
+
+
+def altered(table: Table, share: float, seed: int = 3) -> Table:
+    """The same with some rows written anew with one of their values."""
+    rng = np.random.default_rng(seed)
+    rows = len(table["age"])
+    places = rng.choice(rows, int(share * rows), replace=False).tolist()
+    changed = {name: list(cells) for name, cells in table.items()}
+    for i in places:
+        changed["education"][i], changed["age"][i] = "master", "old"
+    return changed
+
+
+def test_a_table_with_five_per_cent_of_its_rows_altered_is_refused() -> None:
+    told = check_table(PROBLEM, CHANNEL, altered(TRUE, 0.05))
+    assert not told.ok
+    assert "times, and should about" in told.reason
+
+
+def test_swapped_columns_are_refused() -> None:
+    swapped = {"education": TRUE["age"], "age": TRUE["education"]}
+    assert "never released" in check_table(PROBLEM, CHANNEL, swapped, Layout(("education", "age"))).reason
+
+
+def test_swapped_columns_of_one_alphabet_are_seen_by_their_frequencies() -> None:
+    rng = np.random.default_rng(5)
+    pairs = [
+        (str(rng.choice(["a", "b"], p=[0.8, 0.2])), str(rng.choice(["a", "b"], p=[0.3, 0.7])))
+        for _ in range(1000)
+    ]
+    joint = counted(rng.choice(["low", "high"], 1000).tolist(), pairs)
+    problem, channel = po.LocalInformationPrivacy(joint, 3.0), square(pairs, joint)
+    table = released(problem, channel, pairs)
+    layout = Layout(("education", "age"))
+    assert check_table(problem, channel, table, layout).ok
+    assert not check_table(
+        problem, channel, {"education": table["age"], "age": table["education"]}, layout
+    ).ok
+
+
+def test_the_secret_and_raw_columns_beside_a_release_are_refused() -> None:
+    merging = po.Merging([JOINT.useful[:4], JOINT.useful[4:]], JOINT.useful)
+    table = {"released": merging.release(PAIRS).tolist()}
+    assert check_table(PROBLEM, merging, table).ok
+    for name, cells, said in (
+        ("wealth", INCOME, "holds values of the secret"),
+        ("raw", [p[1] for p in PAIRS], "raw data"),
+    ):
+        told = check_table(PROBLEM, merging, {**table, name: cells})
+        assert not told.ok
+        assert said in told.reason
+    assert check_table(PROBLEM, merging, {**table, "number": [str(i) for i in range(ROWS)]}).beside == (
+        "number",
+    )
+
+
+def test_the_counts_of_a_merging_are_exact_where_its_people_were_counted() -> None:
+    merging = po.Merging([JOINT.useful[:4], JOINT.useful[4:]], JOINT.useful)
+    cells = merging.release(PAIRS).tolist()
+    one, other = sorted(set(cells))
+    cells[cells.index(one)] = other
+    told = check_table(PROBLEM, merging, {"released": cells})
+    assert not told.ok
+    assert "--others" in told.reason
+    assert check_table(PROBLEM, merging, {"released": cells}, Layout(others=True)).ok
+
+
+def test_false_alarms_are_as_rare_as_stated_and_bounds_are_exact() -> None:
+    rng = np.random.default_rng(0)
+    p = np.array([0.5, 0.3, 0.15, 0.05])
+    people_counts = np.array([300, 500, 200])
+    matrix = rng.dirichlet([1, 1, 1, 1], size=3)
+    alarms = given = 0
+    for _ in range(2000):
+        alarms += odd_count(rng.multinomial(400, p), p, alarm=0.05) is not None
+        counts = sum(rng.multinomial(n, row) for n, row in zip(people_counts, matrix, strict=True))
+        given += odd_count_of(np.asarray(counts), people_counts, matrix, alarm=0.05) is not None
+    assert alarms <= 0.05 * 2000
+    assert given <= 0.05 * 2000
+    assert odd_total([52.0], [50.0], [25.0]) is None
+
+
+CHAIN = po.MarkovChain([[0.9, 0.1], [0.2, 0.8]], states=["out", "in"])
+
+
+def test_redacted_sequences() -> None:
+    problem = po.Redaction(CHAIN, 30, 15, 1.0)
+    mechanism = po.solve(problem).mechanism
+    rng = np.random.default_rng(2)
+    rows = []
+    for _ in range(60):
+        state, path = int(rng.random() < 1 / 3), []
+        for _ in range(30):
+            path.append(CHAIN.states[state])
+            state = int(rng.random() < CHAIN.transition[state, 1])
+        rows.append(["" if cell is None else cell for cell in mechanism.release(path, rng).tolist()])
+    table = {
+        "user": [f"u{i}" for i in range(60) for _ in range(30)],
+        "place": [cell for row in rows for cell in row],
+    }
+    layout = Layout(("place",), kept=("user",), by="user")
+    assert check_table(problem, mechanism, table, layout).ok
+    shown = {**table, "place": list(table["place"])}
+    shown["place"][15] = "in"
+    assert "always hidden" in check_table(problem, mechanism, shown, layout).reason
+    hidden = {**table, "place": ["" if i % 30 == 0 else cell for i, cell in enumerate(table["place"])]}
+    assert "should about" in check_table(problem, mechanism, hidden, layout).reason
+    wrong = {**table, "place": ["nowhere", *table["place"][1:]]}
+    assert "neither a state nor the mark" in check_table(problem, mechanism, wrong, layout).reason
+
+
+def test_streams() -> None:
+    problem = po.SequenceInformationPrivacy(CHAIN, 1.0, horizon=20)
+    policy = po.SequencePolicy(CHAIN, 1.0)
+    rng = np.random.default_rng(4)
+    state, path = 0, []
+    for _ in range(600):
+        path.append(CHAIN.states[state])
+        state = int(rng.random() < CHAIN.transition[state, 1])
+    table = {"place": [str(y) for y in policy.release(path, rng)]}
+    assert check_table(problem, policy, table).ok
+    assert not check_table(problem, policy, {"place": ["in"] * 600}).ok
+    assert not check_table(problem, policy, {"place": ["home", *table["place"][1:]]}, Layout(("place",))).ok
+
+
+def test_noisy_answers() -> None:
+    problem = po.BayesianPrivacy(po.GroupModel(2), "count", 1.0, mechanism="discrete_laplace")
+    mechanism = po.solve(problem).mechanism
+    assert check_table(problem, mechanism, {"query": ["count"], "released": ["17"]}).ok
+    assert not check_table(problem, mechanism, {"query": ["count"], "released": ["17.5"]}).ok
+    assert not check_table(problem, mechanism, {"query": ["sum"], "released": ["17"]}).ok
+
+
+def test_columns_that_cannot_be_told_apart_are_asked_for() -> None:
+    table = {**TRUE, "again": TRUE["age"]}
+    with pytest.raises(FileRefused, match="--column"):
+        check_table(PROBLEM, CHANNEL, table)
+    assert "no column 'height'" in check_table(PROBLEM, CHANNEL, TRUE, Layout(("education", "height"))).reason
+
+
+def test_files_are_read_as_they_are(tmp_path: Path) -> None:
+    place = tmp_path / "a.csv"
+    for content, said in (
+        ("a,a\n1,2\n", "given twice"),
+        ("a,b\n1\n", "row 1 has 1 cells"),
+        ("a\n", "no rows"),
+        ('a\n"b', "not a CSV"),
+    ):
+        place.write_text(content, encoding="utf-8")
+        with pytest.raises(FileRefused, match=said):
+            read_released(place)
+    place.write_text("a,b\nNA,\n", encoding="utf-8")
+    assert read_released(place) == {"a": ["NA"], "b": [""]}
+
+
+def test_a_large_table_of_a_census_is_checked(adult: Table) -> None:
+    pairs = list(zip(adult["education"], adult["sex"], strict=True))
+    joint = counted([{"<=50K": "low"}.get(i, "high") for i in adult["income"]], pairs)
+    problem, channel = po.LocalInformationPrivacy(joint, 3.0), square(pairs, joint, 0.8)
+    table = released(problem, channel, pairs)
+    layout = Layout(("education", "age"))
+    assert check_table(problem, channel, table, layout).ok
+    rng = np.random.default_rng(0)
+    places = rng.choice(len(pairs), len(pairs) // 20, replace=False).tolist()
+    for shuffled in (False, True):
+        cells = [joint.useful[i] for i in rng.integers(0, len(joint.useful), len(places)).tolist()]
+        if shuffled:
+            cells = [("Masters", "Female")] * len(places)
+        changed = {name: list(column) for name, column in table.items()}
+        for place, cell in zip(places, cells, strict=True):
+            changed["education"][place], changed["age"][place] = cell
+        assert not check_table(problem, channel, changed, layout).ok
+
+
+@pytest.fixture(scope="module")
+def adult() -> Table:
+    import os
+
+    folder = os.environ.get("PRIVOPT_DATA")
+    files = (
+        []
+        if folder is None
+        else sorted(Path(folder).rglob("adult*.csv")) + sorted(Path(folder).rglob("adult.data"))
+    )
+    if not files:
+        pytest.skip("needs the Adult data in the folder that PRIVOPT_DATA names")
+    names = "age workclass fnlwgt education education_num marital occupation relationship race sex gain loss hours country income"
+    with files[0].open(encoding="utf-8", newline="") as stream:
+        rows = [[cell.strip().rstrip(".") for cell in row] for row in csv.reader(stream) if len(row) >= 15]
+    header = (
+        names.split() if rows[0][0].isdigit() else [name.replace("-", "_").lower() for name in rows.pop(0)]
+    )
+    columns = list(zip(*rows, strict=True))
+    return {name: list(column) for name, column in zip(header, columns, strict=True)}
