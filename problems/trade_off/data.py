@@ -22,6 +22,9 @@ FORMS = ("stochastic", "merging")
 FLOOR_SLACK = 1e-12
 """A floor on utility counts as met when it is missed by at most this many nats."""
 
+SQUARE = 300
+"""Symbols beyond which the observation is released as a merging into blocks of one: a square matrix takes long to judge."""
+
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
 
@@ -126,7 +129,7 @@ class TradeOffData(ABC):
     def everything(self) -> Release:
         """The observation itself; symbols of probability 0 are released as the average, or the likeliest, symbol is."""
         labels, support = self.observation.observed, self.observation.support
-        if self.form == "merging":
+        if self.form == "merging" or len(labels) > SQUARE:
             alone = np.full(len(labels), int(self.observation.p_w.argmax()))
             alone[support] = support
             return self.merging(alone)

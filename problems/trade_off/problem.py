@@ -26,6 +26,14 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     mechanism_type: ClassVar[type[Mechanism]] = Channel
 
+    @property
+    def judging_seconds(self) -> float:
+        """Balls for each value of S and release, of which there may be one a symbol; 0 below half a second."""
+        observed = self.observation
+        seen = 1 if observed.useful is None else len(observed.p_x)
+        seconds = 1e-5 * len(observed.p_w) * (len(observed.p_s) + seen)
+        return seconds if seconds >= 0.5 else 0.0
+
     def with_budget(self, budget: float) -> Self:
         """The same problem with another bound or weight."""
         return type(self)(self.joint, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]

@@ -13,20 +13,23 @@ from privopt.core.dispatch import solve
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
-from privopt.mechanisms import Channel
+from privopt.mechanisms import Channel, Merging
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
-from privopt.solvers.trade_off.zero_leakage import independent_release, posteriors, thinned
+from privopt.solvers.trade_off.zero_leakage import independent_release, nothing_may_leak, posteriors, thinned
 
 SEEDS = (0.1, 0.3, 1.0)
 """Budgets of local information privacy whose optimal posteriors are tried first on large alphabets."""
 
 MOST = 5
 """Values of S up to which boxes of P(s | v) are split until the gap is closed."""
+
+LARGEST = 300
+"""Symbols up to which a linear programme over posteriors takes a fraction of a second."""
 
 T = TypeVar("T", bound=TradeOff)
 
@@ -37,7 +40,10 @@ class Priced(Solver[T]):
     name: ClassVar[str] = "column-generation"
 
     def refuse(self, problem: T) -> str | None:
-        """Refuse mergings."""
+        """Refuse mergings, and alphabets whose linear programmes take longer than a look at the clock may wait."""
+        size = len(problem.observation.support)
+        if size > LARGEST:
+            return f"its linear programmes take at most {LARGEST} symbols, this problem has {size}"
         return CHANNELS_ONLY if problem.form != "stochastic" else None
 
 
@@ -79,14 +85,14 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         """Propose the best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
-        free = independent_release(problem, budget.remaining)
-        if problem.is_cap and problem.budget == 0:
+        free = independent_release(problem, budget)
+        if nothing_may_leak(problem):
             return free.proposal(problem)
         channel = free.channel
         if channel is not None and problem.is_floor and problem.budget <= problem.evaluate(channel).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
-        columns = self._seeds(problem, channel, budget)
+        columns = np.vstack([self._seeds(problem, channel, budget), of_incumbent(problem, budget)])
         return generate(problem, columns, budget, self.tolerance, hopeful=supports(problem) <= self.supports)
 
     def _small(self, problem: PrivacyFunnel) -> bool:
@@ -114,6 +120,13 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             if some.status.ok and isinstance(some.mechanism, Channel):
                 columns.append(posteriors(problem, some.mechanism))
         return np.vstack(columns)
+
+
+def of_incumbent(problem: TradeOff, budget: Budget) -> Floats:
+    """The posteriors of the best answer so far, none if there is none."""
+    if isinstance(budget.incumbent, (Channel, Merging)):
+        return posteriors(problem, budget.incumbent)
+    return np.zeros((0, len(problem.observation.support)))
 
 
 def supports(problem: PrivacyFunnel) -> float:
@@ -156,6 +169,5 @@ class BottleneckColumnGeneration(Priced[InformationBottleneck]):
         """Propose the best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
-        none = np.zeros((0, len(problem.observation.support)))
         hopeful = len(problem.observation.p_s) <= MOST
-        return generate(problem, none, budget, self.tolerance, hopeful=hopeful)
+        return generate(problem, of_incumbent(problem, budget), budget, self.tolerance, hopeful=hopeful)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel, Merging
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
@@ -21,8 +22,9 @@ from privopt.solvers.trade_off.columns.generation import settled
 from privopt.solvers.trade_off.columns.pool import EQUAL
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
 from privopt.solvers.trade_off.mergings import proposed
+from privopt.solvers.trade_off.zero_leakage import posteriors
 
-LARGEST = 600
+LARGEST = 300
 """Symbols up to which channels are followed."""
 
 SLICE = 50
@@ -76,7 +78,7 @@ class Descent(Solver[T]):
             return simple
         weighed = problem.mode == "trade_off"
         values = [problem.budget] if weighed else np.geomspace(*self.span, self.multipliers).tolist()
-        short = Budget(budget.deadline - 0.1 * budget.remaining, budget.seed, budget.progress)
+        short = replace(budget, deadline=budget.deadline - 0.1 * budget.remaining)
         return best_of_runs(problem, values, self.starts, self.rounds, short, bold=self.bold)
 
 
@@ -167,6 +169,10 @@ def _best_of_runs(
     rng = np.random.default_rng(budget.seed)
     n, values, runs = len(programme.p_w), list(multipliers), 0
     columns = np.vstack([np.eye(n), programme.p_w[None]])
+    if isinstance(
+        budget.incumbent, (Channel, Merging)
+    ):  # the first runs start from the best mixture, so from this
+        columns = np.vstack([columns, posteriors(problem, budget.incumbent)])
     master = programme.mixed(columns)
     for _ in range(starts):
         met = [columns]

@@ -13,6 +13,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Merging
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.solvers.trade_off.mergings import (
@@ -85,6 +86,8 @@ class Portfolio(Solver[PrivacyFunnel]):
             and (best := best_partition(problem, budget.remaining / 2)) is not None
         ):
             candidates.append(best.assignment[problem.observation.support])
+        if isinstance(budget.incumbent, Merging):
+            candidates.append(numbered(budget.incumbent.assignment[problem.observation.support]))
         candidates += Searches(problem, budget, self.steps).candidates()
         stats = {
             "iterations": len(candidates),
@@ -122,6 +125,9 @@ class Searches:
         """Pairwise merging; then on from where it ends at a price, the price at which the bound is just met first."""
         for score in ("leakage", "ratio"):
             yield self.to_bound(None, score)
+        if isinstance(self.budget.incumbent, Merging):
+            start = numbered(self.budget.incumbent.assignment[self.problem.observation.support])
+            yield self.to_bound(start, "ratio")
         for start in reversed(self._starts()):
             for score in ("leakage", "ratio"):
                 if self.budget.remaining > 0:
@@ -287,6 +293,8 @@ def _sweep(blocks: Blocks, worth: Worth, budget: Budget) -> int:
     levels = blocks.informations
     step = max(1, CELLS // (len(blocks.counts) * (table.secret.shape[1] + table.useful.shape[1])))
     for begin in range(0, table.size, step):
+        if budget.remaining <= 0:
+            return moves
         some = np.arange(begin, min(table.size, begin + step))
         promising = some[_values(blocks, some, worth, *levels).max(axis=1) > GAIN]
         for i in promising:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -10,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.dispatch import solve
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
@@ -20,15 +20,23 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.data import WITHHELD
+from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import exact_rank
+from privopt.solvers.local_information_privacy.perfect_privacy import PerfectPrivacy
 from privopt.solvers.trade_off.columns.programme import kept
 from privopt.solvers.trade_off.mergings import impossible
 
-SECONDS = 5.0
-"""Time for the exact search, at most."""
+SECONDS, SHARE = 5.0, 0.3
+"""Time for the exact search where its answer is only a part of what is sought, at most, and as a share of what is left."""
 
-SLOWEST = 4.0
-"""Symbols a second left beyond which the exact search is not begun: fractions take their time."""
+LARGEST = 200
+"""Symbols up to which the exact search is begun: fractions take their time."""
+
+MOST = 1000
+"""Symbols whose square matrix is still judged within seconds."""
+
+CHECKED = 0.45
+"""Share of the time left for the exact search where nothing may be leaked: checking its bound takes as long again."""
 
 
 @register
@@ -46,12 +54,20 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
     solves: ClassVar = PrivacyFunnel
     name: ClassVar[str] = "zero-leakage"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
-    """Feasible; it comes with a bound where that closes the gap."""
+    """Feasible, with a bound where that closes the gap; more where nothing may be leaked."""
+
+    def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
+        """What the exact search proves where nothing may be leaked; else feasible."""
+        strict = independence(problem)
+        return Guarantee.FEASIBLE if strict is None else PerfectPrivacy().guarantee(strict)
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """The exact search for independent releases, where there can be any."""
         n = len(problem.observation.support)
-        return 0.02 + 1e-3 * n * n
+        strict = independence(problem)
+        if strict is not None:
+            return 0.01 + PerfectPrivacy().cost(strict)
+        return 0.02 + 5e-4 * min(n, LARGEST) ** 2 + 2e-7 * n * len(problem.observation.p_s)
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
         """Refuse what has no bound to keep, and mergings."""
@@ -59,14 +75,17 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
             return 'it proposes channels, this problem asks for form "merging"'
         if problem.mode == "trade_off":
             return "it answers a floor on the utility or a cap on the leakage, this problem weighs the two"
+        size = len(problem.observation.support)
+        if size > MOST:
+            return f"it takes at most {MOST} symbols, this problem has {size}; matched-merging leaks next to nothing"
         return None
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the independent release, thinned out or raised to the bound."""
         if (none := impossible(problem)) is not None:
             return none
-        free = independent_release(problem, budget.remaining)
-        if problem.is_cap and problem.budget == 0:
+        free = independent_release(problem, budget)
+        if nothing_may_leak(problem):
             return free.proposal(problem)
         reach = 0.0 if free.channel is None else problem.evaluate(free.channel).utility
         stats: dict[str, float | int | str] = {"theta0": reach}
@@ -105,23 +124,42 @@ class Independent:
         return Proposal(release, self.bound, {"kind": "independent", "dual": self.dual}, stats=stats)
 
 
-def independent_release(problem: PrivacyFunnel, seconds: float) -> Independent:
+def nothing_may_leak(problem: PrivacyFunnel) -> bool:
+    """Whether only releases that are independent of S are feasible."""
+    return problem.is_cap and problem.budget == 0
+
+
+def independence(problem: PrivacyFunnel) -> LocalInformationPrivacy | None:
+    """Local information privacy at epsilon = 0, where that is the same problem and there is something to search."""
+    if not nothing_may_leak(problem) or problem.form != "stochastic":
+        return None
+    try:
+        return LocalInformationPrivacy(problem.joint, epsilon=0.0)
+    except InvalidProblem:  # cells that are too small for it
+        return None
+
+
+def independent_release(problem: PrivacyFunnel, budget: Budget) -> Independent:
     """What can be said of X and nothing of S: local information privacy at epsilon = 0, which has exact solvers."""
     observed = problem.observation
     support = observed.support
-    if exact_rank(problem) == len(support) or len(support) > SLOWEST * seconds:
+    alone = nothing_may_leak(problem)
+    if (len(support) > LARGEST and not alone) or exact_rank(problem) == len(support):
         return Independent(None)
     try:
         strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
     except InvalidProblem:  # cells that are too small for it
         return Independent(None)
-    # not certified here: the answer made of it is, by the problem that is solved
-    solution = solve(strict, "perfect-privacy", time_limit=min(SECONDS, seconds), certify=False)
-    if not solution.status.ok:
+    search = PerfectPrivacy()
+    if search.refuse(strict) is not None:
         return Independent(None)
-    channel = solution.mechanism
+    left = budget.remaining
+    seconds = CHECKED * left if alone else min(SECONDS, SHARE * left)
+    proposed = search.run(strict, Budget(time.monotonic() + seconds, budget.seed, budget.progress))
+    # nothing of it is judged here: the answer made of it is, by the problem that is solved
+    channel = proposed.mechanism
     if not isinstance(channel, Channel) or len(channel.outputs) < 2:
-        return Independent(None, solution.bound, solution.dual)
+        return Independent(None, proposed.bound, proposed.dual)
     rows = fractions_of(channel)
     weights, total = observed.weights, sum(observed.weights)
     average = [
@@ -129,7 +167,7 @@ def independent_release(problem: PrivacyFunnel, seconds: float) -> Independent:
         for column in zip(*rows, strict=True)
     ]
     rows = [row if w else average for w, row in zip(weights, rows, strict=True)]
-    return Independent(Channel(rows, channel.inputs, channel.outputs), solution.bound, solution.dual)
+    return Independent(Channel(rows, channel.inputs, channel.outputs), proposed.bound, proposed.dual)
 
 
 def fractions_of(channel: Channel) -> list[list[Fraction]]:
@@ -158,7 +196,7 @@ def chord(problem: PrivacyFunnel, channel: Channel, share: float) -> Channel:
     return problem.answer(np.hstack([share * problem.everything().matrix, (1.0 - share) * channel.matrix]))
 
 
-def posteriors(problem: PrivacyFunnel, channel: Release) -> Floats:
+def posteriors(problem: TradeOff, channel: Release) -> Floats:
     """The distributions of the observation after each release, on the support, a row each."""
     observed = problem.observation
     support = observed.support
