@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -18,6 +19,9 @@ from referencing.jsonschema import DRAFT202012
 import privopt as po
 from privopt.core.registry import problem_types
 from privopt.files.json import check_schema, schema
+from privopt.publication.bundle import read_bundle
+from privopt.publication.receipt import make_receipt
+from privopt.publication.state import release_once
 
 STORED = Path(__file__).resolve().parents[1] / "files_of_0_1_0"
 NAMES = sorted(
@@ -80,7 +84,29 @@ def documents() -> list[tuple[str, Json]]:
     for kind, problem_type in problem_types().items():
         if f"problem-{kind}" not in kinds:  # newer than 0.1.0
             stored.append((f"problem-{kind}", problem_type.examples()[0].problem.to_dict()))
-    return stored
+    return [*stored, *publications()]
+
+
+def publications() -> list[tuple[str, Json]]:
+    """What goes with a release, newer than 0.1.0."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "released.csv").write_text("y\n0\n", encoding="utf-8")
+        problem = po.LocalInformationPrivacy(po.JointDistribution([[0.4, 0.1], [0.1, 0.4]]), 0.5)
+        solution = po.solve(problem)
+        receipt = make_receipt(
+            solution.mechanism,
+            solution.certificate,
+            {"x": ["1"]},
+            folder / "released.csv",
+            {"y": ["0"]},
+            how="drawn",
+        )
+        po.bundle(folder / "bundle.zip", problem, solution, receipt=receipt)
+        release_once(folder / "state.json", "0" * 64, {"": [("1",)]}, lambda done: {"": [None]})
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        manifest = dict(read_bundle(folder / "bundle.zip").manifest)
+    return [("receipt", receipt.to_dict()), ("releases", state), ("bundle", manifest)]
 
 
 DOCUMENTS = documents()
