@@ -104,7 +104,9 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
             "vertices": len(programme.costs),
             "stop": stop,
         }
-        if budget.remaining < 1.5 * judging:  # the judgement of so large a channel would be late: the bound alone
+        if (
+            budget.remaining < 1.5 * judging
+        ):  # the judgement of so large a channel would be late: the bound alone
             return Proposal(None, bound, dual, stats=stats)
         return Proposal(problem.answer(programme.channel(problem)), bound, dual, stats=stats)
 

@@ -90,6 +90,15 @@ MOST = 60
 
 PEELS = 6
 
+STALL = 1e-9
+"""A round that lowers the value by less, relatively, although columns came in, shows that the programme is degenerate."""
+
+EXTREME = 0.15
+"""Share of the programme's own prices in the prices of the next round then."""
+
+MIXTURES = 2
+"""Mixtures that are peeled then."""
+
 PEELING = 0.2
 """Share of the time that they may take."""
 
@@ -139,6 +148,7 @@ class Generation:
         self._begin(budget)
         self._seed(problem, budget.incumbent)
         self.weights, self.prices, self.value = self.master.solve()
+        self._aim, self._stalled = self.prices, False
 
     def _begin(self, budget: Budget) -> None:
         """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
@@ -169,19 +179,19 @@ class Generation:
         """One round of walks along edges and of the master programme; whether any column came in."""
         if not self._corners and not self._bases:
             return False
-        added = 0
+        self._aim = self._mild() if self._stalled else self.prices
+        added = self._mix(budget) if self._stalled else 0
         for wander in WANDERS:
             walks = Walks.of(self.edges, np.array(self._starts(fresh=wander == WANDERS[-1])))
             walks.wander(self.rng, wander)
-            added += self._take(
-                [basis for _, basis in sorted(walks.descend(self.prices, budget), key=_first)]
-            )
+            added += self._take([basis for _, basis in sorted(walks.descend(self._aim, budget), key=_first)])
             if added >= MOST // 3:
                 break
         return self._solved(added)
 
     def look(self, search: Search) -> bool:
         """Take the columns that a search came across, each let down to a vertex; whether any came in."""
+        self._aim = self.prices
         bases, loose = [], []
         for reduced, point in sorted(search.columns, key=_first)[:MOST]:
             lower = descend(self.lp, self.prices, point)
@@ -215,12 +225,12 @@ class Generation:
         chosen = np.unique(np.sort(np.array(bases[: 4 * MOST]), axis=1), axis=0)
         points, good = self.edges.points(chosen)
         points, chosen = points[good], chosen[good]
-        order = np.argsort(entropies(self.pricing, points) - points @ self.prices)
+        order = np.argsort(entropies(self.pricing, points) - points @ self._aim)
         return self._add(points[order], list(chosen[order]))
 
     def _add(self, points: Floats, bases: list[Ints | None]) -> int:
         """Add the first MOST of the posteriors that are cheaper than their price."""
-        reduced = entropies(self.pricing, points) - points @ self.prices
+        reduced = entropies(self.pricing, points) - points @ self._aim
         return self._enter(points, bases, np.flatnonzero(reduced < -WORTH).tolist())
 
     def _enter(self, points: Floats, bases: list[Ints | None], which: list[int], most: int = MOST) -> int:
@@ -241,8 +251,39 @@ class Generation:
     def _solved(self, added: int) -> bool:
         self.rounds += 1
         if added:
+            before = self.value
             self.weights, self.prices, self.value = self.master.solve()
+            self._stalled = self.value > before - STALL * max(1.0, abs(before))
+        else:
+            self._stalled = False
         return added > 0
+
+    def _mild(self) -> Floats:
+        """Prices between those of the programme, extreme where it is degenerate, and what each observation pays now.
+
+        An observation w pays - sum_y P(y | w) ln P(w | y), which adds up to the same value.
+        """
+        if self.pricing.matrix is not None:
+            return self.prices
+        used = self.weights > 0
+        posteriors = self.master.columns[used]
+        shares = self.weights[used, None] * posteriors
+        paid = (shares * -np.log(np.maximum(posteriors, 1e-300))).sum(axis=0)
+        return EXTREME * self.prices + (1 - EXTREME) * paid / np.maximum(shares.sum(axis=0), 1e-300)
+
+    def _mix(self, budget: Budget) -> int:
+        """Mix a few of the releases in use and peel the mixture: what comes in can take their place at once."""
+        used, added = np.flatnonzero(self.weights > NEGLIGIBLE), 0
+        for _ in range(MIXTURES):
+            if budget.remaining == 0 or len(used) < 2:
+                break
+            size = min(len(used), int(self.rng.integers(2, 6)))
+            chosen = self.rng.choice(used, size, replace=False)
+            mixture = self.weights[chosen] @ self.master.columns[chosen]
+            peeled = np.array(peel(self.lp, mixture / mixture.sum(), self.rng, budget))
+            inside = self.edges.inside(peeled, self.p)
+            added += self._enter(inside, [None] * len(inside), list(range(len(inside))))
+        return added
 
 
 def _first(pair: tuple[float, NDArray[np.float64] | Ints]) -> float:
