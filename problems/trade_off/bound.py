@@ -26,7 +26,7 @@ from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint, enclose
 from privopt.problems.trade_off.data import TradeOffData
-from privopt.problems.trade_off.information import exact_table, most_information, secret_information
+from privopt.problems.trade_off.information import exact_table, most_information
 from privopt.problems.trade_off.partitions import proved_best
 from privopt.problems.trade_off.tree import cost_of, exact_rank, least_reduced_cost
 
@@ -66,8 +66,7 @@ def proved_analytic(problem: TradeOffData) -> Enclosure:
     if problem.mode == "trade_off" and problem.observation.useful is None and _silence_is_best(problem):
         return 0.0, 0.0
     (low_x, high_x), most = problem.entropies[1], most_information(problem.observation)
-    low_i, high_i = secret_information(problem.joint)
-    secret = secret_information(problem.observation.leaking)
+    (low_i, high_i), secret = problem.informations
     rest = (max(Fraction(0), Fraction(low_x) - Fraction(high_i)), Fraction(high_x) - Fraction(low_i))
     ends = [_analytic(problem, rest[i], Fraction(most[i]), Fraction(secret[i])) for i in (0, 1)]
     return enclose(ends[0])[0], enclose(ends[1])[1]

@@ -16,7 +16,12 @@ from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel, Merging
 from privopt.models.channel_data import Joint, Observation, Release, observation
 from privopt.problems import validation as checks
-from privopt.problems.trade_off.information import entropies, informations, most_information
+from privopt.problems.trade_off.information import (
+    entropies,
+    informations,
+    most_information,
+    secret_information,
+)
 
 FORMS = ("stochastic", "merging")
 FLOOR_SLACK = 1e-12
@@ -87,6 +92,12 @@ class TradeOffData(ABC):
     def entropies(self) -> tuple[Enclosure, Enclosure]:
         """Floats around H(S) and H(X)."""
         return entropies(self.observation)
+
+    @cached_property
+    def informations(self) -> tuple[Enclosure, Enclosure]:
+        """Floats around I(S;X) and I(S;W), the same where X itself is read."""
+        through = secret_information(self.observation.leaking)
+        return (through if self.observation.useful is None else secret_information(self.joint)), through
 
     @property
     def floor(self) -> float:

@@ -28,10 +28,10 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     @property
     def judging_seconds(self) -> float:
-        """Balls for each value of S and release, of which there may be one a symbol; 0 below half a second."""
+        """Balls for each value of S and release, with a release for every other symbol; 0 below half a second."""
         observed = self.observation
         seen = 1 if observed.useful is None else len(observed.p_x)
-        seconds = 1e-5 * len(observed.p_w) * (len(observed.p_s) + seen)
+        seconds = 4e-6 * len(observed.p_w) * (len(observed.p_s) + seen)
         return seconds if seconds >= 0.5 else 0.0
 
     def with_budget(self, budget: float) -> Self:

@@ -28,6 +28,9 @@ CELLS = 2_000_000
 SHARE = 0.25
 """Share of the blocks that may merge in a round."""
 
+MOST_ROUNDS = 400
+"""A round that merges fewer than one block in so many is not worth its time."""
+
 GAIN = 1e-13
 """Nats that a merge with a price must be worth."""
 
@@ -75,7 +78,7 @@ def merged_in_rounds(table: MergingTable, aim: Aim, budget: Budget) -> Iterator[
             return
         pairs, d_secret, d_useful = _best_pairs(now, aim, rng, budget)
         count = _affordable(aim, (secret, useful), d_secret, d_useful, max(1, int(SHARE * now.size)))
-        if count == 0:
+        if count < max(1, now.size // MOST_ROUNDS):
             return
         to = np.arange(now.size)
         to[pairs[:count, 1]] = pairs[:count, 0]
