@@ -16,6 +16,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._interior import Answer, Blocks, Interior, Limit, State
@@ -32,6 +33,15 @@ HIGHEST = 30.0
 
 SHARE_KEPT = 0.1
 """Of the time, for judging."""
+
+LATE = 0.8
+"""Share of the time that is left when a release is looked for a little above, if there is none yet."""
+
+FAR = 0.01
+"""How far above, relative to the level."""
+
+CAUTION = 2.0**-40
+"""How far inside the bound a mixture is proposed, relative to it."""
 
 CLOSED = 4e-7
 """Relative width of the bracket of a level at which the search ends."""
@@ -212,6 +222,17 @@ class _Levels:
         """Whether the ends are near each other."""
         return self.high < math.inf and self.high - self.low <= CLOSED * self.high
 
+    @property
+    def mechanism(self) -> Channel:
+        """The channel that is close enough; until there is one, that of a level too low, mixed with the best reproduction."""
+        if self.matrix is not None:
+            return inner_release(self.space, self.matrix)
+        if self.before is None:
+            return self.space.problem.reproduction()
+        far = inner_release(self.space, self.before.x[:, : len(self.space.seen)].T)
+        mixed = self.space.problem.repair(far, CAUTION)
+        return mixed if isinstance(mixed, Channel) else far
+
     def at(self, level: float) -> None:
         """Solve at a level, from the iterates of a lower one, and move the bracket."""
         program = band_program(self.space, level)
@@ -266,7 +287,7 @@ class _Levels:
 
     def search(self) -> str:
         """Newton's method from below, a little over each time; why it ended."""
-        level, over = FIRST, CLOSED / 2
+        level, over, whole = FIRST, CLOSED / 2, self.budget.remaining
         for _ in range(MOST_LEVELS):
             low = self.low
             self.at(level)
@@ -276,6 +297,8 @@ class _Levels:
                 return "out of time"
             moved = (self.low - low) / self.low if self.low > 0 else 1.0
             over = min(1.0, max(CLOSED / 2, 4 * over if moved < CLOSED / 8 else 0.0))
+            if self.high == math.inf and self.budget.remaining < LATE * whole:
+                over = max(over, FAR)  # a release first: the level may be a hundredth too large
             level = max(self.low, self.aim) * (1 + over) if self.low > 0 else level / 4
             if level >= self.high:
                 level = (self.low + self.high) / 2
@@ -288,6 +311,6 @@ def _least_level(space: Space, budget: Budget) -> Proposal:
     """The channel of the least level, with the proof that a level just below is too low."""
     levels = _Levels(space, budget)
     stop = levels.search()
-    mechanism = space.problem.reproduction() if levels.matrix is None else inner_release(space, levels.matrix)
+    mechanism = levels.mechanism
     bound = None if levels.dual is None else -levels.low
     return Proposal(mechanism, bound, levels.dual, stats=_stats(levels.steps, stop))
