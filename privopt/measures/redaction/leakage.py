@@ -155,17 +155,24 @@ def worst_reading(
     ``can`` says which values each record can have, ``side_information`` what the adversary knows beside the release.
     """
     known = None if side_information is None else can
-    readings = [(p, read_redaction(chain, p, table, np.flatnonzero(can[p]), known)) for p in records]
+    shown = np.flatnonzero((table < 1).any(axis=1))
+    ends = (int(shown[0]), int(shown[-1]) + 1) if len(shown) else (len(table), 0)
+    readings = [(p, read_redaction(chain, p, table, np.flatnonzero(can[p]), known, ends)) for p in records]
     return max(readings, key=lambda item: item[1].leakage)
 
 
 def read_redaction(
-    chain: MarkovChain, private: int, table: Floats, possible: NDArray[np.intp], known: Bools | None = None
+    chain: MarkovChain,
+    private: int,
+    table: Floats,
+    possible: NDArray[np.intp],
+    known: Bools | None = None,
+    ends: tuple[int, int] | None = None,
 ) -> RedactionReading:
     """The leakage about one private record, with the pair and the output that attain it.
 
     ``possible`` are the values that it can have. With ``known``, the values that each record can have, the adversary
-    may know other records.
+    may know other records. Outside of ``ends``, a range of records, all are hidden: they tell nothing.
     """
     shown = table[private][possible] < 1
     if len(possible) > 1 and shown.any():
@@ -175,8 +182,9 @@ def read_redaction(
     if known is not None:
         return _worst_informed(chain, private, table, possible, known)
     back, ahead = steps_away(chain, private, len(table))
-    left = directional_leakage(back, table[:private][::-1], equal_steps(chain, -1))
-    right = directional_leakage(ahead, table[private + 1 :], equal_steps(chain, 1))
+    begin, end = (0, len(table)) if ends is None else ends
+    left = directional_leakage(back, table[begin:private][::-1], equal_steps(chain, -1))
+    right = directional_leakage(ahead, table[private + 1 : max(end, private + 1)], equal_steps(chain, 1))
     return _worst(left, right, possible)
 
 
