@@ -135,6 +135,21 @@ def text_of(label: Label) -> tuple[str, ...]:
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
+def written_as(mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
+    """How a release writes each output, a cell a column.
+
+    Examples
+    --------
+    >>> written_as(Merging([["a"], ["b", "c"]]))
+    (('a',), ('B1',))
+    """
+    if isinstance(mechanism, (Channel, Merging)):
+        return tuple(tuple(map(str, cells)) for cells in mechanism.cells)
+    if isinstance(mechanism, (RedactionMechanism, SequencePolicy)):
+        return tuple(text_of(label) for label in _outputs(mechanism))
+    return ()
+
+
 def check_table(
     problem: Problem[Any], mechanism: Mechanism, table: Columns, layout: Layout | None = None
 ) -> TableCheck:
@@ -172,8 +187,10 @@ def check_table(
             f"a {mechanism.kind} mechanism answers about a dataset as a whole: there is no table to check"
         )
     outputs = _outputs(mechanism)
-    written = where.symbols or tuple(text_of(label) for label in outputs)
-    columns = where.columns or _released_columns(table, written)
+    written = where.symbols or written_as(mechanism)
+    columns = where.columns or _remembered(mechanism, table) or _released_columns(table, written)
+    if len(columns) == 1 or len({len(text) for text in written}) > 1:
+        written = tuple((", ".join(text),) for text in written)
     missing = [
         name
         for name in (*columns, *where.kept, *(() if where.by is None else (where.by,)))
@@ -198,6 +215,15 @@ def check_table(
         return TableCheck(False, fault, rows, columns, beside)
     checked = "only possible values, about as often as they should be, and no secret kept beside them"
     return TableCheck(True, checked, rows, columns, beside)
+
+
+def _remembered(mechanism: Mechanism, table: Columns) -> tuple[str, ...]:
+    """The columns that a mechanism remembers, where the table has them all."""
+    if not isinstance(mechanism, (Channel, Merging)) or mechanism.columns is None:
+        return ()
+    wide = {len(cells) for cells in mechanism.cells}
+    names = mechanism.columns.reads_names if wide == {len(mechanism.columns.reads_names)} else (RELEASED,)
+    return tuple(names) if set(names) <= set(table) else ()
 
 
 def _few(names: Sequence[str]) -> str:
@@ -260,8 +286,7 @@ def joint_of(problem: Problem[Any]) -> JointDistribution | ObservedJoint | None:
 
 def secret_columns(joint: JointDistribution | ObservedJoint) -> tuple[str, ...]:
     """Names of the columns of the secret, where the model remembers them."""
-    columns = vars(joint).get("columns")
-    return () if columns is None else tuple(str(column.name) for column in columns.sensitive)
+    return () if joint.columns is None else tuple(joint.columns.secret_names)
 
 
 def _texts(labels: Sequence[Label]) -> list[set[str]]:

@@ -24,6 +24,7 @@ from privopt.publication.archive import write_archive
 from privopt.publication.bundle import MANIFEST, NAMES
 from privopt.publication.receipt import NOT_RECORDED, Receipt, make_receipt
 from privopt.publication.state import release_once
+from privopt.publication.table import written_as
 
 Json = dict[str, Any]
 Leaf = tuple[str | int, ...]
@@ -39,7 +40,8 @@ CODEBOOK = {"outputs": [{"name": "0", "members": ["young"]}]}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release with its receipt, and a bundle and a public one."""
     place = tmp_path_factory.mktemp("release")
-    drawn = [str(y) for y in SOLUTION.mechanism.release(AGES, np.random.default_rng(0))]
+    texts = dict(zip(SOLUTION.mechanism.outputs, written_as(SOLUTION.mechanism), strict=True))
+    drawn = [texts[y][0] for y in SOLUTION.mechanism.release(AGES, np.random.default_rng(0)).tolist()]
     (place / "released.csv").write_text("\n".join(["released", *drawn, ""]), encoding="utf-8")
     receipt = make_receipt(
         SOLUTION.mechanism,
@@ -375,7 +377,7 @@ def test_the_commands(folder: Path, tmp_path: Path) -> None:
     assert "is plausible" in run(
         "verify", "problem.json", "solution.json", "released.csv", "--receipt", "receipt.json"
     )
-    (tmp_path / "bad.csv").write_text("released\n" + "0\n" * 100, encoding="utf-8")
+    (tmp_path / "bad.csv").write_text("released\n" + "B0\n" * 100, encoding="utf-8")
     assert "The table is refused" in run(
         "verify", "problem.json", "solution.json", str(tmp_path / "bad.csv"), code=1
     )

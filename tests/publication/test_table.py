@@ -14,7 +14,7 @@ import pytest
 import privopt as po
 from privopt.errors import FileRefused
 from privopt.publication.frequencies import odd_count, odd_count_of, odd_total
-from privopt.publication.table import Layout, check_table, read_released
+from privopt.publication.table import Layout, check_table, read_released, written_as
 
 Table = dict[str, list[str]]
 
@@ -106,9 +106,14 @@ def test_swapped_columns_of_one_alphabet_are_seen_by_their_frequencies() -> None
     ).ok
 
 
+def merged(merging: po.Merging) -> list[str]:
+    texts = dict(zip(merging.outputs, written_as(merging), strict=True))
+    return [texts[y][0] for y in merging.release(PAIRS).tolist()]
+
+
 def test_the_secret_and_raw_columns_beside_a_release_are_refused() -> None:
     merging = po.Merging([JOINT.useful[:4], JOINT.useful[4:]], JOINT.useful)
-    table = {"released": merging.release(PAIRS).tolist()}
+    table = {"released": merged(merging)}
     assert check_table(PROBLEM, merging, table).ok
     for name, cells, said in (
         ("wealth", INCOME, "holds values of the secret"),
@@ -124,7 +129,7 @@ def test_the_secret_and_raw_columns_beside_a_release_are_refused() -> None:
 
 def test_the_counts_of_a_merging_are_exact_where_its_people_were_counted() -> None:
     merging = po.Merging([JOINT.useful[:4], JOINT.useful[4:]], JOINT.useful)
-    cells = merging.release(PAIRS).tolist()
+    cells = merged(merging)
     one, other = sorted(set(cells))
     cells[cells.index(one)] = other
     told = check_table(PROBLEM, merging, {"released": cells})
