@@ -15,7 +15,9 @@ from privopt.core.solution import FORMAT
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, NotSolved
 from privopt.files.json import check_schema, read_json
 from privopt.mechanisms import mechanism_from_dict
+from privopt.mechanisms.codebook import Codebook, codebook
 from privopt.mechanisms.tables import RELEASED, table_of
+from privopt.models.channel_data import observation
 
 BARE = "a mechanism file carries no certificate: nothing says what it protects"
 Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery
@@ -207,6 +209,29 @@ def check_columns(mechanism: Runnable, columns: Sequence[str] | None) -> list[st
     except InvalidModel as cause:
         raise InvalidMechanism(str(cause)) from cause
     return list(described.reads_names)
+
+
+def codebook_of(mechanism: Runnable, problem: Path | None) -> Codebook:
+    """The codebook of a channel or merging for the joint distribution of its problem.
+
+    Raises
+    ------
+    FileRefused
+        If there is no problem, or it has no joint distribution.
+    InvalidMechanism
+        If the mechanism is of another kind, or reads other symbols than the problem's.
+    """
+    if not isinstance(mechanism, (po.Channel, po.Merging)):
+        raise InvalidMechanism(f"a {mechanism.kind} mechanism has no codebook; leave --codebook out")
+    if problem is None:
+        raise FileRefused(
+            "--codebook needs --problem PROBLEM.json: shares and P(x | y) follow from its model"
+        )
+    joint = vars(po.load_problem(problem)).get("joint")
+    if not isinstance(joint, (po.JointDistribution, po.ObservedJoint)):
+        raise FileRefused(f"{problem}: has no joint distribution, so there is no codebook")
+    observed = observation(joint)
+    return codebook(mechanism, observed.observed, observed.p_w)
 
 
 def columns_of(

@@ -11,11 +11,15 @@ import typer
 import privopt as po
 from privopt.cli import show
 from privopt.cli._csv import CsvTable, groups_of, read_table
+from privopt.cli._fit_joint import JointOptions, column_lines, count_joint, warnings
 from privopt.cli._noisy import fit_gaussian
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.json import write_json
 from privopt.files.text import number
+
+MOST_STATES = 40
+"""States of a chain whose transitions are printed."""
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA.csv", help="Comma-separated, with a header.", show_default=False)
@@ -48,6 +52,34 @@ Groups = Annotated[
 ]
 
 
+BinRules = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins",
+        metavar="NAME=RULE",
+        help="Joint distribution: intervals of a column of numbers; quantiles:8, equal:8, width:10, minimum:100 or edges a,b,c.",
+    ),
+]
+OrderedColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ordered",
+        metavar="NAME[=A,B,...]",
+        help="Joint distribution: the values of a column are in this order, or in that of numbers or letters.",
+    ),
+]
+MissingRule = Annotated[
+    str,
+    typer.Option(metavar="RULE", help="Joint distribution: rows with empty cells: refuse, drop or symbol."),
+]
+MinimumCount = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Joint distribution: combinations of useful columns in fewer rows are one symbol."
+    ),
+]
+
+
 def fit(
     data: Data,
     column: Column = None,
@@ -61,15 +93,23 @@ def fit(
     states: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="The letters; by default those that occur.")
     ] = None,
+    bins: BinRules = None,
+    ordered: OrderedColumns = None,
+    missing: MissingRule = "refuse",
+    minimum_count: MinimumCount = 0,
     output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit a model to data: a chain to --column, a joint distribution to --sensitive and --useful, a Gaussian model to --record.
 
     No transition is counted across an empty cell or between users. A joint distribution counts the rows; several columns
-    make one symbol. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
+    make one symbol. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
+    if (bins or ordered or missing != "refuse" or minimum_count) and not sensitive:
+        raise FileRefused(
+            "--bins, --ordered, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
+        )
     if record or groups is not None:
         if column is not None or sensitive or useful or by is not None or states is not None:
             raise FileRefused(
@@ -83,7 +123,8 @@ def fit(
                 "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
                 "--sensitive NAME and --useful NAME for a joint distribution, or --record NAME for a Gaussian model"
             )
-        _fit_joint(data, sensitive, useful, output, as_json)
+        options = JointOptions(bins or (), ordered or (), missing, minimum_count)
+        _fit_joint(data, (sensitive, useful), options, output, as_json)
         return
     if sensitive or useful:
         raise FileRefused(
@@ -102,25 +143,32 @@ def fit(
         return
     facts = [("model", chain), ("records", read.rows), ("sequences", len(sequences))]
     show.facts([*facts, ("empty cells", cells.count(None) or None), ("written", output)])
+    if chain.k > MOST_STATES:
+        print(
+            f"{chain.k} states: too many for a table here; a column of numbers or free text is better put into a few classes first"
+        )
+        return
     show.table(_distribution(chain), ("from \\ to", *map(str, chain.states)))
 
 
 def _fit_joint(
-    data: Path, sensitive: Sequence[str], useful: Sequence[str], output: Path | None, as_json: bool
+    data: Path,
+    roles: tuple[Sequence[str], Sequence[str]],
+    options: JointOptions,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
-    import pandas as pd
-
-    names = list(dict.fromkeys([*sensitive, *useful]))
-    read = read_table(data, names)
-    frame = pd.DataFrame(
-        {name: [cell or None for cell in read.columns[name]] for name in names}, dtype=object
-    )
-    joint = po.JointDistribution.from_frame(frame, list(sensitive), list(useful))
+    joint = count_joint(data, *roles, options)
     _keep(joint, output)
     if as_json:
         show.emit(joint.to_dict())
         return
-    show.facts([("model", joint), ("records", read.rows), ("written", output)])
+    columns = joint.columns
+    facts: list[tuple[str, object]] = [("model", joint)]
+    if columns is not None:
+        dropped = f"{columns.dropped} rows with missing values" if columns.dropped else None
+        facts += [("records", columns.rows), ("dropped", dropped), ("columns", column_lines(columns))]
+    show.facts([*facts, ("warning", warnings(joint, options)), ("written", output)])
 
 
 def _keep(model: po.MarkovChain | po.JointDistribution, output: Path | None) -> None:

@@ -18,6 +18,7 @@ from privopt.cli import show
 from privopt.cli._columns import (
     Machine,
     check_columns,
+    codebook_of,
     columns_of,
     described_rows,
     draw,
@@ -295,6 +296,20 @@ Columns = Annotated[
 ]
 
 
+CodebookFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--codebook",
+        metavar="BOOK.csv",
+        help="Write what each release stands for: its symbols, P(x | y), share, a readable name. Needs --problem.",
+    ),
+]
+ProblemFile = Annotated[
+    Path | None,
+    typer.Option("--problem", metavar="PROBLEM.json", help="For --codebook: the problem that was solved."),
+]
+
+
 def release(
     mechanism: Source,
     data: Data,
@@ -305,6 +320,8 @@ def release(
     mark: Mark = "",
     simulate: Simulate = None,
     state: State = None,
+    codebook: CodebookFile = None,
+    problem: ProblemFile = None,
 ) -> None:
     """Run a mechanism on columns of data.
 
@@ -318,6 +335,9 @@ def release(
         show.check_output(output, mechanism, data)
     machine = load_machine(mechanism, simulate is not None)
     names = check_columns(machine.mechanism, column)
+    if codebook is not None:
+        show.check_output(codebook, mechanism, data, output)
+    book = None if codebook is None else codebook_of(machine.mechanism, problem)
     if isinstance(machine.mechanism, po.SequencePolicy):
         _policy(
             machine,
@@ -340,11 +360,15 @@ def release(
     drawn = draw(machine, [symbols[row] for row in kept], users(data, by, read), simulate)
     released = columns_of(names, drawn, mark, machine.mechanism)
     write_table(output, {**{name: [read.columns[name][row] for row in kept] for name in copied}, **released})
+    if book is not None and codebook is not None:
+        write_table(codebook, book.columns())
     hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
     dropped = f"{read.rows - len(kept)} rows with missing values" if len(kept) < read.rows else None
     facts = [("records", len(kept)), ("dropped", dropped), ("redacted", hidden)]
     how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
-    show.facts([*facts, *how, ("copied", ", ".join(map(repr, copied))), ("written", output)])
+    show.facts(
+        [*facts, *how, ("copied", ", ".join(map(repr, copied))), ("codebook", codebook), ("written", output)]
+    )
 
 
 def _symbols(

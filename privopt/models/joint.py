@@ -169,6 +169,30 @@ class JointDistribution:
         counts = count_frame(frame, sensitive, useful, reading)
         return cls._build(counts.table, counts.sensitive, counts.useful, True, counts.columns)
 
+    def small_cells(self, least: int) -> int:
+        """How many cells that occur hold fewer rows than this.
+
+        Parameters
+        ----------
+        least : int
+
+        Raises
+        ------
+        InvalidModel
+            If the joint was not counted by :meth:`from_frame`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"ill": ["no", "no", "yes"], "sex": ["f", "f", "m"]})
+        >>> JointDistribution.from_frame(frame, "ill", "sex").small_cells(2)
+        1
+        """
+        if self.columns is None:
+            raise InvalidModel("the joint does not say how many rows were counted: make it with from_frame")
+        counts = np.rint(self.table * self.columns.rows)
+        return int(((counts > 0) & (counts < least)).sum())
+
     @classmethod
     def _build(
         cls,

@@ -1,0 +1,142 @@
+"""Counting a joint distribution from columns of text: bins, orders, missing values, small cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import privopt as po
+from privopt.cli._csv import read_table
+from privopt.errors import FileRefused, InvalidModel
+from privopt.models.columns import Column, TableColumns, as_number
+
+MANY = 50
+"""Values of a column from which on it is likely that bins were forgotten."""
+
+SMALL = 5
+"""Rows below which a cell is called small."""
+
+
+@dataclass(frozen=True)
+class JointOptions:
+    """How the columns are read, as the command line says it."""
+
+    bins: Sequence[str] = ()
+    ordered: Sequence[str] = ()
+    missing: str = "refuse"
+    minimum_count: int = 0
+
+    def rules(self) -> dict[str, str]:
+        """The bins of each column."""
+        rules: dict[str, str] = {}
+        for text in self.bins:
+            name, equals, rule = text.rpartition("=")
+            if not equals or not name or not rule:
+                raise FileRefused(
+                    f"--bins {text!r}: give NAME=RULE, such as age=quantiles:8, age=width:10, age=minimum:100 or age=17,25,35,90"
+                )
+            rules[name] = rule
+        return rules
+
+    def orders(self) -> dict[str, list[str]]:
+        """The values of each ordered column; none where they are numbers or letters in their own order."""
+        orders: dict[str, list[str]] = {}
+        for text in self.ordered:
+            name, equals, values = text.partition("=")
+            orders[name] = values.split(",") if equals else []
+        return orders
+
+
+def count_joint(
+    data: Path, sensitive: Sequence[str], useful: Sequence[str], options: JointOptions
+) -> po.JointDistribution:
+    """The joint distribution of columns of a CSV file.
+
+    Raises
+    ------
+    FileRefused, InvalidModel
+        If the file or an option does not fit.
+    """
+    import pandas as pd
+
+    names = list(dict.fromkeys([*sensitive, *useful]))
+    table = read_table(data, names).columns
+    rules, orders = options.rules(), options.orders()
+    for name in orders:
+        if name in table and not orders[name]:
+            orders[name] = _own_order(table[name])
+    columns: dict[str, list[object]] = {
+        name: _numbers(data, name, cells) if name in rules else [cell or None for cell in cells]
+        for name, cells in table.items()
+    }
+    frame = pd.DataFrame(
+        {
+            name: pd.Series(cells, dtype="float64" if name in rules else object)
+            for name, cells in columns.items()
+        }
+    )
+    return po.JointDistribution.from_frame(
+        frame,
+        list(sensitive),
+        list(useful),
+        bins=rules,
+        order=orders,
+        missing=options.missing,
+        minimum_count=options.minimum_count,
+    )
+
+
+def _numbers(data: Path, name: str, cells: Sequence[str]) -> list[object]:
+    """The numbers of a column; a cell that holds none is refused by its row, and not quoted."""
+    numbers: list[object] = []
+    for row, cell in enumerate(cells, 1):
+        number = as_number(cell) if cell else None
+        if cell and number is None:
+            raise FileRefused(f"{data}: row {row}: {name!r} is not a number; leave it out of --bins")
+        numbers.append(number)
+    return numbers
+
+
+def _own_order(cells: Sequence[str]) -> list[str]:
+    """The values of a column in the order of numbers where all are, else of letters."""
+    values = sorted({cell for cell in cells if cell})
+    numbers = {value: as_number(value) for value in values}
+    known = {value: number for value, number in numbers.items() if number is not None}
+    return sorted(values, key=known.__getitem__) if len(known) == len(values) else values
+
+
+def column_lines(columns: TableColumns) -> list[str]:
+    """What was read of each column, a line each."""
+    roles = [("secret", column) for column in columns.sensitive]
+    roles += [("released", column) for column in columns.useful]
+    return [f"{column.name}: {role}, {_kind(column)}" for role, column in roles]
+
+
+def _kind(column: Column) -> str:
+    count, first, last = len(column.labels), column.labels[0], column.labels[-1]
+    rule = "" if column.missing == "refuse" else f"; missing values: {column.missing}"
+    if column.kind == "binned":
+        return f"{count} bins from {first} to {last}{rule}"
+    return f"{count} {'ordered ' if column.is_ordered else ''}values{rule}"
+
+
+def warnings(joint: po.JointDistribution, options: JointOptions) -> list[str]:
+    """What should be done better: columns of very many values, and cells of very few rows."""
+    columns = joint.columns
+    if columns is None:
+        raise InvalidModel("the joint was not counted from a table")
+    said = [
+        f"column {column.name!r} has {len(column.labels)} values in {columns.rows} rows: give --bins "
+        f"{column.name}=quantiles:8 if they are numbers, or merge some, or leave it out"
+        for column in dict.fromkeys((*columns.sensitive, *columns.useful))
+        if column.kind != "binned" and len(column.labels) > MANY
+    ]
+    least = max(SMALL, options.minimum_count)
+    small, filled = joint.small_cells(least), joint.small_cells(columns.rows + 1)
+    if small:
+        said.append(
+            f"{small} of {filled} cells that occur hold fewer than {least} rows: what is proved of them rests on these few; "
+            f"coarser --bins or a larger --minimum-count makes fewer"
+        )
+    return said

@@ -1,0 +1,216 @@
+"""Codebooks: what each release of a mechanism stands for, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.errors import InvalidMechanism
+from privopt.files.labels import Label, Labels
+from privopt.files.text import html_table, number, plain_table
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.merging import Merging
+from privopt.models.columns import Column, TableColumns
+from privopt.models.intervals import span
+
+MOSTLY = 0.9
+"""Share of a release that a suggested name covers, where it does not cover all."""
+
+NAMED = 3
+"""Values that a suggested name lists; of more it gives the number."""
+
+HEADER = ("release", "share", "symbols", "suggested name", "most likely", "P(x | y)")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release.
+
+    Parameters
+    ----------
+    name : str
+        As it is written.
+    share : float
+        Pr(Y = y).
+    members : tuple
+        The symbols that it may come from, the most likely first.
+    probabilities : tuple of float
+        Pr(X = x | Y = y) of each.
+    suggestion : str
+        A readable name; it starts with "mostly" where it covers nine tenths only, and with "within" where it covers
+        more than the members.
+    """
+
+    name: str
+    share: float
+    members: Labels
+    probabilities: tuple[float, ...]
+    suggestion: str
+
+    def row(self) -> tuple[str, ...]:
+        """A row of the table of a codebook."""
+        first, likely = (
+            ("", "") if not self.members else (text(self.members[0]), number(self.probabilities[0], 3))
+        )
+        return self.name, number(self.share, 3), str(len(self.members)), self.suggestion, first, likely
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """What the releases of a mechanism stand for.
+
+    It is counted from the same table as the model: who gets it learns P(x | y), which certificates do not cover.
+
+    Parameters
+    ----------
+    entries : tuple of Entry
+        In the order of the outputs.
+    names : tuple of str
+        Columns of the symbols; ``("symbol",)`` where they are not remembered.
+
+    Examples
+    --------
+    >>> book = codebook(Merging([["a"], ["b", "c"]]), ("a", "b", "c"), np.array([0.5, 0.3, 0.2]))
+    >>> print(book)
+    release  share  symbols  suggested name  most likely  P(x | y)
+    a        0.5    1        a               a            1
+    B1       0.5    2        b or c          b            0.6
+    """
+
+    entries: tuple[Entry, ...]
+    names: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each release: its name, share, number of symbols, suggested name and most likely symbol."""
+        return [entry.row() for entry in self.entries]
+
+    def __str__(self) -> str:
+        return plain_table(self.rows(), HEADER)
+
+    def __repr__(self) -> str:
+        return f"Codebook({len(self.entries)} releases)"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.rows(), HEADER)
+
+    def columns(self) -> dict[str, list[str]]:
+        """The columns of a CSV file: a row for each release and each symbol that it may come from."""
+        header = ("release", "suggested_name", "share", *self.names, "probability")
+        lines: list[tuple[object, ...]] = []
+        for entry in self.entries:
+            for member, probability in zip(entry.members, entry.probabilities, strict=True):
+                parts = flat(member) if len(self.names) > 1 else (text(member),)
+                lines.append((entry.name, entry.suggestion, entry.share, *parts, probability))
+        return {name: [str(line[j]) for line in lines] for j, name in enumerate(header)}
+
+
+def codebook(
+    mechanism: Channel | Merging, inputs: Labels, p: Floats, columns: TableColumns | None = None
+) -> Codebook:
+    """The codebook of a channel or merging for a distribution of its inputs.
+
+    Parameters
+    ----------
+    mechanism : Channel or Merging
+    inputs : tuple
+        The symbols of the distribution: those that the mechanism reads.
+    p : float array
+        Their probabilities: ``joint.useful`` and ``joint.p_x`` of a joint.
+    columns : TableColumns, optional
+        What is known of the columns; by default what the mechanism remembers.
+
+    Raises
+    ------
+    InvalidMechanism
+        If the mechanism reads other symbols.
+    """
+    if mechanism.inputs != inputs:
+        raise InvalidMechanism(
+            "the mechanism reads other symbols than those of the distribution: is it of another problem?"
+        )
+    columns = mechanism.columns if columns is None else columns
+    described = () if columns is None else columns.read
+    shares = np.asarray(p @ mechanism.matrix)
+    cells, exact, namer = mechanism.cells, isinstance(mechanism, Merging), _Namer(inputs, described)
+    entries = []
+    for y, share in enumerate(shares.tolist()):
+        weights = p * mechanism.matrix[:, y]
+        order = np.argsort(-weights, kind="stable")
+        order = order[weights[order] > 0]
+        posterior = weights[order] / share if share > 0 else weights[order]
+        members = tuple(inputs[x] for x in order.tolist())
+        count = len(order) if exact else int(np.searchsorted(np.cumsum(posterior), MOSTLY)) + 1
+        chosen = order[:count].tolist()
+        suggestion = namer.name(chosen, len(chosen) == len(order)) if members else "never"
+        entries.append(
+            Entry(", ".join(map(str, cells[y])), share, members, tuple(posterior.tolist()), suggestion)
+        )
+    return Codebook(tuple(entries), tuple(column.name for column in described) or ("symbol",))
+
+
+class _Namer:
+    """Readable names of sets of symbols."""
+
+    def __init__(self, inputs: Labels, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        parts = (
+            list(zip(*map(flat, inputs), strict=True))
+            if len({len(flat(x)) for x in inputs}) == 1
+            else [inputs]
+        )
+        self.values = [list(dict.fromkeys(part)) for part in parts]
+        places = [{value: i for i, value in enumerate(values)} for values in self.values]
+        self.codes = np.array([[place[v] for v in part] for place, part in zip(places, parts, strict=True)])
+
+    def name(self, chosen: Sequence[int], whole: bool) -> str:
+        """The values of each column that the symbols at some positions have; of all of them, or of the likeliest."""
+        if len(chosen) == self.codes.shape[1]:
+            return "anything"
+        words = []
+        inside = np.ones(self.codes.shape[1], dtype=bool)
+        for j, codes in enumerate(self.codes):
+            distinct = list(dict.fromkeys(codes[list(chosen)].tolist()))
+            if len(distinct) < len(self.values[j]):
+                inside &= np.isin(codes, distinct)
+                column = self.columns[j] if j < len(self.columns) else None
+                words.append(_of_column([self.values[j][v] for v in distinct], column))
+        prefix = "mostly " if not whole else "within " if int(inside.sum()) > len(chosen) else ""
+        return prefix + (", ".join(words) or "anything")
+
+
+def _of_column(values: Sequence[Label], column: Column | None) -> str:
+    """The values of one column in words: an interval where they are next to each other, else a short list."""
+    title = "" if column is None else f"{column.name} "
+    if column is not None and column.is_ordered:
+        places = sorted(column.labels.index(value) for value in values if value in column.labels)
+        if len(places) == len(values) and places[-1] - places[0] == len(places) - 1:
+            first, last = places[0], places[-1]
+            if column.kind == "binned":
+                return title + span(column.edges, column.labels, first, last)
+            return title + (
+                str(column.labels[first])
+                if first == last
+                else f"{column.labels[first]} to {column.labels[last]}"
+            )
+    if len(values) <= NAMED:
+        return title + " or ".join(map(str, values))
+    return f"{title}{values[0]} or {len(values) - 1} others"
+
+
+def flat(label: Label) -> tuple[Label, ...]:
+    """The parts of a symbol, one a column."""
+    return tuple(part for inner in label for part in flat(inner)) if isinstance(label, tuple) else (label,)
+
+
+def text(label: Label) -> str:
+    """A symbol in words."""
+    return ", ".join(map(str, flat(label)))
