@@ -19,7 +19,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.solvers.local_information_privacy.merging import choices as heuristics
 from privopt.solvers.local_information_privacy.merging.blocks import Blocks
 from privopt.solvers.local_information_privacy.merging.choices import one_super_symbol, partition
-from privopt.solvers.local_information_privacy.merging.partitions import search
+from privopt.solvers.local_information_privacy.merging.partitions import rows, search
 from privopt.solvers.local_information_privacy.subset_merging import best_partition
 from privopt.solvers.local_information_privacy.watchdog import high_risk, one_block
 from privopt.solvers.local_information_privacy.watchdog_boosting import WatchdogBoosting
@@ -108,7 +108,7 @@ def _blocks(blocks: Blocks) -> float | None:
 
 
 def _search(blocks: Blocks) -> float | None:
-    return _total(blocks, search(blocks, blocks.singles, Budget(), rounds=20)[0])
+    return _total(blocks, rows(search(blocks, Budget(), rounds=20)[0], blocks.size))
 
 
 def _boosted(blocks: Blocks) -> float | None:

@@ -269,7 +269,8 @@ class Generation:
         posteriors = self.master.columns[used]
         shares = self.weights[used, None] * posteriors
         paid = (shares * -np.log(np.maximum(posteriors, 1e-300))).sum(axis=0)
-        return EXTREME * self.prices + (1 - EXTREME) * paid / np.maximum(shares.sum(axis=0), 1e-300)
+        paid /= np.maximum(shares.sum(axis=0), 1e-300)
+        return np.asarray(EXTREME * self.prices + (1 - EXTREME) * paid)
 
     def _mix(self, budget: Budget) -> int:
         """Mix a few of the releases in use and peel the mixture: what comes in can take their place at once."""
