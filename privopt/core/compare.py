@@ -70,6 +70,9 @@ class Comparison(Generic[M]):
     def __str__(self) -> str:
         return plain_table([row(s) for s in self.solutions], HEADER)
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return html_table([row(s) for s in self.solutions], HEADER)
 
@@ -106,6 +109,9 @@ class Frontier(Generic[M]):
 
     def __str__(self) -> str:
         return plain_table(self._rows(), ("budget", *HEADER))
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         return html_table(self._rows(), ("budget", *HEADER))

@@ -150,6 +150,9 @@ class Solution(Generic[M]):
             f"{gap}, {proof}, {self.seconds:.3g} s"
         )
 
+    def __repr__(self) -> str:
+        return f"Solution({self})"
+
     def _repr_html_(self) -> str:
         names = ("status", "reason", "solver", "guarantee", "utility", "leakage", "objective", "bound", "gap")
         rows: list[tuple[str, object]] = [(name, getattr(self, name)) for name in names]

@@ -95,3 +95,8 @@ def test_notebooks_show_sizes_and_no_dump() -> None:
     page = po.LocalInformationPrivacy(po.JointDistribution.normalised(table), 0.5)._repr_html_()
     assert f"2 x {n} table" in page
     assert len(page) < 2000
+    problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
+    frontier = po.frontier(problem, [0.5, 1.0], "windows")
+    assert repr(frontier) == str(frontier)
+    assert repr(frontier).splitlines()[0].startswith("budget")
+    assert repr(frontier[0]) == f"Solution({frontier[0]})"
