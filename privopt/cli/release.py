@@ -27,6 +27,7 @@ from privopt.cli._columns import (
     symbols_of,
 )
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
+from privopt.cli._receipt import draw_once, leave_receipt
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
@@ -283,7 +284,7 @@ Simulate = Annotated[
 State = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Sequence policies: record releases here; a recorded one is never drawn again."
+        metavar="FILE", help="Record releases here; a recorded one is given out again and never drawn again."
     ),
 ]
 Columns = Annotated[
@@ -310,6 +311,14 @@ ProblemFile = Annotated[
 ]
 
 
+ReceiptFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--receipt", metavar="RECEIPT.json", help="Write what was drawn, from which columns, with hashes."
+    ),
+]
+
+
 def release(
     mechanism: Source,
     data: Data,
@@ -320,6 +329,7 @@ def release(
     mark: Mark = "",
     simulate: Simulate = None,
     state: State = None,
+    receipt: ReceiptFile = None,
     codebook: CodebookFile = None,
     problem: ProblemFile = None,
 ) -> None:
@@ -343,11 +353,12 @@ def release(
             machine,
             machine.mechanism,
             Order(data, names, output, by, keep or [], state, simulate),
+            receipt,
         )
         return
-    if state is not None:
-        raise FileRefused("--state is for sequence policies; other mechanisms remember nothing")
     if isinstance(machine.mechanism, po.NoisyQuery):
+        if state is not None or receipt is not None:
+            raise FileRefused("a noisy query keeps no record of releases: leave --state and --receipt out")
         if by is not None or keep:
             raise FileRefused("a noisy query answers with a number: --by and --keep do not apply")
         drawing = SYSTEM if simulate is None else SIMULATED
@@ -357,17 +368,44 @@ def release(
     read = read_table(data, [*copied, *names])
     symbols = _symbols(machine, data, names, mark, read)
     kept = [row for row, symbol in enumerate(symbols) if symbol is not None]
-    drawn = draw(machine, [symbols[row] for row in kept], users(data, by, read), simulate)
+    show.check_output(state, data, output, mechanism)
+    show.check_output(receipt, data, output, mechanism)
+    whose, chosen = users(data, by, read), [symbols[row] for row in kept]
+    cells = list(zip(*(read.columns[name] for name in names), strict=True))
+    if state is None:
+        drawn, once = draw(machine, chosen, whose, simulate), None
+    else:
+        place = {row: i for i, row in enumerate(kept)}
+        groups = {name: [place[row] for row in rows if row in place] for name, rows in whose.items()}
+        drawn, once = draw_once(state, machine, [cells[row] for row in kept], chosen, groups, simulate)
     released = columns_of(names, drawn, mark, machine.mechanism)
     write_table(output, {**{name: [read.columns[name][row] for row in kept] for name in copied}, **released})
     if book is not None and codebook is not None:
         write_table(codebook, book.columns())
+    drawing = SYSTEM if simulate is None else SIMULATED
+    if receipt is not None:
+        columns = {name: [read.columns[name][row] for row in kept] for name in names}
+        leave_receipt(
+            receipt, machine, columns, output, released, kept=copied, by=by, mark=mark, how=drawing, once=once
+        )
     hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
     dropped = f"{read.rows - len(kept)} rows with missing values" if len(kept) < read.rows else None
-    facts = [("records", len(kept)), ("dropped", dropped), ("redacted", hidden)]
+    facts = [
+        ("records", len(kept)),
+        ("dropped", dropped),
+        ("redacted", hidden),
+        ("drawn before", once.recorded or None if once else None),
+    ]
     how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
     show.facts(
-        [*facts, *how, ("copied", ", ".join(map(repr, copied))), ("codebook", codebook), ("written", output)]
+        [
+            *facts,
+            *how,
+            ("copied", ", ".join(map(repr, copied))),
+            ("codebook", codebook),
+            ("written", output),
+            ("receipt", receipt),
+        ]
     )
 
 
@@ -382,7 +420,9 @@ def _symbols(
     return [*read_symbols(data, names, rows, symbols_of(mechanism, len(names), mark))]
 
 
-def _policy(machine: Machine, policy: po.SequencePolicy, order: Order) -> None:
+def _policy(machine: Machine, policy: po.SequencePolicy, order: Order, receipt: Path | None) -> None:
+    if receipt is not None:
+        raise FileRefused("a sequence policy keeps its record in --state; leave --receipt out")
     _copied(order.columns, order.by, order.keep)
     show.check_output(order.state, order.data, order.output)
     how = SYSTEM if order.seed is None else SIMULATED

@@ -1,0 +1,92 @@
+"""What a release on the command line leaves behind: a record of what was drawn, and a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+
+import privopt as po
+from privopt.cli._columns import Cells, Machine, draw
+from privopt.errors import FileRefused
+from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, make_receipt
+from privopt.publication.state import Once, release_once
+from privopt.publication.table import written_as
+
+
+def draw_once(
+    state: Path,
+    machine: Machine,
+    cells: Sequence[Cells],
+    symbols: Sequence[Hashable],
+    users: Mapping[str, Sequence[int]],
+    seed: int | None,
+) -> tuple[list[Hashable | None], Once]:
+    """The released symbols of all rows: what a state file records is given out again, the rest is drawn and recorded.
+
+    Raises
+    ------
+    FileRefused
+        If it is a simulation, or the file is of another mechanism or of other records.
+    """
+    if seed is not None:
+        raise FileRefused(
+            "--state records real releases; a simulation has none, leave --simulate or --state out"
+        )
+
+    def fresh(done: Mapping[str, int]) -> dict[str, list[Hashable | None]]:
+        places = {name: list(rows)[done[name] :] for name, rows in users.items()}
+        pending = [i for rows in places.values() for i in rows]
+        groups: dict[str, Sequence[int]] = {}
+        start = 0
+        for name, rows in places.items():
+            if rows:
+                groups[name] = range(start, start + len(rows))
+                start += len(rows)
+        drawn = draw(machine, [symbols[i] for i in pending], groups, None) if pending else []
+        return {name: [drawn[i] for i in groups.get(name, ())] for name in places}
+
+    rows = {name: [cells[i] for i in places] for name, places in users.items()}
+    whole = isinstance(machine.mechanism, po.RedactionMechanism)
+    once = release_once(state, machine.mechanism.fingerprint, rows, fresh, whole)
+    released: list[Hashable | None] = [None] * len(symbols)
+    for name, places in users.items():
+        for i, symbol in zip(places, once.released[name], strict=True):
+            released[i] = symbol
+    return released, once
+
+
+def leave_receipt(
+    path: Path,
+    machine: Machine,
+    read: Mapping[str, Sequence[str]],
+    output: Path,
+    released: Mapping[str, Sequence[str]],
+    *,
+    kept: Sequence[str],
+    by: str | None,
+    mark: str,
+    how: str,
+    once: Once | None,
+) -> None:
+    """Write the receipt of a table that was just released."""
+    mechanism = machine.mechanism
+    rows = len(next(iter(read.values())))
+    hidden = None
+    if isinstance(mechanism, po.RedactionMechanism):
+        hidden = sum(cell == mark for cell in next(iter(released.values())))
+    symbols = written_as(mechanism) if isinstance(mechanism, (po.Channel, po.Merging)) else ()
+    make_receipt(
+        mechanism,
+        machine.certificate,
+        read,
+        output,
+        released,
+        kept=[name for name in kept if name != by],
+        drawn=rows if once is None else once.drawn,
+        once=NOT_RECORDED if once is None else RECORDED if once.drawn else AGAIN,
+        how=how,
+        symbols=symbols,
+        mark=mark,
+        by=by or "",
+        hidden=hidden,
+    ).save(path)
