@@ -86,7 +86,7 @@ def rounds_of(problem: TradeOff, table: MergingTable, budget: Budget) -> list[In
 
 
 class InRounds(Solver[T]):
-    """Merging in rounds, and parts that leak nothing."""
+    """Merging in rounds of disjoint pairs."""
 
     name: ClassVar[str] = "matched-merging"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
@@ -95,8 +95,7 @@ class InRounds(Solver[T]):
         """A sort of the symbols along some directions in each round."""
         n, width = len(problem.observation.support), len(problem.observation.p_s)
         useful = 0 if problem.observation.useful is None else len(problem.observation.p_x)
-        halves = 4e-4 * min(n, 2000) if problem.is_funnel and problem.form == "stochastic" else 0.0
-        return 0.01 + 6e-6 * n * (4 + width + useful) + halves
+        return 0.01 + 6e-6 * n * (4 + width + useful)
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best of them."""
@@ -105,9 +104,9 @@ class InRounds(Solver[T]):
         table = merging_table(problem)
         release = best_kept(problem, rounds_of(problem, table, budget))
         stats: dict[str, float | int | str] = {"stop": "merged" if budget.remaining > 0 else "out of time"}
-        for other in [*_silent(problem, table, budget), problem.anchor()]:
-            if release is None or _better(problem, other, release):
-                release = other
+        anchor = problem.anchor()
+        if release is None or _better(problem, anchor, release):
+            release = anchor
         return proposed(problem, release, stats)
 
 
@@ -117,12 +116,59 @@ class MatchedMerging(InRounds[PrivacyFunnel]):
     """Merging in rounds of many disjoint pairs, those that cancel first: for alphabets of any size.
 
     A round sorts the blocks along some directions of their deviations from P(s) and merges opposites, the largest fall of
-    I(S;Y) for the fall of I(X;Y) first, O(n log n). Where channels may answer, blocks in which every secret has its
-    share are made too, by halving at vertices that share few symbols between both halves; they leak nothing, and the floor
-    or the cap is then met by publishing X within some of them.
+    I(S;Y) for the fall of I(X;Y) first, O(n log n).
     """
 
     solves: ClassVar = PrivacyFunnel
+
+
+@register
+@dataclass(frozen=True)
+class BalancedParts(Solver[PrivacyFunnel]):
+    """Parts in which every secret has its share, so that nothing leaks; X itself is published within some of them.
+
+    Sets of symbols are halved at vertices that share few symbols between both halves. What parts say within the floor
+    leaks nothing; above it, and under a cap, X is published within those parts where that leaks least.
+    """
+
+    solves: ClassVar = PrivacyFunnel
+    name: ClassVar[str] = "balanced-parts"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
+
+    def cost(self, problem: PrivacyFunnel) -> float:
+        """A linear programme for each part."""
+        n, width = len(problem.observation.support), len(problem.observation.p_s)
+        parts = min(MOST_PARTS, CHANNEL_CELLS // max(n, 1), n // width + 1)
+        return 0.02 + 2.5e-3 * parts + 2e-6 * n * width + 5e-8 * n * parts
+
+    def refuse(self, problem: PrivacyFunnel) -> str | None:
+        """Refuse mergings, weighed objectives, no leakage at all, observations of X, and more secrets than symbols."""
+        if problem.form != "stochastic":
+            return CHANNELS_ONLY
+        if problem.mode == "trade_off" or (problem.is_cap and not 0 < problem.budget < math.inf):
+            return (
+                "it keeps a floor on the utility or a positive cap on the leakage, this problem has neither"
+            )
+        if problem.observation.useful is not None:
+            return "it is made for releases of X itself, here X is seen through an observation"
+        size, secrets = len(problem.observation.support), len(problem.observation.p_s)
+        if size <= secrets:
+            return f"it needs more symbols than secrets, this problem has {size} and {secrets}"
+        most = min(MOST_PARTS, CHANNEL_CELLS // size)
+        if problem.is_floor and problem.budget > math.log(max(most, 1)):
+            return f"a channel of at most {most} releases cannot say {problem.budget:.3g} nats"
+        return None
+
+    def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
+        """Propose the parts, with X published within some of them; the anchor where they do not keep the bound."""
+        if (none := impossible(problem)) is not None:
+            return none
+        answer = problem.anchor()
+        for release in _silent(problem, merging_table(problem), budget):
+            repaired = kept(problem, release)
+            if _better(problem, repaired, answer):
+                answer = repaired
+        return proposed(problem, answer, {})
 
 
 @register
@@ -159,7 +205,7 @@ class Moves(Solver[T]):
         ]
         if isinstance(budget.incumbent, Merging):
             starts.insert(0, numbered(budget.incumbent.assignment[problem.observation.support]))
-        short = replace(budget, deadline=budget.deadline - 0.1 * _finite(budget))
+        short = replace(budget, deadline=budget.deadline - 0.04 * _finite(budget))
         ends = [moved(table, start, worth_of(problem), short) for start in starts]
         stats = {"iterations": len(ends), "stop": "no move helps" if short.remaining > 0 else "out of time"}
         return proposed(problem, best_kept(problem, [*ends, *starts]), stats)
@@ -218,7 +264,7 @@ class SoftClusters(Solver[InformationBottleneck]):
     def run(self, problem: InformationBottleneck, budget: Budget) -> Proposal:
         """Propose the best channel met."""
         table = merging_table(problem)
-        short = replace(budget, deadline=budget.deadline - 0.15 * _finite(budget))
+        short = replace(budget, deadline=budget.deadline - 0.05 * _finite(budget))
         clusters = _clusters(problem, table, short)
         if not problem.is_cap or problem.budget == math.inf:
             price = problem.budget if problem.mode == "trade_off" else 0.0
@@ -247,15 +293,10 @@ def _better(problem: TradeOff, release: Release, than: Release) -> bool:
 
 def _silent(problem: TradeOff, table: MergingTable, budget: Budget) -> Iterator[Channel]:
     """The channel of parts that leak nothing, raised to the floor or the cap by publishing X within some of them."""
-    fits = problem.is_funnel and problem.form == "stochastic" and problem.observation.useful is None
-    if not fits or problem.mode == "trade_off" or table.size <= table.secret.shape[1]:
-        return
     most = min(MOST_PARTS, CHANNEL_CELLS // len(problem.observation.p_w))
     useful = problem.budget if problem.is_floor else math.inf
-    if problem.is_floor and useful > math.log(most):  # so many releases cannot say so much
-        return
     parts = balanced_parts(
-        table, useful, most, replace(budget, deadline=budget.deadline - 0.5 * _finite(budget))
+        table, useful, most, replace(budget, deadline=budget.deadline - 0.04 * _finite(budget))
     )
     matrix, whole = channel_matrix(parts, table), revealed(parts, table)
     if not (problem.is_floor and whole >= problem.budget):

@@ -84,10 +84,19 @@ def test_balanced_parts_leak_nothing(n_s: int) -> None:
 
 
 def test_a_floor_that_needs_no_leakage_is_met_without_any() -> None:
-    solution = po.solve(po.PrivacyFunnel(joint(4, 400), theta_fraction=0.5), time_limit=20)
+    solution = po.solve(po.PrivacyFunnel(joint(4, 400), theta_fraction=0.5), "balanced-parts", time_limit=20)
     assert solution.status is po.Status.OPTIMAL
     assert solution.leakage is not None
     assert solution.leakage < 1e-15
+
+
+def test_parts_keep_a_cap() -> None:
+    """X itself is published within some parts, until the cap is met."""
+    problem = po.PrivacyFunnel(joint(3, 90), max_leakage=0.05)
+    solution = po.solve(problem, "balanced-parts")
+    assert solution.certified
+    assert solution.leakage == pytest.approx(0.05, abs=1e-6)
+    assert solution.utility > problem.evaluate(po.solve(problem, "greedy").mechanism).utility - 1.0  # type: ignore[operator]
 
 
 def test_losses_of_pairs_are_differences_of_informations() -> None:
