@@ -83,9 +83,10 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     @property
     def judging_seconds(self) -> float:
-        """Every value of the secret against every release of a merging, of which there may be as many as symbols."""
+        """Every value of the secret against every release of a merging, of which there may be as many as symbols; 0 if few."""
         secrets, symbols = len(self.observation.p_s), len(self.observation.observed)
-        return symbols * (1e-5 + 6e-6 * secrets)
+        seconds = symbols * (1e-5 + 6e-6 * secrets)
+        return seconds if seconds > 0.05 else 0.0
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with the larger finite bound at ``budget``, and a smaller one in proportion."""

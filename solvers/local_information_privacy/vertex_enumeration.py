@@ -178,7 +178,9 @@ class VerticesSystems(Vertices):
 def _number(problem: LocalInformationPrivacy) -> str:
     """How many vertices there are, in words."""
     count = expected_vertices(problem)
-    return f"about {count:.1e} vertices" if count < np.inf else "more vertices than a sample can tell"
+    if count == np.inf:
+        return f"vertices too rare to be counted among {work(system(problem)):.1e} systems"
+    return f"about {count:.1e} vertices"
 
 
 def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:
@@ -241,7 +243,10 @@ class VerticesCdd(Vertices):
                 f"lifts may differ by {wide:.1e} only; below {THINNEST_FOR_CDD:g} cdd silently loses vertices"
             )
         if self.cost(problem) > LONGEST_UNSTOPPED:
-            return f"{_number(problem)}, which would take about {self.cost(problem):.1e} s"
+            seconds = self.cost(problem)
+            return _number(problem) + (
+                f", which would take about {seconds:.1e} s" if seconds < np.inf else ""
+            )
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
