@@ -46,6 +46,11 @@ CAUTION = 2.0**-40
 CLOSED = 4e-7
 """Relative width of the bracket of a level at which the search ends."""
 
+CLOSED_SMALL = 5e-8
+"""The same for channels of at most ``SMALL_CELLS`` cells, where floats show more."""
+
+SMALL_CELLS = 900
+
 FIRST = 0.5
 """The first level."""
 
@@ -218,9 +223,14 @@ class _Levels:
     steps: int = 0
 
     @property
+    def width(self) -> float:
+        """The relative width at which the search ends."""
+        return CLOSED_SMALL if self.space.excess.size <= SMALL_CELLS else CLOSED
+
+    @property
     def closed(self) -> bool:
         """Whether the ends are near each other."""
-        return self.high < math.inf and self.high - self.low <= CLOSED * self.high
+        return self.high < math.inf and self.high - self.low <= self.width * self.high
 
     @property
     def mechanism(self) -> Channel:
@@ -287,7 +297,7 @@ class _Levels:
 
     def search(self) -> str:
         """Newton's method from below, a little over each time; why it ended."""
-        level, over, whole = FIRST, CLOSED / 2, self.budget.remaining
+        level, over, whole = FIRST, self.width / 2, self.budget.remaining
         for _ in range(MOST_LEVELS):
             low = self.low
             self.at(level)
@@ -296,7 +306,7 @@ class _Levels:
             if self.budget.remaining <= 0:
                 return "out of time"
             moved = (self.low - low) / self.low if self.low > 0 else 1.0
-            over = min(1.0, max(CLOSED / 2, 4 * over if moved < CLOSED / 8 else 0.0))
+            over = min(1.0, max(self.width / 2, 4 * over if moved < self.width / 8 else 0.0))
             if self.high == math.inf and self.budget.remaining < LATE * whole:
                 over = max(over, FAR)  # a release first: the level may be a hundredth too large
             level = max(self.low, self.aim) * (1 + over) if self.low > 0 else level / 4
