@@ -74,6 +74,12 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
         return _refused(problem, f"the mechanism does not fit the problem: {cause}")
     if not fresh.ok:
         return fresh
+    columns, known = mechanism.columns, problem.columns
+    if columns is not None and known is not None and columns != known.of_mechanism():
+        return _refused(
+            problem,
+            "the mechanism says that it is for other columns, or reads them in another way, than the problem's model",
+        )
     check = _Check(problem, solution, fresh)
     if (fault := check.fault()) is not None:
         return replace(fresh, ok=False, reason=fault)

@@ -23,6 +23,7 @@ class Mechanism(ABC):
 
     kind: ClassVar[str]
     simulation_only: bool
+    columns: TableColumns | None = None
 
     @abstractmethod
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:

@@ -75,6 +75,11 @@ def test_mechanisms_carry_them_and_certificates_do_not(problem: Any) -> None:
     assert po.verify(problem(bare), solution).ok
     again = po.Solution[Any].from_dict(json.loads(json.dumps(solution.to_dict())))
     assert again.mechanism.columns == mechanism.columns
+    assert po.verify(problem(joint), again).ok
+    changed = json.loads(json.dumps(solution.to_dict()).replace('"name": "age"', '"name": "father"'))
+    proved = po.verify(problem(joint), po.Solution[Any].from_dict(changed))
+    assert "is for other columns" in proved.reason
+    assert not proved.ok
     plain = type(mechanism).from_dict({k: v for k, v in mechanism.to_dict().items() if k != "columns"})
     assert plain.columns is None
     assert plain.fingerprint == mechanism.fingerprint
