@@ -69,8 +69,11 @@ class SequenceData:
 
     def releases(self) -> Iterator[Release]:
         """The releases in turn; the last may be shorter, with a budget in proportion."""
-        for begin in range(0, self.horizon, self.batch):
-            yield Release(begin, self.setting(min(self.batch, self.horizon - begin)))
+        return map(self.release, range(0, self.horizon, self.batch))
+
+    def release(self, begin: int) -> Release:
+        """The release that begins with a letter."""
+        return Release(begin, self.setting(min(self.batch, self.horizon - begin)))
 
 
 @dataclass(frozen=True, eq=False)

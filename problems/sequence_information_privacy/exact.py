@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,12 +19,17 @@ from privopt.models import MarkovChain
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
 from privopt.problems.sequence_information_privacy.leakage import affordable
 
+if TYPE_CHECKING:
+    from flint import fmpz_mat
+
 Ratio: TypeAlias = tuple[int, int]
 Key: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]
 
 MAX_NODES = 2000
 MAX_WORK = 2**18
 """Products of long integers, about 3 s."""
+MAX_DIGITS = 5e7
+"""Products of machine words that common divisors of long integers may take, about 0.2 s."""
 PATHS = 4
 """Outputs followed where they are too many, for at most ``STEPS`` releases."""
 STEPS = 48
@@ -80,13 +86,15 @@ def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     walked = Walked()
     start = problem.chain.exact_initial
     nodes: dict[Key, None] = {(policy.start().belief, start.weights): None}
+    digits = 0.0
     for at, release in enumerate(problem.releases()):
         cells = len(release.setting.inputs) * len(release.setting.outputs)
         single = len(release.paths.states) + problem.chain.k**2
         going = release.begin + release.length < problem.horizon
         all_outputs = cells + going * len(release.setting.outputs) * single
         most = min(MAX_NODES, affordable(policy, cells), max(MAX_WORK // all_outputs, not going))
-        if walked.complete and walked.count + len(nodes) > most:
+        digits += len(nodes) * sum((w.bit_length() / 64) ** 2 for w in next(iter(nodes))[1])
+        if walked.complete and (walked.count + len(nodes) > most or digits > MAX_DIGITS):
             walked.complete = False
         if not walked.complete:
             if at >= min(STEPS, 1 + MAX_WORK // (2 * PATHS * (cells + single))):
@@ -180,24 +188,43 @@ class _Exact:
         self.paths = release.paths.states.tolist()
         self.words = release.paths.word.tolist()
         steps = [_whole(chain, release.begin + i) for i in range(release.length - 1)]
-        self.chances = [
+        chances = [
             math.prod(step[path[i]][path[i + 1]] for i, (step, _) in enumerate(steps)) for path in self.paths
         ]
+        self._ways = list(zip(self.paths, self.words, chances, strict=True))
 
     def inputs(self, joint: tuple[int, ...]) -> list[int]:
         """Distribution of what is read."""
         masses = [0] * len(self.release.setting.inputs)
-        for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
+        for path, word, chance in self._ways:
             masses[word] += joint[path[0]] * chance
         return masses
 
     def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
         """Distribution of the state that follows an output."""
+        from flint import fmpz_mat
+
         last = [0] * self.chain.k
-        for path, word, chance in zip(self.paths, self.words, self.chances, strict=True):
+        if self.release.paths.identity:
+            last = [p * c for p, c in zip(joint, column, strict=True)]
+        for path, word, chance in () if self.release.paths.identity else self._ways:
             last[path[-1]] += joint[path[0]] * chance * column[word]
-        rows, _ = _whole(self.chain, self.release.begin + self.release.length - 1)
-        return [sum(p * row[s] for p, row in zip(last, rows, strict=True)) for s in range(self.chain.k)]
+        moved = fmpz_mat([last]) * self._step
+        return [int(moved[0, s]) for s in range(self.chain.k)]
+
+    @cached_property
+    def _step(self) -> fmpz_mat:
+        """The transition after the release."""
+        step = self.release.begin + self.release.length - 1
+        return _matrix(self.chain, 0 if self.chain.homogeneous else step)
+
+
+@lru_cache(maxsize=4)
+def _matrix(chain: MarkovChain, step: int) -> fmpz_mat:
+    """A transition matrix as integers, up to a common factor."""
+    from flint import fmpz_mat
+
+    return fmpz_mat(_whole(chain, step)[0])
 
 
 def _whole(chain: MarkovChain, step: int) -> tuple[list[list[int]], int]:

@@ -34,11 +34,17 @@ MAX_CELLS = 2**23
 """Of all kernels that are read together, about 3 s."""
 MAX_BELIEFS = 100_000
 SLOW_SECONDS = 3.0
+FEW, LONGEST = 64, 8
+"""Beliefs, and releases in a round, up to which it is looked whether all comes again."""
 RELEASE = 16
 """Beliefs that take as long as beginning a release."""
 CARRIED = 2**17
 """Cells of kernels that a policy carries; as text they take some 3 MB."""
 USERS = 4096
+DRAWN_CELLS = 2**20
+"""Cells of all kernels that are drawn from, about half a second."""
+LETTERS = 1000
+"""Releases of a chain with equal steps that are drawn at most."""
 SEED = 20260101
 _UNIT = 2.0**-53
 _LOST = 2.0**-1000
@@ -95,6 +101,9 @@ class Nodes:
         The kernels out of 2**52.
     inputs : array (M, n)
         Beliefs over what is read, as the policy computes them.
+    times, apart, growth : int
+        How many releases are like this one to the last digit, how many releases lie from one of them to the next, and
+        by how much ``terms`` grows on the way.
     """
 
     release: Release
@@ -104,6 +113,9 @@ class Nodes:
     terms: int
     weights: Ints
     inputs: Floats
+    times: int = 1
+    apart: int = 0
+    growth: int = 0
 
     def largest_ratio(self, only: tuple[int, int] | None = None) -> tuple[float, tuple[int, int] | None]:
         """The largest ratio, or inverse ratio, and the input and output where it is, or of one pair."""
@@ -216,8 +228,10 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
     beliefs, joint, terms = np.array([policy.start().belief]), np.array([problem.chain.initial]), 1
     most = affordable(policy, _cells(next(problem.releases())))
     known: set[bytes] = set()
-    seen = work = 0
-    for release in problem.releases():
+    seen = work = begin = 0
+    cycle = _Cycle(problem)
+    while begin < problem.horizon:
+        release = problem.release(begin)
         part = policy.part(release.length)
         work += len(beliefs) + RELEASE
         seen += len(beliefs)
@@ -232,14 +246,53 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
             return
         inputs = part.filter.inputs(beliefs, release.begin)
         weights = part.weights(beliefs, release.begin)
-        here = Nodes(release, part, beliefs, joint, terms, weights, inputs)
+        cycle.meet(begin, beliefs, joint, terms)
+        repeats = (cycle.times, cycle.length, cycle.growth) if cycle.left else (1, 0, 0)
+        here = Nodes(release, part, beliefs, joint, terms, weights, inputs, *repeats)
         yield here
-        if release.begin + release.length < problem.horizon:
+        begin += release.length
+        if begin < problem.horizon:
             following = here.following()
             if following is None:
                 yield None
                 return
             beliefs, joint, terms = following
+        if cycle.passed():
+            begin += (cycle.times - 1) * cycle.length * problem.batch
+            terms += (cycle.times - 1) * cycle.growth
+
+
+@dataclass
+class _Cycle:
+    """Releases that come again as they were, to the last digit: they are followed once, and counted."""
+
+    problem: SequenceData
+    length: int = 0
+    times: int = 1
+    growth: int = 0
+    left: int = 0
+    done: bool = False
+    _met: list[tuple[bytes, bytes, int]] = field(default_factory=list)
+
+    def meet(self, begin: int, beliefs: Floats, joint: Floats, terms: int) -> None:
+        """The nodes before a release; of a chain whose steps differ, or of many beliefs, nothing comes again."""
+        if self.done or self.left or not self.problem.chain.homogeneous or len(beliefs) > FEW:
+            return
+        met = beliefs.tobytes(), joint.tobytes()
+        for back, (*before, count) in enumerate(reversed(self._met), start=1):
+            times = (self.problem.horizon - begin) // (self.problem.batch * back)
+            if tuple(before) == met and times > 1:
+                self.length, self.times, self.growth, self.left = back, times, terms - count, back
+                return
+        self._met = [*self._met[1 - LONGEST :], (*met, terms)]
+
+    def passed(self) -> bool:
+        """Whether this was the last release of the one round that is followed."""
+        if not self.left:
+            return False
+        self.left -= 1
+        self.done = not self.left
+        return self.done
 
 
 def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
@@ -264,17 +317,19 @@ def _walk(problem: SequenceData, policy: SequencePolicy, limits: tuple[int, int]
     errors: list[float] = []
     largest, letters = 1.0, 1
     low, high = 0.0, 0.0
-    for at, here in enumerate(nodes(problem, policy, carried=True)):
+    for here in nodes(problem, policy, carried=True):
         if here is None:
             return Walked(False, count)
-        count += len(here.beliefs)
+        count += len(here.beliefs) * here.times
         (n, m), length = here.weights.shape[1:], here.release.length
         mean, size = here.cost()
         terms = here.terms + here.roundings() + n + m + length + 12
-        costs.append(mean)
-        errors.append(1.01 * terms * _UNIT * size)
+        costs.append(mean * here.times)
+        grown = terms + 0.5 * here.growth * (here.times - 1)
+        errors.append(1.01 * grown * here.times * _UNIT * size)
         charged = charged or here.charged()
         faint = faint or bool(((here.beliefs > 0) & (here.beliefs < FAINT)).any())
+        at = here.release.begin // problem.batch + (here.times - 1) * here.apart
         drift = here.part.filter.distance(at + 1)
         if at:
             drift = max(drift, policy.part(policy.batch).filter.distance(at + 1))
@@ -366,7 +421,7 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
 def read(problem: SequenceData, policy: SequencePolicy) -> Reading:
     """Utility and leakage: those of the walk, or simulated with a fixed seed where it is not complete."""
     walked = walk(problem, policy)
-    return walked.reading if walked.complete else _simulated(problem, policy)
+    return walked.reading if walked.complete else replace(_simulated(problem, policy))
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,16 +464,27 @@ def _table(release: Release, policy: SequencePolicy, beliefs: Floats) -> Table:
     return Table(release, part, inputs, kernels, means(inputs, kernels))
 
 
+@lru_cache(maxsize=8)
 def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
-    """Releases drawn from their own distribution; the distortion of each is its mean at the belief."""
+    """Releases drawn from their own distribution; the distortion of each is its mean at the belief.
+
+    Of a long horizon with equal steps a beginning is drawn, whose second half stands for what follows.
+    """
     reading, rng = Reading(exact=False), np.random.default_rng(SEED)
     users = _users(problem, policy)
     beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
+    drawn_letters = problem.horizon
+    if problem.chain.homogeneous:
+        drawn_letters = min(drawn_letters, LETTERS * problem.batch)
+    later = (problem.horizon - drawn_letters) / (drawn_letters - drawn_letters // 2)
     for release in problem.releases():
+        if release.begin >= drawn_letters:
+            break
         table = _table(release, policy, beliefs)
         table.note_leakage(reading)
-        spent += release.length * table.distortion
-        if release.begin + release.length < problem.horizon:
+        share = 1.0 + later * (release.begin >= drawn_letters // 2)
+        spent += share * release.length * table.distortion
+        if release.begin + release.length < drawn_letters:
             sums = np.cumsum(table.marginal, axis=1)
             drawn = (sums <= (rng.random(users) * sums[:, -1])[:, None]).sum(axis=1)
             columns = table.kernels[np.arange(users), :, drawn]
@@ -433,5 +499,6 @@ def _users(problem: SequenceData, policy: SequencePolicy) -> int:
     """How many sequences to simulate: bounded in memory and in work."""
     cells = _cells(next(problem.releases()))
     count = -(-problem.horizon // problem.batch)
+    count = min(count, LETTERS) if problem.chain.homogeneous else count
     most = USERS if policy.cost.quick else affordable(policy, cells) // count
-    return max(2, min(most, 2**20 // cells, max(8, MAX_CELLS // (count * cells))))
+    return max(2, min(most, 2**20 // cells, max(8, DRAWN_CELLS // (count * cells))))
