@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
+import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from privopt.core.isolate import SolverFailure, SolverTimeout, believed, describe, pack
@@ -23,9 +27,15 @@ STARTING = 1.5
 GRACE = 0.25
 """Seconds before the end of a search that its lane should have ended, and seconds past it that it is waited for."""
 
+SEVERAL = 4.0
+"""How many times its prediction a solver may take in a lane while others wait."""
+CUT = 0.85
+"""A run that took this share of its time, or more, counts as stopped before its end: some keep a margin."""
 
 Outcome: TypeAlias = Proposal | SolverTimeout | SolverFailure
 """What a solver proposed, or why it did not."""
+
+_Answer: TypeAlias = tuple[Outcome, float, bool]
 
 _idle: list[ProcessPoolExecutor] = []
 """The process of an earlier lane, if it had ended its work."""
@@ -50,19 +60,21 @@ def may_run_beside(candidate: Candidate) -> bool:
     return believed(candidate.solver) and candidate.solver.interruptible
 
 
-@dataclass
-class Entry:
-    """One solver in the lane."""
+@dataclass(frozen=True)
+class Ended:
+    """What came of one solver in the lane: its outcome, its seconds, and whether its time was up before its end."""
 
     candidate: Candidate
-    future: Future[tuple[Outcome, float]]
+    outcome: Outcome
+    seconds: float
+    cut: bool = False
 
 
 class Lane:
     """Solvers that run one after the other in one process of their own, until a deadline.
 
-    Each has the time that the deadline leaves, the last one all of it; what one proposes is kept when a later one has to
-    be ended. Nothing in here judges.
+    Each has an equal share of the time that the deadline leaves, or several times its prediction if that is more; what one
+    proposes is kept when a later one has to be ended. Nothing in here judges.
 
     Parameters
     ----------
@@ -76,49 +88,83 @@ class Lane:
         self._payload = pack((problem, None if incumbent is None else incumbent.to_dict()), problem)
         self._seed = seed
         self._executor: ProcessPoolExecutor = _idle.pop() if _idle else _process()
-        self._entries: list[Entry] = []
+        self._lock = threading.RLock()
+        self._waiting: deque[Candidate] = deque()
+        self._running: tuple[Candidate, Future[_Answer]] | None = None
+        self._ended: list[Ended] = []
+        self._deadline = math.inf
 
     def add(self, candidates: Sequence[Candidate], deadline: float) -> None:
         """Let candidates run, in this order, until a deadline on the clock of ``time.monotonic()``."""
-        until = time.time() + (deadline - time.monotonic())
-        for i, c in enumerate(candidates):
-            arguments = (self._payload, pack(c.solver, c.solver), until, len(candidates) - i, self._seed)
-            self._entries.append(Entry(c, self._executor.submit(_run, *arguments)))
+        with self._lock:
+            self._deadline = deadline
+            self._waiting.extend(candidates)
+            if self._running is None:
+                self._begin()
+
+    def _begin(self) -> None:
+        """Start the next; the lock is held."""
+        self._running = None
+        left = self._deadline - time.monotonic()
+        if not self._waiting or left <= 0:
+            return
+        share = left / len(self._waiting)
+        candidate = self._waiting.popleft()
+        if candidate.seconds is not None and candidate.seconds < math.inf:
+            share = min(left, max(share, SEVERAL * candidate.seconds))
+        packed = pack(candidate.solver, candidate.solver)
+        future = self._executor.submit(_run, self._payload, packed, time.time() + left, share, self._seed)
+        self._running = (candidate, future)
+        future.add_done_callback(partial(self._end_of, candidate))
+
+    def _end_of(self, candidate: Candidate, future: Future[_Answer]) -> None:
+        """Keep what one brought and start the next; called by a thread of the pool."""
+        with self._lock:
+            if self._running is None or self._running[1] is not future:
+                return
+            self._ended.append(_ended(candidate, future))
+            self._begin()
 
     @property
     def names(self) -> frozenset[str]:
         """Solvers that wait or run in the lane."""
-        return frozenset(e.candidate.name for e in self._entries)
+        with self._lock:
+            running = () if self._running is None else (self._running[0],)
+            return frozenset(c.name for c in (*running, *self._waiting))
 
-    def finished(self) -> list[tuple[Candidate, Outcome, float]]:
-        """What has ended since the last call: the proposal or the reason why there is none, and its seconds."""
-        ended = [e for e in self._entries if e.future.done()]
-        self._entries = [e for e in self._entries if not e.future.done()]
-        return [(e.candidate, *_answer(e.future)) for e in ended]
+    def finished(self) -> list[Ended]:
+        """What has ended since the last call."""
+        with self._lock:
+            ended, self._ended = self._ended, []
+            return ended
 
     def give_back(self) -> Candidate | None:
         """The last solver that has not begun, taken out of the lane, or None."""
-        for entry in reversed(self._entries):
-            if entry.future.cancel():
-                self._entries.remove(entry)
-                return entry.candidate
-        return None
+        with self._lock:
+            return self._waiting.pop() if self._waiting else None
 
-    def wait(self, deadline: float) -> list[tuple[Candidate, Outcome, float]]:
-        """What the lane has by a deadline, with a short grace."""
-        for e in self._entries:
-            wait([e.future], max(0.0, deadline + GRACE - time.monotonic()))
-        answers = self.finished()
-        late = SolverTimeout("did not stop at the deadline and its process was ended")
-        return answers + [(e.candidate, late, 0.0) for e in self._entries]
+    def wait(self, deadline: float) -> list[Ended]:
+        """What the lane has when the one that runs has ended, or by a deadline with a short grace."""
+        with self._lock:
+            running = self._running
+        if running is not None:
+            wait([running[1]], max(0.0, deadline + GRACE - time.monotonic()))
+        with self._lock:
+            if self._running is not None and self._running[1].done():
+                self._end_of(*self._running)
+            late = SolverTimeout("did not stop at the deadline and its process was ended")
+            left = [] if self._running is None else [Ended(self._running[0], late, 0.0)]
+        return self.finished() + left
 
     def end(self) -> None:
         """Leave the process to the next lane if it has ended its work; else end it, whatever it does."""
-        if all(e.future.done() for e in self._entries) and not _idle:
-            _idle.append(self._executor)
-        else:
+        with self._lock:
+            busy, self._running = self._running is not None, None
+            self._waiting.clear()
+        if busy or _idle:
             self._executor.shutdown(wait=True, kill_workers=True)
-        self._entries = []
+        else:
+            _idle.append(self._executor)
 
 
 def _process() -> ProcessPoolExecutor:
@@ -127,15 +173,16 @@ def _process() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(max_workers=1, timeout=300)
 
 
-def _answer(future: Future[tuple[Outcome, float]]) -> tuple[Outcome, float]:
+def _ended(candidate: Candidate, future: Future[_Answer]) -> Ended:
     try:
-        return future.result()
+        return Ended(candidate, *future.result())
     except Exception as cause:  # noqa: BLE001 - the process may die of anything; the reason is kept
-        return SolverFailure(f"the process of the solver died: {describe(cause).partition('.')[0]}"), 0.0
+        died = f"the process of the solver died: {describe(cause).partition('.')[0]}"
+        return Ended(candidate, SolverFailure(died), 0.0)
 
 
-def _run(payload: bytes, packed: bytes, until: float, shares: int, seed: int) -> tuple[Outcome, float]:
-    """In the lane's process: one solver, with an equal share of the time that is left."""
+def _run(payload: bytes, packed: bytes, until: float, share: float, seed: int) -> _Answer:
+    """In the lane's process: one solver, for its share of the time, which ends at ``until`` on the clock of the wall."""
     import cloudpickle
 
     from privopt.mechanisms.load import mechanism_from_dict
@@ -144,9 +191,11 @@ def _run(payload: bytes, packed: bytes, until: float, shares: int, seed: int) ->
     stored: Mapping[str, Any] | None
     problem, stored = cloudpickle.loads(payload)
     start = None if stored is None else mechanism_from_dict(stored)
-    deadline = begun + (until - time.time()) / shares
+    seconds = min(share, until - time.time())
+    outcome: Outcome
     try:
-        proposal = propose(cloudpickle.loads(packed), problem, Budget(deadline, seed, incumbent=start))
+        outcome = propose(cloudpickle.loads(packed), problem, Budget(begun + seconds, seed, incumbent=start))
     except SolverFailure as cause:
-        return cause, time.monotonic() - begun
-    return proposal, time.monotonic() - begun
+        outcome = cause
+    spent = time.monotonic() - begun
+    return outcome, spent, spent >= CUT * seconds

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
-from privopt.core.beside import GRACE, STARTING, Lane, Outcome, may_run_beside, two_cores
+from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
 from privopt.core.isolate import PATIENCE, is_isolated
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
@@ -175,7 +175,7 @@ class Search(Generic[M]):
         self._record(c, self.call.run(c, seconds, None if best is None else best.answer))
         spent = time.monotonic() - begun
         self.cut.pop(c.name, None)
-        if spent >= 0.9 * seconds:
+        if spent >= CUT * seconds:
             self.cut[c.name] = spent
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
@@ -198,11 +198,15 @@ class Search(Generic[M]):
 
     def _collect(self) -> None:
         """Judge what has ended in the lane."""
-        for entry in [] if self.lane is None else self.lane.finished():
-            self._record_beside(*entry)
+        for ended in [] if self.lane is None else self.lane.finished():
+            self._record_beside(ended)
 
-    def _record_beside(self, c: Candidate, outcome: Outcome, seconds: float) -> None:
-        self._record(c, replace(self.call.judged(c, outcome), seconds=seconds))
+    def _record_beside(self, ended: Ended) -> None:
+        self._record(
+            ended.candidate, replace(self.call.judged(ended.candidate, ended.outcome), seconds=ended.seconds)
+        )
+        if ended.cut:
+            self.cut[ended.candidate.name] = ended.seconds
 
     def _wait_beside(self) -> None:
         """Run here what the lane has not begun; then wait for it until the deadline."""
@@ -211,11 +215,12 @@ class Search(Generic[M]):
             if not self.lane.names:
                 return
             waiting = self.lane.give_back() if self.call.left > 0 else None
-            if waiting is None:
-                for entry in self.lane.wait(time.monotonic() + self.call.left):
-                    self._record_beside(*entry)
-                return
-            self._try(waiting, self.call.left)
+            if waiting is not None:
+                self._try(waiting, self.call.left)
+                continue
+            for ended in self.lane.wait(time.monotonic() + self.call.left):
+                self._record_beside(ended)
+            return
 
 
 def best_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:

@@ -145,19 +145,19 @@ def test_the_lane_keeps_what_a_solver_brings_and_ends_one_that_does_not_stop() -
     lane = Lane(problem, problem.anchor(), seed=0)
     lane.add([listed["self-consistent"]], time.monotonic() + 30.0)
     assert lane.names == {"self-consistent"}
-    ((candidate, outcome, seconds),) = lane.wait(time.monotonic() + 60.0)
+    (ended,) = lane.wait(time.monotonic() + 60.0)
     lane.end()
-    assert candidate.name == "self-consistent"
-    assert isinstance(outcome, po.Proposal)
-    assert outcome.mechanism is not None
-    assert problem.evaluate(problem.check(outcome.mechanism)).feasible
-    assert seconds > 0
+    assert ended.candidate.name == "self-consistent"
+    assert isinstance(ended.outcome, po.Proposal)
+    assert ended.outcome.mechanism is not None
+    assert problem.evaluate(problem.check(ended.outcome.mechanism)).feasible
+    assert ended.seconds > 0
     again = Lane(_bottleneck(300), None, seed=0)  # in the process that the first one left
     again.add([listed["self-consistent"], listed["self-consistent"]], time.monotonic() + 30.0)
     assert again.give_back() is not None
-    ((_, late, _),) = again.wait(time.monotonic() - 10.0)
+    (late,) = again.wait(time.monotonic() - 10.0)
     again.end()
-    assert isinstance(late, SolverTimeout)
+    assert isinstance(late.outcome, SolverTimeout)
 
 
 @pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
