@@ -277,6 +277,14 @@ def verify_bundle(
     -------
     Certificate
         ``ok`` is False, with the reason, for a bundle that was changed or is not proved.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "bundle.zip"
+    >>> _ = place.write_bytes(b"something else")
+    >>> verify_bundle(place).ok
+    False
     """
     try:
         contents = read_bundle(path)

@@ -226,9 +226,10 @@ def explain(problem: Problem[Any] | None, solution: Judged) -> Explanation:
 
 def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:
     """The sentences for a kind of problem; of a kind of the user's own, those of its certificate."""
-    data: object = problem
+    data: Problem[Any] = problem
     while isinstance(data, Reformulation) and not isinstance(data, LocalInformationPrivacyData):
-        data, mechanism = data.target, data.posed(mechanism)
+        mechanism = data.posed(mechanism)
+        data = data.target
     if isinstance(mechanism, (Channel, Merging)):
         if isinstance(data, LocalInformationPrivacyData):
             return _tables.local(data, mechanism, certificate)

@@ -177,9 +177,10 @@ def check_table(
     False
     """
     where = layout or Layout()
-    data: object = problem
+    data: Problem[Any] = problem
     while isinstance(data, Reformulation):
-        data, mechanism = data.target, data.posed(mechanism)
+        mechanism = data.posed(mechanism)
+        data = data.target
     if isinstance(mechanism, NoisyQuery):
         return _number(mechanism, table)
     if not isinstance(mechanism, (Channel, Merging, RedactionMechanism, SequencePolicy)):
