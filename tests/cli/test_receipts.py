@@ -10,7 +10,14 @@ from typer.testing import CliRunner
 
 from privopt.cli import app
 
-ROWS = [("red", "young"), ("blue", "old"), ("red", "young"), ("blue", "young"), ("red", "old"), ("blue", "old")] * 20
+ROWS = [
+    ("red", "young"),
+    ("blue", "old"),
+    ("red", "young"),
+    ("blue", "young"),
+    ("red", "old"),
+    ("blue", "old"),
+] * 20
 
 
 @pytest.fixture
@@ -43,7 +50,9 @@ def test_from_a_release_to_a_bundle_that_is_verified(folder: Path) -> None:
     release("one.csv")
     run("bundle", "problem.json", "solution.json", "--receipt", "receipt.json", "--output", "bundle.zip")
     assert "is plausible" in run("verify", "bundle.zip", "one.csv")
-    assert "is plausible" in run("verify", "problem.json", "solution.json", "one.csv", "--receipt", "receipt.json")
+    assert "is plausible" in run(
+        "verify", "problem.json", "solution.json", "one.csv", "--receipt", "receipt.json"
+    )
     assert "young" not in (folder / "receipt.json").read_text(encoding="utf-8")
     text = (folder / "one.csv").read_text(encoding="utf-8").splitlines()
     (folder / "bad.csv").write_text("\n".join([text[0], *(text[1] for _ in text[1:]), ""]), encoding="utf-8")

@@ -13,7 +13,7 @@ from privopt.core.registry import problem_types
 from privopt.plots.mechanisms import mechanism_figure
 
 pytest.importorskip("matplotlib")
-from matplotlib.patches import Rectangle  # noqa: E402 - after it is known to be installed
+from matplotlib.patches import Rectangle
 
 
 @pytest.mark.parametrize("name", problem_types())
@@ -38,7 +38,9 @@ def test_a_noisy_answer_shows_the_share_of_answers() -> None:
     figure = solution.plot()
     assert figure.axes[0].get_xlabel() == "error of the count (in its own unit)"
     heights = sum(
-        patch.get_height() for patch in figure.axes[0].patches if isinstance(patch, Rectangle) and patch.get_width() < 1
+        patch.get_height()
+        for patch in figure.axes[0].patches
+        if isinstance(patch, Rectangle) and patch.get_width() < 1
     )
     assert heights == pytest.approx(1.0, abs=0.03)
 
