@@ -171,7 +171,8 @@ def _ready() -> float:
 def _starting() -> float:
     """Seconds that such a process takes to start, of processor time, so that other work does not matter."""
     _executor().shutdown(wait=True, kill_workers=True)
-    return _executor().submit(_ready).result()
+    seconds: float = _executor().submit(_ready).result()
+    return seconds
 
 
 def table_of(read: Iterable[Reading], work: float) -> Timings:

@@ -227,7 +227,7 @@ def is_worst(data: BeliefData, release: Channel, worst: Sequence[object]) -> boo
         return not worst and x < 0
     if len(worst) != 2 or worst[0] not in data.letters or worst[1] not in release.outputs:
         return False
-    letter, position = data.letters.index(worst[0]), release.outputs.index(worst[1])  # type: ignore[arg-type]  # labels, as just seen
+    letter, position = data.letters.index(worst[0]), release.outputs.index(worst[1])
     column = next((c for c in exact.columns if c.position == position), None)
     if column is None or letter not in exact.seen:
         return False

@@ -76,7 +76,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     def judging_seconds(self) -> float:
         """A product of integer tables, and a look at each pair of a secret and a release."""
         secrets, observed = len(self.observation.p_s), len(self.observation.p_w)
-        pairs = secrets * self.matrix.shape[1]
+        pairs = secrets * int(self.matrix.shape[1])
         return 2e-2 + 1e-5 * pairs + 4e-9 * pairs * observed
 
     def with_budget(self, budget: float) -> Self:

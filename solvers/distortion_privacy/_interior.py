@@ -162,7 +162,7 @@ class Interior:
     @property
     def observations(self) -> int:
         """How many columns of a block are those of the channel."""
-        return self.blocks.conditional.shape[1]
+        return int(self.blocks.conditional.shape[1])
 
     def start(self, x: Floats, u: Floats | None = None, margin: float = 0.1) -> State:
         """Both iterates from an x that keeps its rows strictly; from multipliers of the rows if they are known.

@@ -53,7 +53,7 @@ class ExponentialMixing(Solver[DistortionPrivacy]):
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """A few products of the table with a channel."""
-        n, m = len(problem.observation.p_w), problem.matrix.shape[1]
+        n, m = len(problem.observation.p_w), int(problem.matrix.shape[1])
         return 0.02 + 2e-6 * n * m + 5e-9 * n * m * len(problem.observation.p_s)
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:

@@ -49,7 +49,8 @@ def balanced_parts(table: MergingTable, useful: float, most: int, budget: Budget
     rng = np.random.default_rng(budget.seed)
     posterior = table.secret / table.mass[:, None]
     whole = Part(np.arange(table.size), table.mass.copy())
-    waiting, done, number = [(-whole.total, 0, whole)], [], 0
+    waiting, number = [(-whole.total, 0, whole)], 0
+    done: list[Part] = []
     while waiting and len(waiting) + len(done) < most and budget.remaining > 0:
         _, _, part = heapq.heappop(waiting)
         halves = _halves(part, posterior, rng)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.models import JointDistribution
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
@@ -62,10 +63,17 @@ def no_plain_ratios(problem: LocalInformationPrivacy) -> str | None:
 
 def programme(problem: Linear) -> tuple[Floats, Floats]:
     """Cost p(x) D[x, y], shape (n_x, n_y), and rows G, shape (r, n_x), with G Q <= 0 for every column of Q."""
-    ratios = problem.ratios if isinstance(problem, BeliefRelease) else problem
+    ratios = _of_belief(problem) if isinstance(problem, BeliefRelease) else problem
     if ratios.matrix is None:
         raise ValueError("only a distortion is linear in the channel")
     return ratios.observation.p_x[:, None] * ratios.matrix, ratio_rows(ratios)
+
+
+def _of_belief(problem: BeliefRelease) -> LocalInformationPrivacy:
+    """The same bounds on a joint distribution of S = X."""
+    table = [[0] * i + [p] + [0] * (len(problem.belief) - i - 1) for i, p in enumerate(problem.belief)]
+    joint = JointDistribution.normalised(table, problem.letters, problem.letters)
+    return LocalInformationPrivacy(joint, problem.epsilon, utility=problem.matrix)
 
 
 def ratio_rows(problem: LocalInformationPrivacy) -> Floats:
