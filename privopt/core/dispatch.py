@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from privopt.core.alarm import raise_alarm
@@ -153,8 +153,8 @@ def solve_from(
     """As :func:`solve`, from the answer to a neighbouring problem, where that keeps the budget of this one."""
     begun = time.monotonic()
     told = progress or (lambda fraction, message: None)
-    call = _Call(problem, begun, time_limit, certify, seed, told)
     needed = problem.judging_seconds
+    call = _Call(problem, begun, time_limit, certify, seed, told, [needed])
     if needed > time_limit:
         return call.finish(_too_large(needed, time_limit), ())
     carried = None if start is None else carried_over(problem, start, certify)
@@ -192,12 +192,13 @@ class _Call(Generic[M]):
     certify: bool
     seed: int
     progress: Callable[[float, str], None]
-    reserve: float = 0.0
-    """Seconds at the end that are kept for judging."""
+    judgings: list[float] = field(default_factory=list)
+    """Seconds of judging what was proposed so far: the longest are kept for the last proposal."""
 
     @property
     def left(self) -> float:
-        return self.begun + self.time_limit - self.reserve - time.monotonic()
+        reserve = min(max(self.judgings, default=0.0), RESERVE * self.time_limit)
+        return self.begun + self.time_limit - reserve - time.monotonic()
 
     def run(
         self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
@@ -228,6 +229,7 @@ class _Call(Generic[M]):
                 return replace(self._judge(candidate, outcome, patience), solver=candidate.name)
 
     def _judge(self, candidate: Candidate, proposal: Proposal, patience: float) -> Solution[M]:
+        begun = time.monotonic()
         judged = judge(
             self.problem,
             proposal,
@@ -235,6 +237,7 @@ class _Call(Generic[M]):
             seconds=patience,
             repairable=candidate.solver.repairable,
         )
+        self.judgings.append(time.monotonic() - begun)
         if "contradiction" not in judged.stats:
             return judged
         return self._alarmed(replace(judged, solver=candidate.name), proposal)
@@ -255,8 +258,8 @@ def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
     begun = time.monotonic()
     anchor = judge(call.problem, Proposal(call.problem.anchor()), certify=call.certify)
-    reserve = min(time.monotonic() - begun, RESERVE * call.time_limit)
-    search = Search(replace(call, reserve=reserve), takers)
+    call.judgings.append(time.monotonic() - begun)
+    search = Search(call, takers)
     search.runs.append(replace(anchor, solver="anchor"))
     if carried is not None:
         search.runs.append(carried)
