@@ -206,7 +206,7 @@ class _Call(Generic[M]):
         """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it."""
         begun = time.monotonic()
         if candidate.refusal is not None:
-            return Solution(Status.REFUSED, reason=candidate.refusal, solver=candidate.name)
+            return Solution(Status.REFUSED, reason=candidate.refusal, solver=candidate.solver.name)
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
         outcome: Outcome
         try:
@@ -222,11 +222,11 @@ class _Call(Generic[M]):
         """Judge what a candidate proposed, its bound within some seconds, or take down why it did not."""
         match outcome:
             case SolverTimeout():
-                return Solution(Status.TIME_OUT, reason=str(outcome), solver=candidate.name)
+                return Solution(Status.TIME_OUT, reason=str(outcome), solver=candidate.solver.name)
             case SolverFailure():
-                return Solution(Status.FAILED, reason=str(outcome), solver=candidate.name)
+                return Solution(Status.FAILED, reason=str(outcome), solver=candidate.solver.name)
             case _:
-                return replace(self._judge(candidate, outcome, patience), solver=candidate.name)
+                return replace(self._judge(candidate, outcome, patience), solver=candidate.solver.name)
 
     def _judge(self, candidate: Candidate, proposal: Proposal, patience: float) -> Solution[M]:
         begun = time.monotonic()
@@ -240,7 +240,7 @@ class _Call(Generic[M]):
         self.judgings.append(time.monotonic() - begun)
         if "contradiction" not in judged.stats:
             return judged
-        return self._alarmed(replace(judged, solver=candidate.name), proposal)
+        return self._alarmed(replace(judged, solver=candidate.solver.name), proposal)
 
     def _alarmed(self, judged: Solution[M], proposal: Proposal) -> Solution[M]:
         """The alarm where a solver's own bound is below its own answer."""

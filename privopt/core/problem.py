@@ -299,7 +299,8 @@ class Problem(ABC, Generic[M]):
 
     def named(self, mechanism: M) -> M:
         """The mechanism with the columns that it is for, and with the values that it releases."""
-        return mechanism.described(self.columns, self.release_labels)
+        columns, labels = self.columns, self.release_labels
+        return mechanism if columns is None and labels is None else mechanism.described(columns, labels)
 
     def check_infeasible(self, witness: object) -> str | None:
         """Why no mechanism exists, if ``witness`` proves it; the default is that one always exists."""

@@ -96,7 +96,7 @@ def _one_record(data: RedactionData, weights: Ints, p: int) -> Finding:
     informed = data.side_information is not None
     can, views = data.supports, ((slice(0, p), -1), (slice(p + 1, None), 1))
     sides = [(weights[view][::sign], can[view][::sign]) for view, sign in views]
-    left, right = (Side.of(*s) for s in sides)
+    left, right = Side.both(sides)
     if informed:  # records farther than what is released may be known
         left, right = (
             Side(*s, len(s[0]), True) if len(cut.weights) else cut
@@ -212,14 +212,14 @@ class _Record:
         """About how many products of machine words the exact recursion takes."""
         k = self.data.chain.k
         products = self.place.bit_length() * k if self.data.chain.homogeneous else self.place
-        total = products * k**2 * (self._prior_bits() / 64) ** 1.3
+        total: float = products * k**2 * (self._prior_bits() / 64) ** 1.3
         for side, sign in ((self.left, -1), (self.right, 1)):
             words = 4 + self._side_bits(side, sign) / 64
             partial = int((side.weights < TOTAL).any(axis=1).sum())
             plain = len(side.weights) - partial
-            products = partial + (2 * math.log2(1 + plain) if self.equal is not None else plain)
+            each = partial + (2 * math.log2(1 + plain) if self.equal is not None else plain)
             offers = 16 * k * len(self.possible) ** 2 * partial
-            total += (products * k**3 + offers) * words**1.3
+            total += (each * k**3 + offers) * math.pow(words, 1.3)
         return total
 
     def ratios(self, bits: int, pairs: list[Pair]) -> tuple[Ratios, Ratios]:

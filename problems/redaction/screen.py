@@ -8,7 +8,7 @@ Rows are scaled by powers of two. Where a number could leave the range of floats
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +44,12 @@ class Side:
     reachable: Bools
     length: int
     open: bool
+
+    @classmethod
+    def both(cls, sides: Iterable[tuple[Ints, Bools]]) -> tuple[Side, Side]:
+        """The left one and the right one, from weights and what is reachable."""
+        left, right = (cls.of(*side) for side in sides)
+        return left, right
 
     @classmethod
     def of(cls, weights: Ints, reachable: Bools) -> Side:

@@ -90,8 +90,8 @@ def float_distributions(data: RedactionData) -> Floats:
             starts.append(starts[-1] * powers[-1])
         inside = np.array([_floats(power) for power in powers[:BLOCK]])
         blocks = np.array([_floats(row)[0] for row in starts])
-    table = np.einsum("bi,rij->brj", blocks, inside).reshape(-1, k)
-    return table[:n]
+    table: Floats = np.einsum("bi,rij->brj", blocks, inside).reshape(-1, k)[:n]
+    return table
 
 
 def _floats(matrix: arb_mat) -> list[list[float]]:

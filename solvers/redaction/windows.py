@@ -10,16 +10,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.redaction.directional import first_release_ratios
 from privopt.measures.redaction.influence import BinaryChain
 from privopt.measures.redaction.informed import informed_windows
-from privopt.measures.redaction.leakage import equal_steps, steps_away
+from privopt.measures.redaction.leakage import first_releases, steps_away
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction.reach import POLLED, refusal, walked
+from privopt.solvers.redaction.reach import refusal, walked
 
+SHORT = 100.0
+"""Records of which all count in a prediction."""
 LEAST = 1e-3
 """Level of influence up to which a window is walked, about: for predictions only."""
 
@@ -48,7 +49,9 @@ class Windows(Solver[Redaction]):
         """Linear in the records that may tell much, and in the table."""
         k, count = problem.chain.k, len(problem.private)
         each = 2e-5 + 3e-8 * k**3 + (3e-4 * k if problem.side_information is not None else 0.0)
-        reach = min(2.0 * walked(problem, LEAST), problem.length)
+        reach = float(problem.length)
+        if reach > SHORT:
+            reach = min(2.0 * walked(problem, LEAST), reach)
         return 1e-3 + count * (each * reach + 4e-8 * problem.length) + 1e-8 * problem.length * k
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
@@ -70,13 +73,15 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     weights = problem.record_weights
     before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
     after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    left, right = (_Lazy(_leakages(problem, private, side, possible), len(total) - 1, budget)
-                   for side, total in enumerate((before, after)))  # fmt: skip
+    sides = zip(_leakages(problem, private, possible), (before, after), strict=True)
+    left, right = (_Lazy(blocks, len(total) - 1, budget) for blocks, total in sides)
     best = (before[-1] + after[-1], private, problem.length - 1 - private)
     tried, nothing = 0, np.zeros((1, 1))
     width, least = _narrowest(left, nothing, problem.epsilon), _narrowest(right, nothing, problem.epsilon)
     r = _narrowest(right, left.at(width), problem.epsilon)
-    while width <= len(left) and before[width] + after[least] < best[0] and budget.remaining > 0:
+    while (
+        width <= len(left) and before[width] + after[least] < best[0] and time.monotonic() < budget.deadline
+    ):
         while r > least and _fits(left.at(width), right.at(r - 1), problem.epsilon):
             r -= 1
         if _fits(left.at(width), right.at(r), problem.epsilon):
@@ -88,15 +93,26 @@ def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, 
     return int(best[1]), int(best[2]), tried
 
 
-def _leakages(problem: Redaction, private: int, side: int, possible: NDArray[np.intp]) -> Iterator[Floats]:
-    """For each distance the largest log-ratios [x, x'] among possible values when all from there on are released."""
-    steps = steps_away(problem.chain, private, problem.length)[side]
+def _leakages(problem: Redaction, private: int, possible: NDArray[np.intp]) -> tuple[Iterator[Floats], ...]:
+    """Of each side, largest log-ratios [d, x, x'] among possible values when all from a distance on are released, in blocks."""
+    chain, length = problem.chain, problem.length
     if problem.side_information is not None:
-        can = problem.supports[private + 1 :] if side else problem.supports[:private][::-1]
-        return informed_windows(steps, can, possible)
-    walk = first_release_ratios(steps, equal_steps(problem.chain, 2 * side - 1))
-    places = np.ix_(possible, possible)
-    return (ratios.max(axis=0)[places] for ratios in walk)
+        sides = zip(steps_away(chain, private, length), _can(problem, private), strict=True)
+        return tuple(_single(informed_windows(steps, can, possible)) for steps, can in sides)
+    return tuple(_largest(blocks, possible) for blocks in first_releases(chain, private, length))
+
+
+def _can(problem: Redaction, private: int) -> tuple[Bools, Bools]:
+    """Which values records to the left and to the right may have, nearest first."""
+    return problem.supports[:private][::-1], problem.supports[private + 1 :]
+
+
+def _single(walk: Iterator[Floats]) -> Iterator[Floats]:
+    return (ratios[None] for ratios in walk)
+
+
+def _largest(blocks: Iterator[Floats], possible: NDArray[np.intp]) -> Iterator[Floats]:
+    return (ratios.max(axis=1)[:, possible[:, None], possible] for ratios in blocks)
 
 
 def _fits(left: Floats, right: Floats, epsilon: float) -> bool:
@@ -131,11 +147,10 @@ class _Lazy:
         if width >= self._length:
             return np.zeros((1, 1))
         while len(self._seen) <= width:
-            if len(self._seen) % POLLED == 0:
-                self._late = self._late or time.monotonic() >= self._deadline
+            self._late = self._late or time.monotonic() >= self._deadline
             if self._late:
                 return np.full((1, 1), np.inf)
-            self._seen.append(np.maximum(next(self._source), 0.0))
+            self._seen.extend(np.maximum(next(self._source), 0.0))
         return self._seen[width]
 
 

@@ -193,7 +193,7 @@ class Moves(Solver[T]):
         """Sweeps over all symbols and blocks."""
         n, width = float(len(problem.observation.support)), len(problem.observation.p_s)
         useful = 0 if problem.observation.useful is None else len(problem.observation.p_x)
-        return 0.01 + 2e-7 * float(n) ** 1.8 * (2 + width + useful)
+        return 0.01 + 2e-7 * math.pow(n, 1.8) * (2 + width + useful)
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the partition that no move makes better, or that time left."""

@@ -8,6 +8,7 @@ redacted and the record at this distance has value v, given that the private rec
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -255,8 +256,16 @@ def first_release_ratios(steps: Iterable[Floats], repeated: bool = False) -> Ite
     """For each distance, log Pr(X_d = v | x) / Pr(X_d = v | x') as an array [v, x, x'].
 
     This is what a first release of value v at that distance shows when all nearer records are
-    always redacted; -inf where x forbids v, inf where x' alone does. With ``repeated`` all steps are equal: the ratios are
-    then computed in blocks, about twice as many at most as are taken.
+    always redacted; -inf where x forbids v, inf where x' alone does.
+    """
+    return itertools.chain.from_iterable(first_release_blocks(steps, repeated))
+
+
+def first_release_blocks(steps: Iterable[Floats], repeated: bool = False) -> Iterator[Floats]:
+    """The ratios of :func:`first_release_ratios` for several distances at once, as arrays [d, v, x, x'].
+
+    With ``repeated`` all steps are equal, and about twice as many distances at most are computed as are taken; otherwise
+    each block is of one distance.
     """
     if repeated:
         yield from _of_equal_steps(iter(steps))
@@ -265,7 +274,7 @@ def first_release_ratios(steps: Iterable[Floats], repeated: bool = False) -> Ite
     for step in steps:
         state = _State.start(len(step)) if state is None else state
         state = state.plain(step, 1)
-        yield _log_ratios(state.table, state.gap)
+        yield _log_ratios(state.table, state.gap)[None]
 
 
 def _of_equal_steps(steps: Iterator[Floats]) -> Iterator[Floats]:
@@ -277,7 +286,7 @@ def _of_equal_steps(steps: Iterator[Floats]) -> Iterator[Floats]:
     most = max(1, min(1024, BLOCK_CELLS // k**3))
     before = _State.start(k)
     power, apart = np.broadcast_to(step, (1, k, k)), (step[:-1] - step[-1])[None]
-    yield _log_ratios(step, step[:, None] - step[None])
+    first = _log_ratios(step, step[:, None] - step[None])[None]
     before = before.plain(step, 1)
     while True:
         while len(power) < count:  # rows of differences compose, see plain
@@ -286,10 +295,12 @@ def _of_equal_steps(steps: Iterator[Floats]) -> Iterator[Floats]:
                 np.concatenate((apart, apart[:, :, :-1] @ apart[-1])),
             )
         tables, gaps = before.table @ power, before.gap[None, :, :, :-1] @ apart[:, None]
-        for one in _log_ratios(tables, gaps):
-            if next(steps, None) is None:
-                return
-            yield one
+        left = sum(1 for _ in itertools.islice(steps, count))
+        ratios = _log_ratios(tables[:left], gaps[:left])
+        yield np.concatenate((first, ratios))
+        if left < count:
+            return
+        first = ratios[:0]
         scale = tables[-1].max() or 1.0
         before = _State(tables[-1] / scale, gaps[-1] / scale, before.total)
         count = min(2 * count, most)

@@ -79,9 +79,8 @@ def influences(
     steps: Iterable[Floats], possible: NDArray[np.intp], repeated: bool = False
 ) -> Iterator[Floats]:
     """Influence of each value, shape (k,), by distance along steps away from a private record with possible values."""
-    places = np.ix_(possible, possible)
     for ratios in first_release_ratios(steps, repeated):
-        yield np.maximum(ratios[(slice(None), *places)].max(axis=(1, 2)), 0.0)
+        yield np.maximum(ratios[:, possible[:, None], possible].max(axis=(1, 2)), 0.0)
 
 
 def regions(

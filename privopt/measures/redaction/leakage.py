@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.arrays import Bools, Floats
 from privopt.errors import InvalidMechanism
-from privopt.measures.redaction.directional import Directional, directional_leakage
+from privopt.measures.redaction.directional import Directional, directional_leakage, first_release_blocks
 from privopt.measures.redaction.informed import informed_leakage
 from privopt.models import MarkovChain
 
@@ -280,6 +280,16 @@ def released_share(
 def steps_away(chain: MarkovChain, private: int, length: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
     """Steps away from the private record, to the first one and to the last one."""
     return left_steps(chain, private), right_steps(chain, private, length)
+
+
+def first_releases(
+    chain: MarkovChain, private: int, length: int
+) -> tuple[Iterator[Floats], Iterator[Floats]]:
+    """To the left and to the right of a private record: blocks of log-ratios [d, v, x, x'] of a first release."""
+    left, right = steps_away(chain, private, length)
+    return first_release_blocks(left, equal_steps(chain, -1)), first_release_blocks(
+        right, equal_steps(chain, 1)
+    )
 
 
 def equal_steps(chain: MarkovChain, direction: int) -> bool:
