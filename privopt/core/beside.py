@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import threading
@@ -165,6 +166,12 @@ class Lane:
             self._executor.shutdown(wait=True, kill_workers=True)
         else:
             _idle.append(self._executor)
+
+
+@atexit.register
+def _end_idle() -> None:
+    while _idle:
+        _idle.pop().shutdown(wait=True, kill_workers=True)
 
 
 def _process() -> ProcessPoolExecutor:
