@@ -30,6 +30,7 @@ from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label
 from privopt.measures.bayesian.leakage import bayesian_leakage
+from privopt.measures.bayesian.markov import walking_seconds
 from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
@@ -111,6 +112,20 @@ def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
 @lru_cache(maxsize=4096)
 def _bound(model: Records, tau: float, length: int | None, method: str, scope: str) -> Bound:
     return bayesian_leakage(model, tau, length=length, method=method, scope=scope)
+
+
+def reading_seconds(data: BayesianPrivacyData) -> float:
+    """Predicted seconds of one reading: a walk along a chain, or the first reading of Gaussian records."""
+    return _reading_seconds(judged_model(data), data.length, data.scope)
+
+
+@lru_cache(maxsize=64)
+def _reading_seconds(model: Records, length: int | None, scope: str) -> float:
+    if isinstance(model, MarkovChain):
+        return walking_seconds(model, length)
+    if isinstance(model, GaussianModel) and scope != "all_reals":
+        return 1e-10 * float(max(map(len, model.blocks))) ** 3
+    return 0.0
 
 
 def reading(data: BayesianPrivacyData, tau: float) -> Bound:

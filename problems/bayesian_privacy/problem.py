@@ -86,6 +86,13 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     mechanism_type: ClassVar[type[Mechanism]] = NoisyQuery
 
     @property
+    def judging_seconds(self) -> float:
+        """Predicted seconds of judging one mechanism: the leakage of its level is read and proved, the model written."""
+        model = self.model
+        written = 3e-7 * model.size**2 if isinstance(model, GaussianModel) else 0.0
+        return written + 3.0 * levels.reading_seconds(self)
+
+    @property
     def budget(self) -> float:
         """Epsilon, in nats."""
         return self.epsilon
@@ -107,7 +114,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     def _read(self, tau: float) -> float:
         """The leakage that is read for a level."""
-        return levels.reading(self, tau).value
+        return 0.0 if tau == 0 else levels.reading(self, tau).value
 
     def check(self, mechanism: Mechanism) -> NoisyQuery:
         """The mechanism, if it answers this query and states no less than the leakage that is read for its tau."""

@@ -21,6 +21,13 @@ SAME = 1e-9
 """Bounds that differ by less, relatively, are taken to be the same."""
 
 
+HASTY = 1e-7
+"""Relative precision of a level whose readings take long."""
+
+CHECKED = 0.01
+"""Seconds that reading a bound may take when it is asked whether a solver is fit."""
+
+
 class _TimeUp(Exception):
     """The deadline has passed between two readings of a bound."""
 
@@ -47,8 +54,11 @@ class Calibrated(Solver[BayesianPrivacy]):
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level that the bound allows."""
-        tau = largest_level(lambda tau: value(problem, tau, self.name), problem.epsilon, budget)
-        return proposal(problem, tau, {"method": self.name})
+        if self.name == "general" and isinstance(problem.model, MarkovChain) and problem.length is not None:
+            tau = problem.epsilon / problem.length * (1 - 2.0**-50)
+        else:
+            tau = largest_level(lambda tau: value(problem, tau, self.name), problem.epsilon, budget)
+        return proposal(problem, tau, {"method": self.name}, budget=budget)
 
 
 def value(problem: BayesianPrivacy, tau: float, method: str) -> float:
@@ -66,7 +76,10 @@ def largest_level(
         nonlocal allowed
         if budget.remaining == 0:
             raise _TimeUp
-        nats = leakage(tau)
+        try:
+            nats = leakage(tau)
+        except TimeoutError as cause:
+            raise _TimeUp from cause
         if nats <= epsilon:
             allowed = max(allowed, tau)
         return nats
@@ -77,8 +90,41 @@ def largest_level(
         return allowed
 
 
+def hasty_level(
+    leakage: Callable[[float], float], epsilon: float, budget: Budget, least: float = 0.0
+) -> float:
+    """A level with a leakage of at most epsilon, found by quartering and then halving logarithms, as large as time allows.
+
+    ``least`` is a level that is known to be allowed, 0 for none.
+    """
+    allowed, high = least, epsilon
+    try:
+        while allowed == 0 and high > epsilon * 2.0**-60:
+            tried = high / 4
+            if budget.remaining == 0:
+                return allowed
+            if leakage(tried) <= epsilon:
+                allowed = tried
+            else:
+                high = tried
+        while 0 < allowed < high * (1 - HASTY) and budget.remaining > 0:
+            middle = math.sqrt(allowed * high)
+            if leakage(middle) <= epsilon:
+                allowed = middle
+            else:
+                high = middle
+    except TimeoutError:
+        return allowed
+    return allowed
+
+
 def proposal(
-    problem: BayesianPrivacy, tau: float, stats: dict[str, float | int | str], *, printed: bool = False
+    problem: BayesianPrivacy,
+    tau: float,
+    stats: dict[str, float | int | str],
+    *,
+    printed: bool = False,
+    budget: Budget | None = None,
 ) -> Proposal:
     """Noise of a level, with the bound that a level just above proves, or else epsilon itself.
 
@@ -86,7 +132,10 @@ def proposal(
     """
     mechanism = problem.answer(tau if printed else problem.within(tau))
     stats = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
+    slow = reading_seconds(problem)
     for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
+        if budget is not None and budget.remaining < slow:
+            break
         bound = levels.prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
             return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=stats)
@@ -94,7 +143,14 @@ def proposal(
 
 
 def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
-    """Optimal where the bound is the leakage that is read and exact, bounded where it is the best there is."""
+    """Optimal where the bound is the leakage that is read and exact, bounded where it is the best there is.
+
+    Where a reading takes long this is what the bound is known for, not what it comes to.
+    """
+    if reading_seconds(problem) > CHECKED:
+        if method not in ("markov-recursion", "gaussian-column", "gaussian-h-matrix"):
+            return Guarantee.FEASIBLE
+        return Guarantee.OPTIMAL if getattr(problem.model, "k", 3) == 2 else Guarantee.BOUNDED
     best = levels.reading(problem, problem.epsilon)
     if value(problem, problem.epsilon, method) > best.value * (1 + SAME):
         return Guarantee.FEASIBLE
@@ -120,7 +176,9 @@ def not_a_chain(problem: BayesianPrivacy) -> str | None:
 
 
 def out_of_reach(problem: BayesianPrivacy, method: str) -> str | None:
-    """Why a method gives no bound here, or None; it is read at a vanishing level."""
+    """Why a method gives no bound here, or None; it is read at a vanishing level, unless that takes long."""
+    if reading_seconds(problem) > CHECKED and method not in ("general", "markov-published"):
+        return None
     try:
         least = value(problem, problem.epsilon * 2.0**-60, method)
     except (InvalidProblem, InvalidModel) as cause:
@@ -128,6 +186,11 @@ def out_of_reach(problem: BayesianPrivacy, method: str) -> str | None:
     if least > problem.epsilon:
         return f"its bound is {least:.6g} nats even for the smallest level, more than epsilon"
     return None
+
+
+def reading_seconds(problem: BayesianPrivacy) -> float:
+    """Predicted seconds of reading the best bound at one level."""
+    return levels.reading_seconds(problem)
 
 
 def blocks(problem: BayesianPrivacy) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,12 +10,16 @@ import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.bayesian.markov import laplace_tail
+from privopt.measures.bayesian.markov import laplace_tail, markov_recursion
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
+JUDGED = 3.0
+"""Readings' time that is left for the judgement of a proposal."""
+SLACK = 0.5
+"""Seconds of that which may lie past the deadline."""
 MOST_LEVEL = 2.0**60
 """A count that does not depend on any one record leaks nothing at any level; its error then counts as none."""
 
@@ -40,8 +45,31 @@ class MarkovRecursion(_Markov):
     name: ClassVar[str] = "markov-recursion"
 
     def cost(self, problem: BayesianPrivacy) -> float:
-        """Seconds: exponential in the states, up to a dozen of them."""
-        return 2e-3 * 4.0 ** min(getattr(problem.model, "k", 2), 12)
+        """Some thirty readings of the recursion."""
+        return 2e-3 + 40 * calibrated.reading_seconds(problem)
+
+    def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
+        """Propose noise of the largest level that the recursion allows; a slow one leaves time for its judgement."""
+        slow = calibrated.reading_seconds(problem)
+        if slow <= calibrated.CHECKED:
+            return super().run(problem, budget)
+        chain = problem.model
+        assert isinstance(chain, MarkovChain)
+        until = max(0.0, min(JUDGED * slow - SLACK, 0.6 * budget.remaining))
+
+        def clock() -> float:
+            return budget.remaining - until
+
+        def leakage(tau: float) -> float:
+            general = math.inf if problem.length is None else problem.length * tau
+            return min(general, markov_recursion(chain, tau, problem.length, clock=clock).value)
+
+        if clock() > 50 * slow:
+            tau = calibrated.largest_level(leakage, problem.epsilon, budget)
+        else:
+            least = 0.0 if problem.length is None else problem.epsilon / problem.length * (1 - 2.0**-50)
+            tau = calibrated.hasty_level(leakage, problem.epsilon, budget, least)
+        return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
 
 
 @register
@@ -78,7 +106,7 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Two tails, some thirty times."""
-        return 0.05
+        return 0.01 + 40 * calibrated.reading_seconds(problem)
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse where the tails are not the whole leakage."""
@@ -98,10 +126,15 @@ class LaplaceTail(Solver[BayesianPrivacy]):
         assert isinstance(chain, MarkovChain)
 
         def leakage(tau: float) -> float:
-            return laplace_tail(chain, [0.0, 1.0], tau, problem.length)
+            return laplace_tail(chain, [0.0, 1.0], tau, problem.length, clock=clock)
+
+        until = max(0.0, min(JUDGED * calibrated.reading_seconds(problem) - SLACK, 0.6 * budget.remaining))
+
+        def clock() -> float:
+            return budget.remaining - until
 
         tau = calibrated.largest_level(leakage, problem.epsilon, budget)
-        return calibrated.proposal(problem, tau, {"method": self.name})
+        return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
 
 
 @register

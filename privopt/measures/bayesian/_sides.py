@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import repeat
 from numbers import Real
-from typing import Protocol, Self, SupportsIndex
+from typing import Protocol, Self, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -191,6 +191,13 @@ def _split(value: Fraction) -> tuple[float, int]:
     return float(mantissa), int(exponent) + size
 
 
+Clock: TypeAlias = Callable[[], float]
+"""Seconds that are left."""
+
+POLLED = 16
+"""Records between two looks at the clock."""
+
+
 class Rule(Protocol):
     """How the value of an adversary changes when the target moves one record away from what is known."""
 
@@ -258,8 +265,16 @@ class Side:
             return cls((step(0).T,), first, True)
         return cls([step(t).T for t in range((length or 1) - 1)], first, False)
 
-    def walk(self, length: int | None, rule: Rule, tolerance: float = SETTLED) -> Front:
-        """Follow the adversaries until the records end or nothing changes by more than the tolerance, relatively."""
+    def walk(
+        self, length: int | None, rule: Rule, tolerance: float = SETTLED, clock: Clock | None = None
+    ) -> Front:
+        """Follow the adversaries until the records end or nothing changes by more than the tolerance, relatively.
+
+        Raises
+        ------
+        TimeoutError
+            When ``clock`` says that no seconds are left.
+        """
         count = MOST_STEPS if length is None else length - 1
         s = self.first.mantissa.shape[1]
         values = rule.start(1, s)
@@ -268,6 +283,8 @@ class Side:
         newcomers, past = True, [(np.zeros((0, s, s)), values)] * 2
         steps = repeat(self.steps[0], min(count, MOST_STEPS)) if self.same else self.steps[:count]
         for depth, step in enumerate(steps):
+            if clock is not None and depth % POLLED == 0 and clock() <= 0:
+                raise TimeoutError
             supported = front.weights.supported
             kernel, further = front.weights.step(step)
             values = rule.advance(kernel, front.values, supported, depth)
@@ -317,20 +334,24 @@ def _close(new: tuple[Floats, Floats], old: tuple[Floats, Floats], tolerance: fl
     )
 
 
-def both_sides(chain: MarkovChain, length: int | None, rule: Rule) -> tuple[Front, Front]:
+def both_sides(
+    chain: MarkovChain, length: int | None, rule: Rule, clock: Clock | None = None
+) -> tuple[Front, Front]:
     """The left and the right side, followed until they end or settle."""
 
     def step(t: int) -> Weights:
         return Weights.of(chain.step(t))
 
-    right = Side.right(chain, length, step).walk(length, rule)
+    right = Side.right(chain, length, step).walk(length, rule, clock=clock)
     first = np.asarray(chain.initial)
     if not (chain.homogeneous and chain.stationary and first.all()) or length == 1:
-        return Side.left(chain, length, step, Weights.of(first[None])).walk(length, rule), right
+        return Side.left(chain, length, step, Weights.of(first[None])).walk(length, rule, clock=clock), right
     back = chain.reversed(1)
     if np.array_equal(back, chain.transition):
         return right, right
-    return Side((Weights.of(back),), Weights.of(np.ones((1, chain.k))), True).walk(length, rule), right
+    return Side((Weights.of(back),), Weights.of(np.ones((1, chain.k))), True).walk(
+        length, rule, clock=clock
+    ), right
 
 
 def largest_product(left: Front, right: Front, length: int | None, own: Floats | None = None) -> float:

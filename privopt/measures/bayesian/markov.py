@@ -11,16 +11,33 @@ from numpy.typing import ArrayLike, NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures.bayesian._recursion import Recursion, StepName, chosen_step
-from privopt.measures.bayesian._sides import both_sides, checked_length, checked_level, largest_product
+from privopt.measures.bayesian._sides import (
+    MOST_STEPS,
+    Clock,
+    both_sides,
+    checked_length,
+    checked_level,
+    largest_product,
+)
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
+
+DIGITS = 36.0
+"""Nats that must be forgotten before a side of the recursion settles to the last digit."""
+STEP_SECONDS = (4e-5, 4e-5, 5e-5, 8e-5, 1.5e-4, 4e-4, 5e-3)
+"""Seconds of one record on one side, by states."""
 
 FAMILY = "markov-"
 """What the names of these bounds begin with."""
 
 
 def markov_recursion(
-    chain: MarkovChain, tau: float, length: int | None = None, *, step: StepName = "best"
+    chain: MarkovChain,
+    tau: float,
+    length: int | None = None,
+    *,
+    step: StepName = "best",
+    clock: Clock | None = None,
 ) -> Bound:
     """Largest Bayesian leakage of a tau-private mechanism on a chain, by recursion along both sides of a target.
 
@@ -42,6 +59,8 @@ def markov_recursion(
     step : {"best", "lp", "coarse"}
         "lp" takes the exact maximum of each step (2 to 6 states), "coarse" bounds every change by the largest;
         "best" is "lp" where it can be.
+    clock : callable, optional
+        Seconds that are left.
 
     Returns
     -------
@@ -53,6 +72,8 @@ def markov_recursion(
     ------
     InvalidProblem
         If tau, the length or the step is out of range.
+    TimeoutError
+        If no seconds are left by the clock.
 
     Examples
     --------
@@ -65,7 +86,7 @@ def markov_recursion(
     exact = chain.k <= 2 or count == 1
     if tau == 0 or chain.k == 1:
         return _bound(0.0, True, "recursion")
-    left, right = both_sides(chain, count, Recursion(_exponential(tau), used))
+    left, right = both_sides(chain, count, Recursion(_exponential(tau), used), clock)
     product = largest_product(left, right, count)
     if product == 0:
         return _bound(0.0, True, "recursion")
@@ -104,6 +125,25 @@ def markov_published(chain: MarkovChain, tau: float) -> Bound:
     return _bound(tau + 4 * math.log(gamma), gamma == 1, "published")
 
 
+def walking_seconds(chain: MarkovChain, length: int | None = None) -> float:
+    """Predicted seconds of one reading of the recursion, from how fast the chain forgets.
+
+    Examples
+    --------
+    >>> walking_seconds(MarkovChain([[0.8, 0.2], [0.3, 0.7]])) < 0.05
+    True
+    """
+    k = chain.k
+    records = MOST_STEPS if length is None else min(length, MOST_STEPS)
+    if chain.homogeneous:
+        sizes = np.sort(np.abs(np.linalg.eigvals(chain.transition)))
+        second = float(sizes[-2]) if k > 1 else 0.0
+        forgotten = MOST_STEPS if second >= 1 else 4 + DIGITS / max(-math.log(max(second, 1e-300)), 1e-9)
+        records = min(records, int(forgotten))
+    each = STEP_SECONDS[k] if k < len(STEP_SECONDS) else 1e-4 + 4e-8 * k**4
+    return 2 * records * each
+
+
 def _exponential(tau: float) -> float:
     return math.exp(tau) if tau < 700 else math.inf
 
@@ -139,7 +179,14 @@ class Tilted:
         return table
 
 
-def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int | None = None) -> float:
+def laplace_tail(
+    chain: MarkovChain,
+    weights: ArrayLike,
+    tau: float,
+    length: int | None = None,
+    *,
+    clock: Clock | None = None,
+) -> float:
     """Bayesian leakage in the tails of the sum of g(X_j) plus Laplace noise of rate tau / (max g - min g).
 
     Far out, the ratio of two densities is that of E[exp(+-theta S)], a product of transfer matrices. It is the whole
@@ -157,6 +204,8 @@ def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int
         Level of differential privacy of the noise, in nats, >= 0.
     length : int, optional
         Number of records, as in :func:`markov_recursion`.
+    clock : callable, optional
+        Seconds that are left.
 
     Returns
     -------
@@ -167,6 +216,8 @@ def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int
     ------
     InvalidProblem
         If the weights do not fit or are all equal, or tau or the length is out of range.
+    TimeoutError
+        If no seconds are left by the clock.
 
     Examples
     --------
@@ -185,11 +236,11 @@ def laplace_tail(chain: MarkovChain, weights: ArrayLike, tau: float, length: int
     )  # one record changes the sum by at most 1
     if tau == 0:
         return 0.0
-    return max(_one_tail(chain, theta * values, count) for theta in (tau, -tau))
+    return max(_one_tail(chain, theta * values, count, clock) for theta in (tau, -tau))
 
 
-def _one_tail(chain: MarkovChain, exponents: Floats, length: int | None) -> float:
-    left, right = both_sides(chain, length, Tilted(np.exp(exponents - exponents.max()), 1e-290))
+def _one_tail(chain: MarkovChain, exponents: Floats, length: int | None, clock: Clock | None) -> float:
+    left, right = both_sides(chain, length, Tilted(np.exp(exponents - exponents.max()), 1e-290), clock)
     own = np.exp(exponents[:, None] - exponents[None, :])
     product = largest_product(left, right, length, own)
     return math.log(product) if product > 0 else 0.0
