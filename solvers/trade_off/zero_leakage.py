@@ -6,12 +6,12 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.registry import register
+from privopt.core.registry import find_solver, register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel
@@ -22,7 +22,6 @@ from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.data import WITHHELD
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import exact_rank
-from privopt.solvers.local_information_privacy.perfect_privacy import PerfectPrivacy
 from privopt.solvers.trade_off.columns.programme import kept
 from privopt.solvers.trade_off.mergings import impossible
 
@@ -59,14 +58,14 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
         """What the exact search proves where nothing may be leaked; else feasible."""
         strict = independence(problem)
-        return Guarantee.FEASIBLE if strict is None else PerfectPrivacy().guarantee(strict)
+        return Guarantee.FEASIBLE if strict is None else _search(strict).guarantee(strict)
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """The exact search for independent releases, where there can be any."""
         n = len(problem.observation.support)
         strict = independence(problem)
         if strict is not None:
-            return 0.01 + PerfectPrivacy().cost(strict)
+            return 0.01 + _search(strict).cost(strict)
         return 0.02 + 5e-4 * min(n, LARGEST) ** 2 + 2e-7 * n * len(problem.observation.p_s)
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
@@ -139,6 +138,10 @@ def independence(problem: PrivacyFunnel) -> LocalInformationPrivacy | None:
         return None
 
 
+def _search(strict: LocalInformationPrivacy) -> Solver[Any]:
+    return find_solver(strict, "perfect-privacy")
+
+
 def independent_release(problem: PrivacyFunnel, budget: Budget) -> Independent:
     """What can be said of X and nothing of S: local information privacy at epsilon = 0, which has exact solvers."""
     observed = problem.observation
@@ -150,7 +153,7 @@ def independent_release(problem: PrivacyFunnel, budget: Budget) -> Independent:
         strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
     except InvalidProblem:  # cells that are too small for it
         return Independent(None)
-    search = PerfectPrivacy()
+    search = _search(strict)
     if search.refuse(strict) is not None:
         return Independent(None)
     left = budget.remaining

@@ -358,13 +358,16 @@ def test_a_folder_has_a_file_for_each_user(machine: Path, tmp_path: Path) -> Non
     assert both.exit_code == 2
 
 
-def test_other_mechanisms_have_no_state(tmp_path: Path) -> None:
+def test_a_channel_answers_the_same_records_from_its_state(tmp_path: Path) -> None:
     machine = tmp_path / "channel.json"
     machine.write_text(json.dumps(po.Channel([[1, 0], [0, 1]], ["home", "away"], ["home", "away"]).to_dict()))
-    refused = run(machine, csv(tmp_path / "d.csv", ROWS), "--column", "place", "--output", tmp_path / "o.csv",
-                  "--state", tmp_path / "s.json")  # fmt: skip
-    assert refused.exit_code == 2
-    assert "sequence policies" in refused.output
+    written = []
+    for name in ("first.csv", "second.csv"):
+        released = run(machine, csv(tmp_path / "d.csv", ROWS), "--column", "place", "--output", tmp_path / name,
+                       "--state", tmp_path / "s.json")  # fmt: skip
+        assert released.exit_code == 0, released.output
+        written.append((tmp_path / name).read_text())
+    assert written[0] == written[1]
 
 
 def test_the_journal_counts_draws(monkeypatch: pytest.MonkeyPatch) -> None:

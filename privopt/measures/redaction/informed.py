@@ -82,7 +82,7 @@ def informed_leakage(
             break
         step = next(source)
         table, plain = table @ step, plain @ step
-        if d - 1 < first:  # nothing was released yet: what is known tells nothing
+        if d - 1 < first:  # nothing was released yet: what is known shows nothing
             plain = plain / (plain.max() or 1.0)
             table = plain
             continue

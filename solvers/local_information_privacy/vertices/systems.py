@@ -159,7 +159,7 @@ HOPELESS = 1e12
 """Systems beyond which no sample says how many of them have a vertex."""
 
 LEAST_HITS = 5
-"""Vertices that a sample must meet for their number to be told."""
+"""Vertices that a sample must meet for their number to be told; with fewer, as many as it may have missed count."""
 
 
 @lru_cache(maxsize=64)
@@ -167,11 +167,11 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
     """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
 
     Degenerate vertices count once for each system that meets them. Where vertices are too rare among the systems for a
-    sample, nothing is known of their number: it is inf.
+    sample, the number is the largest that it may well have missed, which is inf where there are too many systems.
     """
     rng = np.random.default_rng(0)
     polytope = system(problem)
-    n, total, met = polytope.rows.shape[1], 0.0, 0
+    n, total, missed, met = polytope.rows.shape[1], 0.0, 0.0, 0
     sizes = list(polytope.sizes())
     if sum(count for _, count in sizes) > HOPELESS:
         return math.inf
@@ -183,7 +183,8 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
             tight = np.array([polytope.sets.draw(rng, k - 1)], dtype=np.int64)
             hits += len(solve_systems(polytope, tight, _supports(rng, n, k), TOLERANCE))
         total, met = total + count * hits / (ROUNDS * SUPPORTS), met + hits
-    return total if met >= LEAST_HITS else math.inf
+        missed += count * min(1.0, max(hits, LEAST_HITS) / (ROUNDS * SUPPORTS))
+    return total if met >= LEAST_HITS else missed
 
 
 def _supports(rng: np.random.Generator, n: int, k: int) -> Ints:
