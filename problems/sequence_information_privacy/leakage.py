@@ -216,7 +216,35 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
     """
     if policy.cost.quick:
         return max(1, min(MAX_BELIEFS, MAX_CELLS // cells))
-    return max(4, min(600, int(SLOW_SECONDS / (0.005 + 4e-5 * cells + 8e-9 * cells**2))))
+    return max(4, min(600, int(SLOW_SECONDS / slow_seconds(cells))))
+
+
+def asking_seconds(problem: SequenceData, policy: SequencePolicy) -> float:
+    """Predicted seconds of asking the policy's rule about all beliefs within reach, or those of a simulation.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+    >>> problem = SequenceInformationPrivacy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=6)
+    >>> asking_seconds(problem, problem.answer("closed-form"))
+    0.0
+    """
+    if policy.cost.quick:
+        return 0.0
+    release = next(problem.releases())
+    cells, outputs = _cells(release), len(release.setting.outputs)
+    releases = -(-problem.horizon // problem.batch)
+    beliefs = sum(float(outputs) ** min(i, 20) for i in range(min(releases, 20)))
+    one, most = slow_seconds(cells), affordable(policy, cells)
+    if beliefs <= most:
+        return one * beliefs
+    return one * (most + _users(problem, policy) * min(releases, LETTERS))
+
+
+def slow_seconds(cells: int) -> float:
+    """Predicted seconds of a rule that solves a programme of so many cells."""
+    return 0.005 + 4e-5 * cells + 8e-9 * cells**2
 
 
 def _cells(release: Release) -> int:

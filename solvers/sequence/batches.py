@@ -143,8 +143,8 @@ def _paths(problem: SequenceInformationPrivacy) -> float:
 
 
 def releases_of(problem: SequenceInformationPrivacy) -> float:
-    """How many kernels the judge may ask for, about."""
-    return 1.0 + min(100.0, problem.horizon / problem.batch - 1)
+    """How many kernels are asked for, about: distributions of words settle along equal steps."""
+    return 1.0 + min(20.0 if problem.chain.homogeneous else 100.0, problem.horizon / problem.batch - 1)
 
 
 def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:

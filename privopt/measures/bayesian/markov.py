@@ -26,6 +26,8 @@ DIGITS = 36.0
 """Nats that must be forgotten before a side of the recursion settles to the last digit."""
 STEP_SECONDS = (4e-5, 4e-5, 5e-5, 8e-5, 1.5e-4, 4e-4, 5e-3)
 """Seconds of one record on one side, by states."""
+TREES = (1, 1, 2, 6, 32, 250, 2592)
+"""Extreme rays that are looked at, by states."""
 
 FAMILY = "markov-"
 """What the names of these bounds begin with."""
@@ -141,7 +143,10 @@ def walking_seconds(chain: MarkovChain, length: int | None = None) -> float:
         forgotten = MOST_STEPS if second >= 1 else 4 + DIGITS / max(-math.log(max(second, 1e-300)), 1e-9)
         records = min(records, int(forgotten))
     each = STEP_SECONDS[k] if k < len(STEP_SECONDS) else 1e-4 + 4e-8 * k**4
-    return 2 * records * each
+    # Where steps differ every record that may be known is followed to the end.
+    known = 0 if chain.homogeneous else records * k / 2
+    trees = TREES[k] if k < len(TREES) else k
+    return 2 * records * (each + known * trees * k**2 * 1.6e-8)
 
 
 def _exponential(tau: float) -> float:
