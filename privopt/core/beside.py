@@ -33,6 +33,9 @@ SEVERAL = 4.0
 CUT = 0.85
 """A run that took this share of its time, or more, counts as stopped before its end: some keep a margin."""
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Of the process of a lane: the other core has a prover."""
+
 Outcome: TypeAlias = Proposal | SolverTimeout | SolverFailure
 """What a solver proposed, or why it did not."""
 
@@ -177,7 +180,7 @@ def _end_idle() -> None:
 def _process() -> ProcessPoolExecutor:
     from loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(max_workers=1, timeout=300)
+    return ProcessPoolExecutor(max_workers=1, timeout=300, env=ONE_THREAD)
 
 
 def _ended(candidate: Candidate, future: Future[_Answer]) -> Ended:

@@ -117,10 +117,26 @@ class Search(Generic[M]):
                 self._try(c, self.call.left - until)
         self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
         self._prove([c for c in provers if self._unfinished(c)])
-        for c in (*(c for c in feasible if c.name not in self.tried), *provers, *feasible):
-            if self._unfinished(c) and self.call.left > 2 * self.cut.get(c.name, 0.0):
-                self._try(c, self.call.left)
+        self._rest()
         self._wait_beside()
+
+    def _rest(self) -> None:
+        """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""
+        while left := [
+            c for c in self.takers if self._unfinished(c) and 2 * self._stopped(c) < self.call.left
+        ]:
+            c = min(left, key=self._hope)
+            last = len(left) == 1 or not c.solver.interruptible or predicted(c) <= self.call.left / 2
+            self._try(c, self.call.left if last else self.call.left / 2)
+            if self.settled or self.call.left <= 0:
+                return
+
+    def _stopped(self, c: Candidate) -> float:
+        return self.cut.get(c.name, 0.0)
+
+    def _hope(self, c: Candidate) -> tuple[bool, bool, float, str]:
+        fits = max(predicted(c), 2 * self._stopped(c)) <= self.call.left
+        return not fits, not c.solver.interruptible, max(predicted(c), self._stopped(c)), c.name
 
     def _unfinished(self, c: Candidate) -> bool:
         beside = self.lane is not None and c.name in self.lane.names

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
@@ -31,6 +32,8 @@ MOST_NUMBERS = 7e7
 HIGHEST = 30.0
 """Levels above this are left to others: the ratios leave the precision of floats."""
 
+ONE_THREAD = 150
+"""Observations up to which several threads only wait for each other in the factorisations of a release."""
 SHARE_KEPT = 0.1
 """Of the time, for judging."""
 
@@ -106,11 +109,15 @@ class InteriorPoint(Solver[DistortionPrivacy]):
         if space.room == 0:
             return Proposal(problem.reproduction(), stats={"iterations": 0, "stop": "there is no inside"})
         until = Budget(budget.deadline - SHARE_KEPT * budget.remaining, budget.seed, budget.progress)
-        if problem.order is not None:
-            return _guess(space, until)
-        if problem.max_leakage is None:
-            return _least_level(space, until)
-        return _ratios(space, until)
+        import scipy.linalg  # noqa: F401 - only what is loaded is limited
+
+        threads = 1 if len(problem.observation.p_w) <= ONE_THREAD else None
+        with threadpool_limits(threads, user_api="blas"):
+            if problem.order is not None:
+                return _guess(space, until)
+            if problem.max_leakage is None:
+                return _least_level(space, until)
+            return _ratios(space, until)
 
 
 # programs
