@@ -33,7 +33,7 @@ from privopt.problems.sequence_information_privacy.data import Release, Sequence
 MAX_CELLS = 2**23
 """Of all kernels that are read together, about 3 s."""
 MAX_BELIEFS = 100_000
-SLOW_SECONDS = 3.0
+SLOW_SECONDS = 2.0
 FEW, LONGEST = 64, 8
 """Beliefs, and releases in a round, up to which it is looked whether all comes again."""
 RELEASE = 16
@@ -43,7 +43,8 @@ CARRIED = 2**17
 USERS = 4096
 DRAWN_CELLS = 2**20
 """Cells of all kernels that are drawn from, about half a second."""
-LETTERS = 1000
+LEAST_DRAWN = 16
+LETTERS = 600
 """Releases of a chain with equal steps that are drawn at most."""
 SEED = 20260101
 _UNIT = 2.0**-53
@@ -206,7 +207,7 @@ class Nodes:
 
 
 def affordable(policy: SequencePolicy, cells: int) -> int:
-    """How many beliefs to ask a rule about: as many as take about 3 s where it solves a programme of so many cells.
+    """How many beliefs to ask a rule about: as many as take about 2 s where it solves a programme of so many cells.
 
     Examples
     --------
@@ -219,15 +220,15 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
     return max(4, min(600, int(SLOW_SECONDS / slow_seconds(cells))))
 
 
-def asking_seconds(problem: SequenceData, policy: SequencePolicy) -> float:
-    """Predicted seconds of asking the policy's rule about all beliefs within reach, or those of a simulation.
+def asking_seconds(problem: SequenceData, policy: SequencePolicy, one: float) -> float:
+    """Predicted seconds of asking the policy's rule, ``one`` a time, about all beliefs within reach, or of a simulation.
 
     Examples
     --------
     >>> from privopt.models import MarkovChain
     >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
     >>> problem = SequenceInformationPrivacy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=6)
-    >>> asking_seconds(problem, problem.answer("closed-form"))
+    >>> asking_seconds(problem, problem.answer("closed-form"), 1.0)
     0.0
     """
     if policy.cost.quick:
@@ -236,10 +237,10 @@ def asking_seconds(problem: SequenceData, policy: SequencePolicy) -> float:
     cells, outputs = _cells(release), len(release.setting.outputs)
     releases = -(-problem.horizon // problem.batch)
     beliefs = sum(float(outputs) ** min(i, 20) for i in range(min(releases, 20)))
-    one, most = slow_seconds(cells), affordable(policy, cells)
+    most = affordable(policy, cells)
     if beliefs <= most:
         return one * beliefs
-    return one * (most + _users(problem, policy) * min(releases, LETTERS))
+    return one * (most + _users(problem, policy) * min(releases, _drawn(problem, policy)))
 
 
 def slow_seconds(cells: int) -> float:
@@ -503,7 +504,7 @@ def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
     beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
     drawn_letters = problem.horizon
     if problem.chain.homogeneous:
-        drawn_letters = min(drawn_letters, LETTERS * problem.batch)
+        drawn_letters = min(drawn_letters, _drawn(problem, policy) * problem.batch)
     later = (problem.horizon - drawn_letters) / (drawn_letters - drawn_letters // 2)
     for release in problem.releases():
         if release.begin >= drawn_letters:
@@ -523,10 +524,17 @@ def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
     return reading
 
 
+def _drawn(problem: SequenceData, policy: SequencePolicy) -> int:
+    """How many releases of a chain with equal steps are drawn."""
+    if policy.cost.quick:
+        return LETTERS
+    return max(LEAST_DRAWN, affordable(policy, _cells(next(problem.releases()))) // 2)
+
+
 def _users(problem: SequenceData, policy: SequencePolicy) -> int:
     """How many sequences to simulate: bounded in memory and in work."""
     cells = _cells(next(problem.releases()))
     count = -(-problem.horizon // problem.batch)
-    count = min(count, LETTERS) if problem.chain.homogeneous else count
+    count = min(count, _drawn(problem, policy)) if problem.chain.homogeneous else count
     most = USERS if policy.cost.quick else affordable(policy, cells) // count
     return max(2, min(most, 2**20 // cells, max(8, DRAWN_CELLS // (count * cells))))

@@ -104,12 +104,17 @@ LATE = 1.0
 """Seconds past the deadline that the judgement of a policy may end."""
 
 
-def priced_policy(problem: SequenceInformationPrivacy, rule: str, budget: Budget) -> Proposal:
-    """The policy of a rule, with the bound that the prices of the one-step solver of the same name prove."""
+def priced_policy(
+    problem: SequenceInformationPrivacy, rule: str, budget: Budget, one: float = 0.0
+) -> Proposal:
+    """The policy of a rule, with the bound that the prices of the one-step solver of the same name prove.
+
+    ``one`` is about how many seconds the rule takes at one belief.
+    """
     stats: dict[str, float | int | str] = {}
     plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
     policy: Mechanism
-    if asking_seconds(problem, plain) <= budget.remaining + LATE:
+    if asking_seconds(problem, plain, one) <= budget.remaining + LATE:
         policy = problem.answer(rule)
     else:  # its kernels could not be judged in time: what is known already is handed back with the bound
         policy = problem.anchor() if budget.incumbent is None else budget.incumbent

@@ -19,6 +19,7 @@ from privopt.mechanisms.policy.formulas.steps import (
     interval_pairs,
 )
 from privopt.problems.belief_release.problem import BeliefRelease
+from privopt.problems.sequence_information_privacy.leakage import slow_seconds
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
@@ -26,6 +27,9 @@ MAX_LETTERS = 2000
 MAX_CELLS = 20_000
 MAX_HORIZON = 6
 MAX_INPUTS = 8
+
+ASKED = 0.25
+"""Share of the predicted seconds of a programme that it takes where it starts from a neighbouring belief, about."""
 
 
 class _BeliefStep(Solver[BeliefRelease]):
@@ -174,7 +178,8 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with multipliers as prices."""
-        return priced_policy(problem, self.name, budget)
+        cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
+        return priced_policy(problem, self.name, budget, ASKED * slow_seconds(cells))
 
 
 @register

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.measures.redaction.leakage import steps_away
+from privopt.models import MarkovChain
 from privopt.problems.redaction.data import RedactionData
 
 
@@ -107,8 +107,23 @@ def sides(data: RedactionData, private: int) -> tuple[Side, Side]:
         )
         return left, right
     weights = chain.marginals(n) * (data.record_weights / data.record_weights.sum())[:, None]
-    before, after = (np.array(list(steps)).reshape(-1, 2, 2) for steps in steps_away(chain, private, n))
+    before, after = _backward(chain, private), _forward(chain, private, n)
     return Side(before, weights[:private][::-1]), Side(after, weights[private + 1 :])
+
+
+def _forward(chain: MarkovChain, private: int, length: int) -> Floats:
+    """Steps from a record to the last one."""
+    if chain.homogeneous:
+        return np.broadcast_to(chain.transition, (length - 1 - private, 2, 2))
+    return chain.transition[private : length - 1]
+
+
+def _backward(chain: MarkovChain, private: int) -> Floats:
+    """Time-reversed steps from a record to the first one; rows of values that it never takes are zero."""
+    moves = chain.transition[None] if chain.homogeneous else chain.transition[:private]
+    joint = (chain.marginals(private)[:, :, None] * moves).transpose(0, 2, 1)
+    total = joint.sum(axis=2, keepdims=True)
+    return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)[::-1])
 
 
 def _is_constant(array: Floats) -> bool:
