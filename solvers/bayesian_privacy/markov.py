@@ -57,17 +57,22 @@ class MarkovRecursion(_Markov):
         assert isinstance(chain, MarkovChain)
         until = max(0.0, min(JUDGED * slow - SLACK, 0.6 * budget.remaining))
 
+        least = 0.0 if problem.length is None else problem.epsilon / problem.length * (1 - 2.0**-50)
+        answered = least > 0
+
         def clock() -> float:
-            return budget.remaining - until
+            return budget.remaining - until * answered
 
         def leakage(tau: float) -> float:
+            nonlocal answered
             general = math.inf if problem.length is None else problem.length * tau
-            return min(general, markov_recursion(chain, tau, problem.length, clock=clock).value)
+            nats = min(general, markov_recursion(chain, tau, problem.length, clock=clock).value)
+            answered = answered or nats <= problem.epsilon
+            return nats
 
-        if clock() > 50 * slow:
+        if budget.remaining - until > 50 * slow:
             tau = calibrated.largest_level(leakage, problem.epsilon, budget)
         else:
-            least = 0.0 if problem.length is None else problem.epsilon / problem.length * (1 - 2.0**-50)
             tau = calibrated.hasty_level(leakage, problem.epsilon, budget, least)
         return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
 
