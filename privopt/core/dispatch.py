@@ -156,7 +156,7 @@ def solve_from(
     needed = problem.judging_seconds
     call = _Call(problem, begun, time_limit, certify, seed, told, [needed])
     if needed > time_limit:
-        return call.finish(_too_large(needed, time_limit), ())
+        return _too_large(needed, time_limit)
     carried = None if start is None else carried_over(problem, start, certify)
     if solver is None:
         return _dispatch(call, carried)
