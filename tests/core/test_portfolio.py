@@ -113,6 +113,7 @@ def test_a_prover_that_was_stopped_too_early_runs_again(monkeypatch: pytest.Monk
 class Loose(Planted):
     """Proves at once, with a dual that holds, how much there is to say at most: nothing closes with it."""
 
+    seconds: ClassVar[float] = 0.0
     guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
     interruptible: ClassVar[bool] = True
 
