@@ -93,6 +93,9 @@ PEELS = 6
 STALL = 1e-9
 """A round that lowers the value by less, relatively, although columns came in, shows that the programme is degenerate."""
 
+STALLS = 12
+"""Such rounds in a row after which exact pricing begins: where lifts hardly differ, nothing gains more."""
+
 EXTREME = 0.15
 """Share of the programme's own prices in the prices of the next round then."""
 
@@ -148,7 +151,7 @@ class Generation:
         self._begin(budget)
         self._seed(problem, budget.incumbent)
         self.weights, self.prices, self.value = self.master.solve()
-        self._aim, self._stalled = self.prices, False
+        self._aim, self._stalls = self.prices, 0
 
     def _begin(self, budget: Budget) -> None:
         """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
@@ -179,15 +182,15 @@ class Generation:
         """One round of walks along edges and of the master programme; whether any column came in."""
         if not self._corners and not self._bases:
             return False
-        self._aim = self._mild() if self._stalled else self.prices
-        added = self._mix(budget) if self._stalled else 0
+        self._aim = self._mild() if self._stalls else self.prices
+        added = self._mix(budget) if self._stalls else 0
         for wander in WANDERS:
             walks = Walks.of(self.edges, np.array(self._starts(fresh=wander == WANDERS[-1])))
             walks.wander(self.rng, wander)
             added += self._take([basis for _, basis in sorted(walks.descend(self._aim, budget), key=_first)])
             if added >= MOST // 3:
                 break
-        return self._solved(added)
+        return self._solved(added) and self._stalls < STALLS
 
     def look(self, search: Search) -> bool:
         """Take the columns that a search came across, each let down to a vertex; whether any came in."""
@@ -253,9 +256,10 @@ class Generation:
         if added:
             before = self.value
             self.weights, self.prices, self.value = self.master.solve()
-            self._stalled = self.value > before - STALL * max(1.0, abs(before))
+            gained = self.value <= before - STALL * max(1.0, abs(before))
+            self._stalls = 0 if gained else self._stalls + 1
         else:
-            self._stalled = False
+            self._stalls = 0
         return added > 0
 
     def _mild(self) -> Floats:
