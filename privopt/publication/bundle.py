@@ -320,14 +320,14 @@ def released_table(contents: Contents, released: str | os.PathLike[str]) -> Tabl
         return TableCheck(True, "it is the file of the receipt, byte for byte", receipt.rows, receipt.columns)
     layout = None if receipt is None else receipt.layout
     table = read_released(released)
-    found = check_table(contents.problem, contents.solution.mechanism, table, layout)
+    check = check_table(contents.problem, contents.solution.mechanism, table, layout)
     if (
-        found.ok
+        check.ok
         and receipt is not None
         and set(table) != {*receipt.columns, *receipt.kept, *([receipt.by] if receipt.by else [])}
     ):
-        return replace(found, ok=False, reason="it has other columns than the receipt names")
-    return found
+        return replace(check, ok=False, reason="it has other columns than the receipt names")
+    return check
 
 
 def without_model(contents: Contents) -> Certificate:

@@ -204,9 +204,9 @@ class Interior:
         there = self.cost[:, -1] + limit
         if self.blocks.lower is not None:
             there = there + self.blocks.lower * state.u[:, 1].sum(axis=1)
-        asked = self.blocks.upper * state.u[:, 0].sum(axis=1)
+        wanted = self.blocks.upper * state.u[:, 0].sum(axis=1)
         u = state.u.copy()
-        u[:, 0] *= np.minimum(1.0, there / asked)[:, None]
+        u[:, 0] *= np.minimum(1.0, there / wanted)[:, None]
         return u
 
     def value(self, state: State) -> float:
