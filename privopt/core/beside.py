@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import math
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -30,8 +32,8 @@ GRACE = 0.25
 
 SEVERAL = 4.0
 """How many times its prediction a solver may take in a lane while others wait."""
-CUT = 0.85
-"""A run that took this share of its time, or more, counts as stopped before its end: some keep a margin."""
+CUT = 0.45
+"""A run that took this share of its time, or more, may have been stopped before its end: some keep half of it for later."""
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Of the process of a lane: the other core has a prover."""
@@ -91,7 +93,7 @@ class Lane:
     def __init__(self, problem: Problem[Any], incumbent: Mechanism | None, seed: int) -> None:
         self._payload = pack((problem, None if incumbent is None else incumbent.to_dict()), problem)
         self._seed = seed
-        self._executor: ProcessPoolExecutor = _idle.pop() if _idle else _process()
+        self._executor = _process()
         self._lock = threading.RLock()
         self._waiting: deque[Candidate] = deque()
         self._running: tuple[Candidate, Future[_Answer]] | None = None
@@ -152,7 +154,8 @@ class Lane:
         with self._lock:
             running = self._running
         if running is not None:
-            wait([running[1]], max(0.0, deadline + GRACE - time.monotonic()))
+            patience = max(0.0, deadline + GRACE - time.monotonic())
+            wait([running[1]], None if patience == math.inf else patience)
         with self._lock:
             if self._running is not None and self._running[1].done():
                 self._end_of(*self._running)
@@ -177,9 +180,16 @@ def _end_idle() -> None:
         _idle.pop().shutdown(wait=True, kill_workers=True)
 
 
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_idle.clear)  # a copy of this process has no lane
+
+
 def _process() -> ProcessPoolExecutor:
+    """The process that an earlier lane left, or a new one."""
     from loky import ProcessPoolExecutor
 
+    with contextlib.suppress(IndexError):
+        return _idle.pop()
     return ProcessPoolExecutor(max_workers=1, timeout=300, env=ONE_THREAD)
 
 

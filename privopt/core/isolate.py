@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import multiprocessing
 import sys
 import sysconfig
 import time
@@ -53,6 +54,17 @@ def is_isolated() -> bool:
     return _isolated.get()
 
 
+def may_have_children() -> bool:
+    """Whether this process may start others: a daemonic one, such as a worker of a Dask cluster, may not.
+
+    Examples
+    --------
+    >>> may_have_children()
+    True
+    """
+    return not multiprocessing.current_process().daemon
+
+
 def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Proposal:
     """Run a solver and return what it proposes, whatever it does to itself.
 
@@ -95,6 +107,10 @@ def describe(error: BaseException) -> str:
 
 
 def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:
+    if not may_have_children():
+        raise SolverFailure(
+            "it needs a process of its own, and this one is daemonic: it may not start another"
+        )
     import cloudpickle
     from loky import get_reusable_executor
     from loky.process_executor import BrokenProcessPool

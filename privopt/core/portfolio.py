@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
-from privopt.core.isolate import PATIENCE, is_isolated
+from privopt.core.isolate import PATIENCE, is_isolated, may_have_children
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
@@ -206,7 +206,7 @@ class Search(Generic[M]):
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
         if not (beside and busy) or self.settled or self.call.left < STARTING:
             return
-        if is_isolated() or not two_cores():
+        if is_isolated() or not two_cores() or not may_have_children():
             return
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)

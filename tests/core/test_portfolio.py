@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -215,3 +216,42 @@ def test_a_solver_sees_the_best_answer_so_far(monkeypatch: pytest.MonkeyPatch) -
         assert path[1].objective is None
         warm = solve_from(problem, start, "planted", time_limit=5.0, certify=True, seed=0)
         assert warm.objective == start.objective
+
+
+def _solved_by_a_daemon(answers: Any) -> None:
+    solution = po.solve(_bottleneck(60), time_limit=2.0)
+    answers.put((solution.status.name, solution.objective))
+
+
+def test_a_process_that_may_have_no_children_solves_without_them() -> None:
+    """As the workers of a Dask cluster do."""
+    spawned = multiprocessing.get_context("spawn")
+    answers = spawned.Queue()
+    process = spawned.Process(target=_solved_by_a_daemon, args=(answers,), daemon=True)
+    process.start()
+    status, objective = answers.get(timeout=60)
+    process.join()
+    assert status in ("GAP", "OPTIMAL")
+    assert objective > 0
+
+
+@dataclass(frozen=True)
+class Halting(Planted):
+    """Polls the deadline, spends half of its time, and finds nothing in less than two seconds."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        enough = budget.remaining > 2.0
+        time.sleep(budget.remaining / 2)
+        return po.Proposal(po.solve(problem, "subset-merging").mechanism if enough else problem.safe())
+
+
+def test_who_keeps_half_of_a_short_time_runs_again_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "planted"): Halting})
+    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    solution = po.solve(WIDE, time_limit=7.0)
+    assert solution.solver == "planted"
+    assert solution.objective is not None
+    assert solution.objective > 0.1
