@@ -220,7 +220,7 @@ def test_a_task_that_does_not_stop_is_ended_with_all_that_it_started(
 
     begun = time.monotonic()
     row = hostile(monkeypatch, sleeps).row
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     assert row.status == "TIME_OUT"
     assert "did not stop within" in row.reason
     assert row.cold_seconds == 0.5
@@ -229,7 +229,7 @@ def test_a_task_that_does_not_stop_is_ended_with_all_that_it_started(
 
 def gone(pid: int) -> None:
     """Wait until a process is no more, or is only waiting to be reaped by whoever inherited it."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.02)

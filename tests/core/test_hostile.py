@@ -16,6 +16,10 @@ import pytest
 import privopt as po
 
 LIMIT = 1.0
+ENOUGH = 30.0
+"""Seconds for what ends by itself: a process of its own may start slowly on a busy machine."""
+LATE = 15.0
+"""Seconds over the limit that a busy machine may take; how late a solver is, the benchmarks measure."""
 PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]], states=("a", "b")), 5, 2, 1.0)
 COUNTER = itertools.count()
 
@@ -190,9 +194,10 @@ FAILURES = {
 @pytest.mark.parametrize("act", FAILURES)
 def test_failures_have_a_status_and_a_reason_and_no_numbers(act: str) -> None:
     begun = time.monotonic()
-    solution = po.solve(PROBLEM, Hostile(act), time_limit=LIMIT)
-    assert time.monotonic() - begun < LIMIT + 2
     status, fragment = FAILURES[act]
+    limit = LIMIT if status is po.Status.TIME_OUT else ENOUGH
+    solution = po.solve(PROBLEM, Hostile(act), time_limit=limit)
+    assert time.monotonic() - begun < limit + LATE
     assert solution.status is status
     assert fragment in solution.reason
     assert (solution.utility, solution.leakage, solution.objective, solution.gap) == (None,) * 4
@@ -202,7 +207,7 @@ def test_failures_have_a_status_and_a_reason_and_no_numbers(act: str) -> None:
 
 @pytest.mark.parametrize("act", sorted(set(ACTS) - set(FAILURES)))
 def test_whatever_is_returned_is_private_and_judged(act: str) -> None:
-    solution = po.solve(PROBLEM, Hostile(act), time_limit=LIMIT)
+    solution = po.solve(PROBLEM, Hostile(act), time_limit=ENOUGH)
     assert solution.status.ok, solution.reason
     assert po.verify(PROBLEM, solution).ok
     evaluation = PROBLEM.evaluate(solution.mechanism)
@@ -211,12 +216,12 @@ def test_whatever_is_returned_is_private_and_judged(act: str) -> None:
 
 
 def test_a_lie_about_utility_is_only_a_statistic() -> None:
-    solution = po.solve(PROBLEM, Hostile("lie_about_utility"), time_limit=LIMIT)
+    solution = po.solve(PROBLEM, Hostile("lie_about_utility"), time_limit=ENOUGH)
     assert solution.utility == pytest.approx(0.4)
 
 
 def test_slightly_above_is_repaired_and_says_what_it_cost() -> None:
-    solution = po.solve(PROBLEM, Hostile("slightly_above"), time_limit=LIMIT)
+    solution = po.solve(PROBLEM, Hostile("slightly_above"), time_limit=ENOUGH)
     raw, lost = float(solution.stats["raw_leakage"]), float(solution.stats["utility_lost_by_repair"])
     assert PROBLEM.epsilon < raw < PROBLEM.epsilon + 1e-4
     assert 0 < lost <= 1e-6
@@ -224,7 +229,7 @@ def test_slightly_above_is_repaired_and_says_what_it_cost() -> None:
 
 
 def test_hugely_above_is_repaired_without_jumping_to_the_anchor() -> None:
-    solution = po.solve(PROBLEM, Hostile("hugely_above"), time_limit=LIMIT)
+    solution = po.solve(PROBLEM, Hostile("hugely_above"), time_limit=ENOUGH)
     assert solution.stats["raw_leakage"] == math.inf
     assert solution.utility is not None
     assert solution.utility >= 0.4
@@ -232,15 +237,15 @@ def test_hugely_above_is_repaired_without_jumping_to_the_anchor() -> None:
 
 @pytest.mark.parametrize("act", ["tight_bound", "odd_bound"])
 def test_a_bound_without_proof_closes_no_gap(act: str) -> None:
-    solution = po.solve(PROBLEM, Hostile(act), time_limit=LIMIT)
+    solution = po.solve(PROBLEM, Hostile(act), time_limit=ENOUGH)
     assert (solution.bound, solution.gap, solution.status) == (None, None, po.Status.FEASIBLE)
     assert "claimed_bound" in solution.stats
 
 
 def test_printing_and_changing_the_input_stay_in_the_child(capfd: pytest.CaptureFixture[str]) -> None:
     before = PROBLEM.fingerprint
-    po.solve(PROBLEM, Hostile("chatter"), time_limit=LIMIT)
-    solution = po.solve(PROBLEM, Hostile("change_the_input"), time_limit=LIMIT)
+    po.solve(PROBLEM, Hostile("chatter"), time_limit=ENOUGH)
+    solution = po.solve(PROBLEM, Hostile("change_the_input"), time_limit=ENOUGH)
     assert PROBLEM.fingerprint == before
     assert PROBLEM.epsilon == 1.0
     assert solution.leakage is not None
@@ -252,7 +257,7 @@ def test_printing_and_changing_the_input_stay_in_the_child(capfd: pytest.Capture
 
 def test_an_answer_that_changes_is_still_judged_each_time() -> None:
     utilities = {
-        po.solve(PROBLEM, Hostile("another_answer_each_time"), time_limit=LIMIT).utility for _ in range(3)
+        po.solve(PROBLEM, Hostile("another_answer_each_time"), time_limit=ENOUGH).utility for _ in range(3)
     }
     assert len(utilities) == 3
 
@@ -263,7 +268,7 @@ def test_solve_falls_back_when_the_best_promise_breaks(monkeypatch: pytest.Monke
     monkeypatch.setitem(_registry._solvers, (po.Redaction, "hostile"), Hanging)
     begun = time.monotonic()
     solution = po.solve(PROBLEM, time_limit=2 * LIMIT)
-    assert time.monotonic() - begun < 2 * LIMIT + 2
+    assert time.monotonic() - begun < 2 * LIMIT + LATE
     assert solution.status.ok
     assert po.verify(PROBLEM, solution).ok
     assert any(line.startswith("TIME_OUT by hostile") for line in solution.alternatives)

