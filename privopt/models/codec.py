@@ -68,10 +68,13 @@ def decode_numbers(value: object, what: str, levels: int) -> list[object]:
     ]
 
 
-def document(value: object, kind: str, defaults: Mapping[str, object]) -> dict[str, object]:
+def document(
+    value: object, kind: str, defaults: Mapping[str, object], newest: int = VERSION
+) -> dict[str, object]:
     """The fields of a document of one kind, with defaults where they are left out.
 
-    A default of ``...`` stands for a field that is required, a boolean for one that is a boolean.
+    A default of ``...`` stands for a field that is required, a boolean for one that is a boolean; ``newest`` is the
+    last version of this kind.
     """
     if not isinstance(value, Mapping):
         raise InvalidModel(f"expected a {kind} document, a dict with string keys, not {short(value)}")
@@ -86,8 +89,9 @@ def document(value: object, kind: str, defaults: Mapping[str, object]) -> dict[s
             f"the document is of type {short(fields['type'])}, not {kind!r}: read it as that type"
         )
     version = fields["version"]
-    if version != VERSION or isinstance(version, bool):
-        raise InvalidModel(f"the {kind} document has version {short(version)}: this release reads {VERSION}")
+    if type(version) is not int or not VERSION <= version <= newest:
+        reads = f"{VERSION}" if newest == VERSION else f"{VERSION} to {newest}"
+        raise InvalidModel(f"the {kind} document has version {short(version)}: this release reads {reads}")
     for key, default in defaults.items():
         if isinstance(default, bool) and not isinstance(fields[key], bool):
             raise InvalidModel(f"{key} is {short(fields[key])}: expected true or false")

@@ -94,6 +94,10 @@ def clip(value: object, statistic: AnyQuery, records: Records) -> Clip | None:
 def length(value: object, statistic: AnyQuery, records: Records, noise: str) -> int | None:
     """The number of records; a chain of a list of matrices says it by itself."""
     count = noisy.length(value)
+    if isinstance(records, MarkovChain) and records.period is not None:
+        raise InvalidProblem(
+            f"the steps of the chain repeat after {records.period} records without end: give model.unrolled(length)"
+        )
     if isinstance(records, MarkovChain) and not records.homogeneous:
         most = len(records.transition) + 1
         count = most if count is None else count

@@ -196,6 +196,8 @@ class _Record:
         """Length of the exact probabilities of the private record's values."""
         if self.data.chain.stationary or not self.place:
             return 0
+        if self.data.chain.period is not None and self.data.chain.returns:
+            return self.data.chain.exact_marginal(self.place).total.bit_length()
         return self.place * max(row.total.bit_length() for row in next(self.steps([0])))
 
     def _side_bits(self, side: Side, sign: int) -> int:
@@ -268,6 +270,8 @@ def _shares(data: RedactionData, t: int, bits: int) -> list[Any]:
         return [fmpz(w) for w in chain.exact_marginal(t).weights]
     if chain.stationary or t == 0:
         return [arb(w) for w in chain.exact_initial.weights]
+    if chain.period is not None and chain.returns:
+        return [arb(w) for w in chain.exact_marginal(t).weights]
     with ctx.workprec(bits + 64):
         now = arb_mat([list(chain.exact_initial.weights)])
         if chain.homogeneous:

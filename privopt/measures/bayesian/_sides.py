@@ -62,6 +62,10 @@ def checked_length(chain: MarkovChain, length: SupportsIndex | None) -> int | No
         If the length is below 1 or beyond the chain.
     """
     count = checked_count(length)
+    if chain.period is not None:
+        raise InvalidProblem(
+            f"the steps of the chain repeat after {chain.period} records without end: give chain.unrolled(length)"
+        )
     if count is None:
         return chain.max_length
     if chain.max_length is not None and count > chain.max_length:

@@ -133,7 +133,7 @@ class Filter:
 
     def _anew(self, record: int) -> Floats | None:
         """The belief after a record that the next one does not depend on: the same whatever was released."""
-        when = 0 if self.chain.homogeneous else record
+        when = self.chain.phase(record)
         if when not in self._begun:
             can = setting.reachable(self.chain, when)[0]
             belief = np.where(can, np.maximum(self.chain.step(when)[0], FLOOR), 0.0)

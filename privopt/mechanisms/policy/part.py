@@ -105,7 +105,7 @@ class Part:
         """The same for a rule that may be slow, which is not asked twice about a belief while there is room."""
         if self.cost is Cost.INSTANT:
             return self._some(beliefs, record)
-        when = 0 if self.setting.chain.homogeneous else record
+        when = self.setting.chain.phase(record)
         keys = [(when, row.tobytes()) for row in beliefs]
         new = [i for i, key in enumerate(keys) if key not in self._memory]
         weights = np.empty((len(beliefs), *self.shape), dtype=np.int64)

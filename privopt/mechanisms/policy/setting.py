@@ -114,9 +114,13 @@ def letter_of(chain: MarkovChain) -> Ints:
     return np.array([places[letter] for letter in last], dtype=np.int64)
 
 
-@lru_cache(maxsize=256)
 def reachable(chain: MarkovChain, step: int) -> Bools:
     """Which transition from record ``step`` has a positive probability, exactly; shape (k, k)."""
+    return _reachable(chain, chain.phase(step))
+
+
+@lru_cache(maxsize=512)
+def _reachable(chain: MarkovChain, step: int) -> Bools:
     rows = chain.exact_step(step)
     return np.array([[weight > 0 for weight in row.weights] for row in rows])
 
@@ -135,9 +139,9 @@ def forgets(chain: MarkovChain, step: int) -> bool:
 
 def _ever(chain: MarkovChain) -> Bools:
     """Transitions that some step allows."""
-    if chain.max_length is None:
+    if chain.homogeneous:
         return reachable(chain, 0)
-    ever: Bools = np.any([reachable(chain, t) for t in range(chain.max_length - 1)], axis=0)
+    ever: Bools = np.any([reachable(chain, t) for t in range(len(chain.transition))], axis=0)
     return ever
 
 

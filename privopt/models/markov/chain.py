@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, SupportsIndex, TypeAlias, cast
 
@@ -15,10 +15,13 @@ from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels
+from privopt.models.columns import Column
 from privopt.models.html import html_table
+from privopt.models.intervals import Bins
 from privopt.models.markov import parts as derived
 from privopt.models.markov.fit import count_transitions
 from privopt.models.markov.parts import ChainParts, chain_parts, decode_chain, encode_chain
+from privopt.models.markov.stream import StreamColumns, binned
 from privopt.models.validation import Row, Table, hashable, number_array
 
 Steps: TypeAlias = Sequence[Row | Table] | NDArray[Any]
@@ -61,6 +64,10 @@ class MarkovChain:
         Transitions counted by :meth:`fit`, without smoothing.
     homogeneous : bool
         Whether one matrix serves every step.
+    period : int or None
+        After how many steps the matrices of a periodic chain repeat; None for other chains.
+    columns : StreamColumns or None
+        The column that the chain was counted from, where the fit was told: its name, its intervals of numbers.
     exact_initial : IntegerRow
         Exact distribution of record 0.
 
@@ -86,6 +93,8 @@ class MarkovChain:
     order: int
     counts: tuple[tuple[int, ...], ...] | None
     homogeneous: bool
+    period: int | None
+    columns: StreamColumns | None
     exact_initial: IntegerRow
     _rows: tuple[derived.Rows, ...]
     _parts: ChainParts
@@ -124,8 +133,61 @@ class MarkovChain:
         return cls._build(chain_parts(transition, initial, states, True))
 
     @classmethod
+    def periodic(
+        cls, transition: Steps, initial: Row | None = None, states: Iterable[Label] | None = None
+    ) -> Self:
+        """A chain without end whose steps repeat, such as one matrix for each hour of a day.
+
+        Parameters
+        ----------
+        transition : list of array-like, shape (period, k, k)
+            The step from record t to record t + 1 is ``transition[t % period]``.
+        initial : array-like, shape (k,), optional
+            Distribution of record 0; by default the one that comes back after every period, solved exactly.
+        states : iterable of hashable, optional
+            Labels, as in the constructor.
+
+        Raises
+        ------
+        InvalidModel
+            As the constructor.
+
+        Examples
+        --------
+        >>> day = MarkovChain.periodic([[[0.5, 0.5], [0.5, 0.5]], [[1, 0], [0, 1]]])
+        >>> day.period, day.step(101).tolist(), day.max_length
+        (2, [[1.0, 0.0], [0.0, 1.0]], None)
+        """
+        return cls._build(chain_parts(transition, initial, states, False, True))
+
+    def unrolled(self, length: int) -> MarkovChain:
+        """The first records of a periodic chain as a chain with one matrix per step, of the same exact distribution.
+
+        Examples
+        --------
+        >>> day = MarkovChain.periodic([[[0.5, 0.5], [0.5, 0.5]], [[1, 0], [0, 1]]])
+        >>> day.unrolled(4).transition.shape
+        (3, 2, 2)
+        """
+        if self.period is None or length < 2:
+            raise InvalidModel("only a periodic chain is unrolled, to a length of at least 2 records")
+        steps = self._parts.transition[np.arange(length - 1) % self.period]
+        initial = np.array([self.exact_initial.fraction(i) for i in range(self.k)], dtype=object)
+        parts = replace(self._parts, transition=steps, initial=initial, periodic=False)
+        return MarkovChain._build(parts)
+
+    @classmethod
     def fit(
-        cls, sequences: object, states: Iterable[Label] | None = None, order: int = 1, smoothing: float = 0.0
+        cls,
+        sequences: object,
+        states: Iterable[Label] | None = None,
+        order: int = 1,
+        smoothing: float = 0.0,
+        *,
+        period: int | None = None,
+        bins: Bins | None = None,
+        column: str = "",
+        users: str = "",
     ) -> Self:
         """Count the transitions in data; the chain starts from the stationary distribution of these counts.
 
@@ -141,6 +203,15 @@ class MarkovChain:
             that many letters: those that occur, or all of them with smoothing.
         smoothing : float
             Non-negative number added to the count of each possible transition.
+        period : int, optional
+            Count a matrix for each step of a period, such as 24 for hourly records; every sequence begins with the first
+            record of a period, and a missing value keeps its place. The chain repeats without end; sequences that are no
+            longer than one period give a chain of that length, which starts as they do.
+        bins : int, str or sequence of float, optional
+            The records are numbers, and the states intervals of them: a number of intervals, their edges, or a rule such as
+            "quantiles:4". The chain remembers them, and 'privopt release' reads raw numbers by them.
+        column, users : str
+            Remembered: the column that the records come from, and the one that says whose they are ("" for one stream).
 
         Raises
         ------
@@ -153,11 +224,34 @@ class MarkovChain:
         >>> chain = MarkovChain.fit([["a", "a", "b", "a"], ["b", "b", "a"]])
         >>> chain.states, chain.counts
         (('a', 'b'), ((1, 1), (2, 1)))
+        >>> MarkovChain.fit(list("abbabbaabbab"), smoothing=0.5, period=3)
+        MarkovChain(2 states, period 3)
+        >>> MarkovChain.fit([[1.5, 2, 8, 9, 1, 7]], bins=[0, 5, 10]).states
+        ('0 to 5', '5 to 10')
         """
-        fitted = count_transitions(sequences, states, order, smoothing)
-        transition = number_array(fitted.smoothed, "transition")
+        described = None
+        if bins is not None:
+            if states is not None:
+                raise InvalidModel("bins make the states of numbers: leave states out")
+            sequences, described = binned(sequences, bins, column)
+            states = described.labels
+        fitted = count_transitions(sequences, states, order, smoothing, period)
+        if described is None and column:
+            described = Column(column, "categorical", fitted.letters)
+        columns = None if described is None else StreamColumns(described, users)
+        initial = None if fitted.first is None else number_array(fitted.first, "initial")
         return cls._build(
-            ChainParts(transition, None, fitted.states, fitted.letters, order, fitted.counts, True)
+            ChainParts(
+                number_array(fitted.smoothed, "transition"),
+                initial,
+                fitted.states,
+                fitted.letters,
+                order,
+                fitted.counts,
+                True,
+                period is not None and initial is None,
+                columns,
+            )
         )
 
     @classmethod
@@ -176,6 +270,8 @@ class MarkovChain:
             "order": parts.order,
             "counts": parts.counts,
             "homogeneous": exact.homogeneous,
+            "period": len(exact.rows) if parts.periodic else None,
+            "columns": parts.columns,
             "exact_initial": exact.initial,
             "_rows": exact.rows,
             "_parts": parts,
@@ -191,12 +287,12 @@ class MarkovChain:
     @property
     def max_length(self) -> int | None:
         """Number of records that the chain describes; None where there is no limit."""
-        return None if self.homogeneous else len(self._rows) + 1
+        return None if self.homogeneous or self.period else len(self._rows) + 1
 
     @cached_property
     def stationary(self) -> bool:
         """Whether every record has the distribution of the first, exactly."""
-        if self._parts.initial is None:
+        if self._parts.initial is None and self.homogeneous:
             return True
         return all(derived.is_invariant(self.exact_initial, rows) for rows in self._rows)
 
@@ -236,7 +332,7 @@ class MarkovChain:
         array([0.75, 0.25])
         """
         record = self._record(t, 1)
-        return self.transition if self.homogeneous else cast(Floats, self.transition[record])
+        return self.transition if self.homogeneous else cast(Floats, self.transition[self.phase(record)])
 
     def exact_step(self, t: SupportsIndex) -> tuple[IntegerRow, ...]:
         """Exact transition distributions from record t to record t + 1, one a state.
@@ -252,7 +348,32 @@ class MarkovChain:
         IntegerRow(weights=(3, 1), total=4)
         """
         record = self._record(t, 1)
-        return self._rows[0 if self.homogeneous else record]
+        return self._rows[0 if self.homogeneous else self.phase(record)]
+
+    def phase(self, t: int) -> int:
+        """Which matrix serves the step from record t: equal phases, equal steps.
+
+        Examples
+        --------
+        >>> MarkovChain.periodic([[[0.5, 0.5], [0.5, 0.5]], [[1, 0], [0, 1]]]).phase(7)
+        1
+        """
+        return 0 if self.homogeneous else t if self.period is None else t % self.period
+
+    @cached_property
+    def returns(self) -> bool:
+        """Whether the distribution of a periodic chain comes back after every period, exactly."""
+        if self.period is None:
+            return False
+        return self._parts.initial is None or self._cycle[-1] == self.exact_initial
+
+    @cached_property
+    def _cycle(self) -> list[IntegerRow]:
+        """The exact distributions of the first period, and of the record after it."""
+        distributions = [self.exact_initial]
+        for rows in self._rows:
+            distributions.append(derived.advance(distributions[-1], rows, 1))
+        return distributions
 
     def marginal(self, t: SupportsIndex) -> Floats:
         """Distribution of record t, shape (k,); computed in floats unless stationary.
@@ -272,9 +393,12 @@ class MarkovChain:
             return self.initial
         if self.homogeneous and record * self.k >= _MOST_CACHED:
             return derived.far_marginal(self.initial, self.transition, record)
+        if self.period is not None and self.returns:
+            record %= self.period
         known: Floats = self._known[0]
         if record >= len(known):
-            count = self.max_length or max(64, 2 * record)
+            count = self.max_length or self.period or max(64, 2 * record)
+            count = max(count, record + 1)
             known = self._known[0] = derived.marginals(self.initial, self.transition, count)
         return cast(Floats, known[record])
 
@@ -301,6 +425,9 @@ class MarkovChain:
             self._record(count - 1, 0)
         if self.stationary:
             return np.broadcast_to(self.initial, (count, self.k))
+        if self.period is not None and self.returns:
+            self.marginal(self.period - 1)
+            return self._known[0][np.arange(count) % self.period]
         if not self.homogeneous:
             self.marginal(max(count - 1, 0))  # keeps those of all records
             return self._known[0][:count]
@@ -324,9 +451,11 @@ class MarkovChain:
             return self.exact_initial
         if self.homogeneous:
             return derived.advance(self.exact_initial, self._rows[0], record)
+        if self.period is not None and (record <= self.period or self.returns):
+            return self._cycle[record if record <= self.period else record % self.period]
         result = self.exact_initial
-        for rows in self._rows[:record]:
-            result = derived.advance(result, rows, 1)
+        for before in range(record):
+            result = derived.advance(result, self._rows[self.phase(before)], 1)
         return result
 
     def reversed(self, t: SupportsIndex) -> Floats:
@@ -409,10 +538,15 @@ class MarkovChain:
         return self._key() == other._key()
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        return self.homogeneous, self._rows, self.exact_initial, self.states, self.letters, self.order
+        what = self.homogeneous, self._rows, self.exact_initial, self.states, self.letters, self.order
+        return what if self.period is None else (*what, self.period)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the chain is made anew.
@@ -420,6 +554,7 @@ class MarkovChain:
 
     def __repr__(self) -> str:
         steps = "homogeneous" if self.homogeneous else f"{len(self._rows)} steps"
+        steps = steps if self.period is None else f"period {self.period}"
         order = f", order {self.order}" if self.order > 1 else ""
         return f"MarkovChain({self.k} states{order}, {steps}{', stationary' if self.stationary else ''})"
 

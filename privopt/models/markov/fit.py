@@ -29,18 +29,27 @@ class Fitted:
 
     states: Labels
     letters: Labels
-    counts: tuple[tuple[int, ...], ...]
-    smoothed: tuple[tuple[Number, ...], ...]
+    counts: tuple[tuple[int, ...], ...] | None
+    smoothed: tuple[Any, ...]
+    """Rows of numbers, or a matrix of them for each step of a period."""
+    first: tuple[Number, ...] | None = None
+    """How often each letter came first, where the chain is no longer than that."""
 
 
 def count_transitions(
-    sequences: object, states: Iterable[Label] | None, order: int, smoothing: float
+    sequences: object,
+    states: Iterable[Label] | None,
+    order: int,
+    smoothing: float,
+    period: int | None = None,
 ) -> Fitted:
     """Count the transitions between successive words; none reaches across a missing value."""
+    if period is not None:
+        return _by_phase(sequences, states, order, _smoothing(smoothing), period)
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise InvalidModel(f"order is {order!r}: give an integer of at least 1")
     extra = _smoothing(smoothing)
-    codes, letters = _encode(sequences, None if states is None else distinct_labels(states, "states"))
+    codes, letters, _ = _encode(sequences, None if states is None else distinct_labels(states, "states"))
     if len(letters) ** (order + 1) > 2**62:
         raise InvalidModel(f"order {order} over {len(letters)} letters has too many words: lower the order")
     words, pairs = _windows(codes, len(letters), order)
@@ -59,6 +68,46 @@ def count_transitions(
     return Fitted(names, letters, rows, _smooth(counts, present, len(letters), order, extra))
 
 
+def _by_phase(
+    sequences: object, states: Iterable[Label] | None, order: int, extra: int | Fraction, period: object
+) -> Fitted:
+    """A matrix for each step of a period; sequences begin with its first record."""
+    if isinstance(period, bool) or not isinstance(period, int) or not 2 <= period <= MOST_STATES:
+        raise InvalidModel(f"period is {period!r}: give an integer in 2 .. {MOST_STATES}")
+    if order != 1:
+        raise InvalidModel("a periodic chain is of order 1: leave order or period out")
+    codes, letters, starts = _encode(sequences, None if states is None else distinct_labels(states, "states"))
+    k = len(letters)
+    if period * k * k > MOST_STATES**2:
+        raise InvalidModel(f"{period} matrices of {k} x {k} are too many: give fewer states or wider bins")
+    ends = [*(start - 1 for start in starts[1:]), len(codes)]
+    place = np.arange(len(codes)) - np.repeat(starts, np.diff([*starts, len(codes)]))
+    known = np.flatnonzero((codes[:-1] >= 0) & (codes[1:] >= 0))
+    counts = np.zeros((period, k, k), dtype=np.int64)
+    np.add.at(counts, (place[known] % period, codes[known], codes[known + 1]), 1)
+    within = max(end - start for start, end in zip(starts, ends, strict=True)) <= period
+    used = counts[:-1] if within else counts
+    if not used.any():
+        raise InvalidModel("the sequences hold no transition: give longer sequences")
+    if not extra:
+        stuck = np.argwhere(used.sum(axis=2) == 0)
+        if len(stuck):
+            step, state = stuck[0].tolist()
+            raise InvalidModel(
+                f"no transition leaves the state {letters[state]!r} at step {step} of the period "
+                f"({len(stuck)} such cases in all): use smoothing > 0, or fewer states"
+            )
+    smoothed = tuple(tuple(tuple(n + extra for n in row) for row in matrix) for matrix in used.tolist())
+    first = None
+    if within:
+        begun = codes[starts]
+        seen = np.bincount(begun[begun >= 0], minlength=k).tolist()
+        first = tuple(n + extra for n in seen)
+        if not sum(first):
+            raise InvalidModel("every sequence begins with a missing value: use smoothing > 0")
+    return Fitted(letters, letters, None, smoothed, first)
+
+
 def _smoothing(value: float) -> int | Fraction:
     """The exact value to add to each count."""
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction | np.integer | np.floating):
@@ -69,8 +118,8 @@ def _smoothing(value: float) -> int | Fraction:
     return exact.numerator if exact.denominator == 1 else exact
 
 
-def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels]:
-    """Index of each letter, -1 where missing or between sequences; and the letters."""
+def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels, list[int]]:
+    """Index of each letter, -1 where missing or between sequences; the letters; and where sequences start."""
     values, starts = flatten(sequences, states)
     try:
         distinct = list(dict.fromkeys(values))
@@ -90,7 +139,8 @@ def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels]:
                 f"{_position(place, starts)} holds {value!r}, which is not in states: add or map it"
             )
     code.update((value, -1) for value in missing)
-    return np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values)), letters
+    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))
+    return codes, letters, starts
 
 
 def _position(place: int, starts: list[int]) -> str:
@@ -156,7 +206,7 @@ def flatten(sequences: object, letters: Labels | None) -> tuple[list[object], li
     """
     values: list[object] = []
     starts: list[int] = []
-    for sequence in _split(sequences, letters):
+    for sequence in split(sequences, letters):
         if starts:
             values.append(None)
         starts.append(len(values))
@@ -166,7 +216,7 @@ def flatten(sequences: object, letters: Labels | None) -> tuple[list[object], li
     return values, starts
 
 
-def _split(sequences: object, letters: Labels | None) -> list[list[object]]:
+def split(sequences: object, letters: Labels | None) -> list[list[object]]:
     """The sequences, each a list of letters."""
     if isinstance(sequences, str | bytes):
         raise InvalidModel(

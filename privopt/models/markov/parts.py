@@ -16,6 +16,7 @@ from privopt.core.exact import IntegerRow, integer_row
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
+from privopt.models.markov.stream import StreamColumns
 from privopt.models.validation import (
     Objects,
     distinct_labels,
@@ -38,7 +39,12 @@ _FIELDS: dict[str, object] = {
     "letters": None,
     "normalised": False,
     "counts": None,
+    "periodic": False,
+    "columns": None,
 }
+
+PERIODIC_VERSION = 2
+"""Of the documents of chains whose matrices repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +69,8 @@ class ChainParts:
     order: int
     counts: tuple[tuple[int, ...], ...] | None
     normalised: bool
+    periodic: bool = False
+    columns: StreamColumns | None = None
 
     @property
     def homogeneous(self) -> bool:
@@ -82,6 +90,8 @@ class ChainParts:
             initial = exact_distribution(self.initial.tolist(), "initial", remedy)
         elif self.homogeneous:
             initial = stationary_distribution(rows[0], self.states)
+        elif self.periodic:
+            initial = stationary_distribution(product_of(rows), self.states)
         else:
             raise InvalidModel(
                 "a chain with one matrix per step has no stationary distribution: give initial="
@@ -101,7 +111,11 @@ class ChainParts:
 
 
 def chain_parts(
-    transition: object, initial: object, states: Iterable[Label] | None, normalised: bool
+    transition: object,
+    initial: object,
+    states: Iterable[Label] | None,
+    normalised: bool,
+    periodic: bool = False,
 ) -> ChainParts:
     """Check shapes, numbers and labels of a chain of order 1."""
     numbers = number_array(transition, "transition")
@@ -109,6 +123,8 @@ def chain_parts(
         raise InvalidModel(
             f"transition has shape {numbers.shape}: give a square matrix (k, k), or a list of them"
         )
+    if periodic and numbers.ndim != 3:
+        raise InvalidModel("a periodic chain needs a list of matrices, one for each step of a period")
     k = numbers.shape[-1]
     first = None if initial is None else number_array(initial, "initial")
     if first is not None and first.shape != (k,):
@@ -116,15 +132,18 @@ def chain_parts(
             f"initial has shape {first.shape}: give one probability for each of the {k} states"
         )
     labels = label_tuple(states, k, "states")
-    return ChainParts(numbers, first, labels, labels, 1, None, normalised)
+    return ChainParts(numbers, first, labels, labels, 1, None, normalised, periodic)
 
 
 def encode_chain(parts: ChainParts) -> dict[str, object]:
     """Every part, numbers unrounded."""
     states = encode_labels(parts.states)
+    new: dict[str, object] = {"periodic": True} if parts.periodic else {}
+    if parts.columns is not None:
+        new["columns"] = parts.columns.to_dict()
     return {
         "type": "markov_chain",
-        "version": VERSION,
+        "version": PERIODIC_VERSION if parts.periodic else VERSION,
         "transition": encode_numbers(parts.transition.tolist()),
         "initial": None if parts.initial is None else encode_numbers(parts.initial.tolist()),
         "states": states,
@@ -132,18 +151,20 @@ def encode_chain(parts: ChainParts) -> dict[str, object]:
         "letters": list(states) if parts.letters is parts.states else encode_labels(parts.letters),
         "normalised": parts.normalised,
         "counts": None if parts.counts is None else [list(row) for row in parts.counts],
+        **new,  # left out otherwise, so that fingerprints of older files hold
     }
 
 
 def decode_chain(d: Mapping[str, object]) -> ChainParts:
     """Parts from a document, checked like those of a constructor."""
-    fields = document(d, "markov_chain", _FIELDS)
+    fields = document(d, "markov_chain", _FIELDS, PERIODIC_VERSION)
     initial = fields["initial"]
     parts = chain_parts(
         decode_numbers(fields["transition"], "transition", 3),
         None if initial is None else decode_numbers(initial, "initial", 1),
         None if fields["states"] is None else decode_labels(fields["states"], "states"),
         fields["normalised"] is True,
+        fields["periodic"] is True,
     )
     letters = parts.states
     if fields["letters"] is not None:
@@ -153,7 +174,11 @@ def decode_chain(d: Mapping[str, object]) -> ChainParts:
         raise InvalidModel(f"order is {order!r}: expected an integer of at least 1")
     _check_words(parts, letters, order)
     return replace(
-        parts, letters=letters, order=order, counts=_decode_counts(fields["counts"], len(parts.states))
+        parts,
+        letters=letters,
+        order=order,
+        counts=_decode_counts(fields["counts"], len(parts.states)),
+        columns=None if fields["columns"] is None else StreamColumns.from_dict(fields["columns"]),
     )
 
 
@@ -210,6 +235,24 @@ def stationary_distribution(rows: Rows, states: Labels) -> IntegerRow:
     )
 
 
+def product_of(steps: tuple[Rows, ...]) -> Rows:
+    """The exact transition over several steps.
+
+    Examples
+    --------
+    >>> swap = (IntegerRow((0, 1), 1), IntegerRow((1, 0), 1))
+    >>> product_of((swap, swap))
+    (IntegerRow(weights=(1, 0), total=1), IntegerRow(weights=(0, 1), total=1))
+    """
+    from flint import fmpz_mat
+
+    result = fmpz_mat([[int(i == j) for j in range(len(steps[0]))] for i in range(len(steps[0]))])
+    for rows in steps:
+        scale = math.lcm(*(row.total for row in rows))
+        result = result * fmpz_mat([[w * (scale // row.total) for w in row.weights] for row in rows])
+    return tuple(integer_row([int(w) for w in row]) for row in result.tolist())
+
+
 def _one_class(rows: Rows, states: Labels) -> None:
     """Refuse chains in which some state does not reach every other."""
     reach = _reachable(rows)
@@ -262,13 +305,13 @@ def advance(initial: IntegerRow, rows: Rows, steps: int) -> IntegerRow:
 def marginals(initial: Floats, transition: Floats, n: int) -> Floats:
     """Distributions of the first n records, shape (n, k), for one matrix or one a step.
 
-    Each product of powers of one matrix doubles how many are known.
+    Each product of powers of one matrix doubles how many are known; a list of matrices begins again at its end.
     """
     rows = np.empty((n, len(initial)))
     rows[:1] = initial
     if transition.ndim == 3:
         for t in range(n - 1):
-            after = rows[t] @ transition[t]
+            after = rows[t] @ transition[t % len(transition)]
             rows[t + 1] = after / after.sum()
     known, power = 1, transition
     while known < n and transition.ndim == 2:

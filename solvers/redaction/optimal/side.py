@@ -115,12 +115,17 @@ def _forward(chain: MarkovChain, private: int, length: int) -> Floats:
     """Steps from a record to the last one."""
     if chain.homogeneous:
         return np.broadcast_to(chain.transition, (length - 1 - private, 2, 2))
+    if chain.period is not None:
+        return chain.transition[np.arange(private, length - 1) % chain.period]
     return chain.transition[private : length - 1]
 
 
 def _backward(chain: MarkovChain, private: int) -> Floats:
     """Time-reversed steps from a record to the first one; rows of values that it never takes are zero."""
-    moves = chain.transition[None] if chain.homogeneous else chain.transition[:private]
+    if chain.period is not None:
+        moves = chain.transition[np.arange(private) % chain.period]
+    else:
+        moves = chain.transition[None] if chain.homogeneous else chain.transition[:private]
     joint = (chain.marginals(private)[:, :, None] * moves).transpose(0, 2, 1)
     total = joint.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)[::-1])
