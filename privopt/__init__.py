@@ -46,6 +46,7 @@ from privopt.models import JointDistribution as JointDistribution
 from privopt.models import MarkovChain as MarkovChain
 from privopt.models import ObservedJoint as ObservedJoint
 from privopt.models import model_from_dict as model_from_dict
+from privopt.models.distance import distance as distance
 from privopt.plots.colourings import accuracy_figure as accuracy_figure
 from privopt.plots.colourings import colouring_figure as colouring_figure
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy as BayesianPrivacy

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.errors import InvalidProblem
+from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
+from privopt.files.labels import Label, Labels
 from privopt.files.numbers import decode_float
-from privopt.models.channel_data import Observation
+from privopt.models.channel_data import Observation, Release
+from privopt.models.columns import TableColumns
+from privopt.models.distance import Distance
+from privopt.models.validation import distinct_labels
 
 Cost: TypeAlias = Callable[[NDArray[np.float64]], float]
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 Utility: TypeAlias = str | Matrix | Cost
+
+V = TypeVar("V")
 
 MUTUAL_INFORMATION = "mutual_information"
 NOTIONS = ("lip", "ldp")
@@ -112,6 +118,46 @@ def distortion(value: object, symbols: int) -> Matrix:
         x, y = np.argwhere(~np.isfinite(table))[0].tolist()
         raise InvalidProblem(f"the distortion D[{x}, {y}] = {table[x, y]} is not a finite number")
     return tuple(tuple(row) for row in (table + 0.0).tolist())
+
+
+def placed(values: V, symbols: Labels, columns: TableColumns | None) -> V | Distance:
+    """A distance as that between the symbols of a model, in their order; anything else as it is."""
+    return values.between(symbols, columns) if isinstance(values, Distance) else values
+
+
+def outputs(names: Iterable[Label] | None, columns: int | None) -> Labels | None:
+    """Distinct names of the releases, one for each column of a distortion."""
+    if names is None:
+        return None
+    if columns is None:
+        raise InvalidProblem(
+            "outputs name the columns of a distortion, and this utility has none: leave outputs out"
+        )
+    try:
+        labels = distinct_labels(names, "outputs")
+    except InvalidModel as cause:
+        raise InvalidProblem(str(cause)) from cause
+    if len(labels) != columns:
+        raise InvalidProblem(
+            f"outputs holds {len(labels)} names, the distortion has {columns} columns: give one name for each"
+        )
+    return labels
+
+
+def check_outputs(release: Release, names: Labels | None) -> None:
+    """Refuse a mechanism whose releases are named otherwise than the problem's.
+
+    Raises
+    ------
+    InvalidMechanism
+        If it has other names, or the same in another order; bare positions stand for the names.
+    """
+    if names is None or release.outputs in (names, tuple(range(len(names)))):
+        return
+    odd = next(y for y, (a, b) in enumerate(zip(release.outputs, names, strict=True)) if a != b)
+    raise InvalidMechanism(
+        f"the mechanism names its release {odd} {release.outputs[odd]!r}, the problem {names[odd]!r}: give it the problem's outputs"
+    )
 
 
 def cost(function: Cost, symbols: int) -> Cost:

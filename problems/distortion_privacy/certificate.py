@@ -60,7 +60,7 @@ def verdict(
     if problem.max_leakage is None:
         kept: bool | None = problem.budget == math.inf or distortion <= problem.floor
         claim = "expected distortion <= budget, leakage enclosed"
-        reason = f"the exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}"
+        reason = f"the exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}{problem.in_unit}"
     else:
         kept, claim, reason = leak.kept, "leakage <= budget", leak.reason
         if not reason and kept is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,12 +13,13 @@ from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
-from privopt.files.labels import Labels
+from privopt.files.labels import Label, Labels
 from privopt.files.numbers import decode_float
 from privopt.measures.shannon import mutual_information
 from privopt.measures.sibson import sibson_mutual_information
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.models.distance import Distance
 from privopt.problems import validation as checks
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import ExactJoint, Pair, leaking_joint, worst_log_lift
@@ -26,6 +28,9 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 
 ORDERS = {"mutual_information": 1.0, "maximal_leakage": math.inf}
 """Sibson's information of these orders has a name of its own."""
+
+LONGEST = 60
+"""Characters of the name of a unit."""
 
 LEAKAGES = ("mutual_information", "sibson", "maximal_leakage", "lip", "ldp")
 
@@ -53,16 +58,20 @@ class DistortionData:
     max_leakage: float | None
     leakage: str
     alpha: float | None
+    outputs: Labels | None
+    unit: str | None
 
     def __init__(
         self,
         joint: Joint,
-        distortion: ArrayLike,
+        distortion: ArrayLike | Distance,
         *,
         max_distortion: float | None = None,
         max_leakage: float | None = None,
         leakage: str = "mutual_information",
         alpha: float | None = None,
+        outputs: Iterable[Label] | None = None,
+        unit: str | None = None,
     ) -> None:
         observed = observation(joint)
         checks.joint(observed)
@@ -70,13 +79,19 @@ class DistortionData:
             raise InvalidProblem(f"leakage must be one of {', '.join(LEAKAGES)}, got {leakage!r}")
         if (max_distortion is None) == (max_leakage is None):
             raise InvalidProblem("give exactly one of max_distortion and max_leakage: the other is optimised")
+        table = checks.placed(distortion, observed.values, joint.columns)
+        if unit is None and isinstance(table, Distance):
+            unit = table.unit
+        matrix = checks.distortion(table, len(observed.p_x))
         values: dict[str, object] = {
             "joint": joint,
-            "distortion": checks.distortion(distortion, len(observed.p_x)),
+            "distortion": matrix,
             "max_distortion": None if max_distortion is None else _largest_distortion(max_distortion),
             "max_leakage": None if max_leakage is None else checks.level(max_leakage, "max_leakage"),
             "leakage": leakage,
             "alpha": _alpha(alpha, leakage),
+            "outputs": checks.outputs(outputs, len(matrix[0])),
+            "unit": _unit(unit),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -108,8 +123,8 @@ class DistortionData:
 
     @property
     def release_labels(self) -> Labels | None:
-        """The useful symbols, where the columns of a square distortion are these; None otherwise."""
-        return self.observation.release_labels(self.matrix)
+        """The names given to the columns of the distortion, or the useful symbols where it is square; None otherwise."""
+        return self.outputs or self.observation.release_labels(self.matrix)
 
     @property
     def budget(self) -> float:
@@ -158,7 +173,12 @@ class DistortionData:
 
     def answer(self, matrix: object) -> Channel:
         """The channel of this problem's symbols with a matrix of shape (n_w, n_y); rows may hold Fractions."""
-        return Channel(matrix, self.observation.observed)
+        return Channel(matrix, self.observation.observed, self.outputs)
+
+    @property
+    def in_unit(self) -> str:
+        """The unit of the distortion, as it is written after a number."""
+        return "" if self.unit is None else f" {self.unit}"
 
     def constant(self) -> Channel:
         """The one release for all that costs least: leaks nothing."""
@@ -184,6 +204,13 @@ def _alpha(alpha: object, measure: str) -> float | None:
     if not value > 0:
         raise InvalidProblem(f"alpha must be > 0, got {value}")
     return value
+
+
+def _unit(unit: object) -> str | None:
+    """The name of what a distortion counts."""
+    if unit is not None and (not isinstance(unit, str) or not unit.strip() or len(unit) > LONGEST):
+        raise InvalidProblem(f"unit must be a short name such as 'years', got {unit!r}")
+    return unit
 
 
 def _largest_distortion(bound: object) -> float:

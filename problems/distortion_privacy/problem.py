@@ -13,11 +13,12 @@ from privopt.arrays import Floats
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label
+from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, ObservedJoint, model_from_dict
 from privopt.models.channel_data import Release
+from privopt.problems import validation as checks
 from privopt.problems.distortion_privacy import certificate
 from privopt.problems.distortion_privacy.bound import prove
 from privopt.problems.distortion_privacy.data import DistortionData
@@ -44,8 +45,9 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     Parameters
     ----------
     joint : JointDistribution or ObservedJoint
-    distortion : matrix, shape (n_x, n_y)
-        D[x, y], finite; a row a useful symbol, a column a release.
+    distortion : matrix, shape (n_x, n_y), or Distance
+        D[x, y], finite; a row a useful symbol, a column a release. A :func:`privopt.distance` is put into the order of
+        the useful symbols.
     max_distortion, max_leakage : float
         Exactly one, which is the budget. ``max_leakage`` in nats, >= 0; both may be inf.
     leakage : {"mutual_information", "sibson", "maximal_leakage", "lip", "ldp"}
@@ -53,6 +55,11 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         ln P(y | s) / P(y | t).
     alpha : float
         In (0, inf], for "sibson" only; 1 is mutual information and inf maximal leakage.
+    outputs : iterable of labels, optional
+        Names of the releases, a column of the distortion each. By default the useful symbols where the distortion is
+        square, else 0, 1, ...
+    unit : str, optional
+        What a distortion counts, such as "years"; by default that of the distance.
 
     Raises
     ------
@@ -89,6 +96,8 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             max_leakage=None if bounds_distortion else budget,
             leakage=self.leakage,
             alpha=self.alpha,
+            outputs=self.outputs,
+            unit=self.unit,
         )
 
     def check(self, mechanism: Mechanism) -> Release:
@@ -98,6 +107,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             raise InvalidMechanism(
                 f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(release.outputs)} outputs"
             )
+        checks.check_outputs(release, self.outputs)
         return release
 
     def evaluate(self, mechanism: Release) -> Evaluation:
@@ -203,7 +213,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             return None
         return (
             f"even the best reproduction has expected distortion {float(self.costs.least)!r}, "
-            f"above max_distortion {self.budget!r}"
+            f"above max_distortion {self.budget!r}{self.in_unit}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -217,7 +227,12 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             bound: encode_float(self.budget),
             "leakage": self.leakage,
         }
-        return written if self.alpha is None else {**written, "alpha": encode_float(self.alpha)}
+        options = {
+            "alpha": None if self.alpha is None else encode_float(self.alpha),
+            "outputs": None if self.outputs is None else encode_labels(self.outputs),
+            "unit": self.unit,
+        }
+        return {**written, **{name: value for name, value in options.items() if value is not None}}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -231,8 +246,10 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             If the numbers do not make a joint or a problem.
         """
         read = read_fields(fields, f"problem-{cls.kind}")
-        names = ("max_distortion", "max_leakage", "leakage", "alpha")
+        names = ("max_distortion", "max_leakage", "leakage", "alpha", "unit")
         known = {name: read[name] for name in names if name in read}
+        if "outputs" in read:
+            known["outputs"] = decode_labels(read["outputs"], "outputs")
         return cls(model_from_dict(read["joint"]), read["distortion"], **known)  # type: ignore[arg-type]  # any other model is refused
 
     @classmethod
@@ -270,7 +287,8 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     def __repr__(self) -> str:
         bound = "max_distortion" if self.max_leakage is None else "max_leakage"
         order = "" if self.alpha is None else f", alpha={self.alpha:g}"
-        return f"DistortionPrivacy({self.joint!r}, {bound}={self.budget:g}, leakage={self.leakage!r}{order})"
+        unit = "" if self.unit is None else f", unit={self.unit!r}"
+        return f"DistortionPrivacy({self.joint!r}, {bound}={self.budget:g}, leakage={self.leakage!r}{order}{unit})"
 
 
 def _rate(n: int, error: float) -> float:

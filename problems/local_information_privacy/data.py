@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
-from privopt.files.labels import Labels
+from privopt.files.labels import Label, Labels
 from privopt.models.channel_data import Joint, Observation, observation
+from privopt.models.distance import Distance
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy.polytope import ULPS, Polytope, polytope, rounded_exp
 
@@ -26,6 +28,7 @@ class LocalInformationPrivacyData:
     delta: float
     notion: str
     utility: checks.Utility
+    outputs: Labels | None
 
     def __init__(
         self,
@@ -36,12 +39,14 @@ class LocalInformationPrivacyData:
         upper: float | None = None,
         delta: float = 0.0,
         notion: str = "lip",
-        utility: str | ArrayLike | checks.Cost = checks.MUTUAL_INFORMATION,
+        utility: str | ArrayLike | checks.Cost | Distance = checks.MUTUAL_INFORMATION,
+        outputs: Iterable[Label] | None = None,
     ) -> None:
         observed = observation(joint)
         low, high = checks.levels(epsilon, lower, upper)
         name = checks.notion(notion, low, high)
-        value = checks.utility(utility, len(observed.p_x))
+        value = checks.utility(checks.placed(utility, observed.values, joint.columns), len(observed.p_x))
+        columns = len(value[0]) if isinstance(value, tuple) else None
         if not isinstance(value, tuple):  # informations divide by probabilities
             checks.joint(observed)
         fields: dict[str, object] = {
@@ -51,6 +56,7 @@ class LocalInformationPrivacyData:
             "delta": checks.delta(delta, name),
             "notion": name,
             "utility": value,
+            "outputs": checks.outputs(outputs, columns),
         }
         for field, entry in fields.items():
             object.__setattr__(self, field, entry)
@@ -83,8 +89,8 @@ class LocalInformationPrivacyData:
 
     @property
     def release_labels(self) -> Labels | None:
-        """The useful symbols, where the columns of a square distortion are these; None otherwise."""
-        return self.observation.release_labels(self.matrix)
+        """The names given to the columns of a distortion, or the useful symbols where it is square; None otherwise."""
+        return self.outputs or self.observation.release_labels(self.matrix)
 
     @property
     def budget(self) -> float:

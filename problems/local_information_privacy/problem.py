@@ -12,7 +12,7 @@ import numpy as np
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.files.labels import Label
+from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import model_from_dict
@@ -57,6 +57,9 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         I(X;Y) in nats; or a distortion D[x, y] with a row a useful symbol and a column a release,
         which makes the utility -E[D(X, Y)]; or a concave cost of the posterior P(x | y), an array
         (n_x,), which makes it -E[cost].
+    outputs : iterable of labels, optional
+        Names of the releases, a column of the distortion each. By default the useful symbols where the distortion is
+        square, else 0, 1, ...
 
     Raises
     ------
@@ -105,6 +108,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             delta=self.delta,
             notion=self.notion,
             utility=self.utility,
+            outputs=self.outputs,
         )
 
     def check(self, mechanism: Mechanism) -> Release:
@@ -114,6 +118,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             raise InvalidMechanism(
                 f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(release.outputs)} outputs"
             )
+        checks.check_outputs(release, self.outputs)
         return release
 
     def evaluate(self, mechanism: Release) -> Evaluation:
@@ -179,7 +184,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     def answer(self, matrix: object) -> Channel:
         """The channel of this problem's symbols with a given matrix, shape (n_w, n_y); rows may hold Fractions."""
-        return Channel(matrix, self.observation.observed)
+        return Channel(matrix, self.observation.observed, self.outputs)
 
     def anchor(self) -> Channel:
         """A mechanism strictly inside the constraint: the one that says nothing."""
@@ -217,7 +222,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         return {**self._fields(), "utility": utility}
 
     def _fields(self) -> dict[str, Any]:
-        return {
+        written = {
             "type": self.kind,
             "version": 1,
             "joint": self.joint.to_dict(),
@@ -226,6 +231,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             "delta": self.delta,
             "notion": self.notion,
         }
+        return written if self.outputs is None else {**written, "outputs": encode_labels(self.outputs)}
 
     @property
     def fingerprint(self) -> str:
@@ -249,6 +255,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         joint = model_from_dict(checked["joint"])
         names = ("epsilon", "lower", "upper", "delta", "notion", "utility")
         known = {name: checked[name] for name in names if name in checked}
+        if "outputs" in checked:
+            known["outputs"] = decode_labels(checked["outputs"], "outputs")
         return cls(joint, **known)  # type: ignore[arg-type]  # argument validation refuses any other model
 
     @classmethod
