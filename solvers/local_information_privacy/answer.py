@@ -90,7 +90,7 @@ def exact_channel(
         If the posteriors do not average to the distribution.
     """
     kept = [(a, v) for a, v in zip(weights, posteriors, strict=True) if a > 0]
-    if any(sum(a * v[w] for a, v in kept) != q for w, q in enumerate(p)):
+    if any(sum(a * v[w] for a, v in kept if v[w]) != q for w, q in enumerate(p)):
         raise ArithmeticError("the exact posteriors do not average to the distribution of the observations")
     groups = _columns(problem, np.array([[float(q) for q in v] for _, v in kept])).tolist()
     count = max(groups) + 1 if problem.matrix is None else problem.matrix.shape[1]
@@ -102,7 +102,8 @@ def exact_channel(
     for k, w in enumerate(observed.support.tolist()):
         row = [Fraction(0)] * count
         for (a, v), y in zip(kept, groups, strict=True):
-            row[y] += a * v[k] / p[k]
+            if v[k]:
+                row[y] += a * v[k] / p[k]
         rows[w] = row
     return problem.answer(rows)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -18,9 +19,10 @@ from privopt.solvers.local_information_privacy.answer import (
     whole_release,
     width,
 )
-from privopt.solvers.local_information_privacy.columns.generation import Anytime
+from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
+from privopt.solvers.local_information_privacy.columns.master import Master
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
-from privopt.solvers.local_information_privacy.vertices.exact import exact_mixture
+from privopt.solvers.local_information_privacy.vertices.exact import exact_mixture, exact_seconds
 from privopt.solvers.local_information_privacy.vertices.mixture import Best, best_mixture, proof
 from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds, system, vertices
 
@@ -57,7 +59,7 @@ def enumerated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy
 
 
 def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy, budget: Budget) -> Columns:
-    """Column generation, with the last part of the time left for its bound and for the exact form.
+    """Column generation, with the last part of the time left for its bound.
 
     Raises
     ------
@@ -66,10 +68,17 @@ def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy,
     """
     run = Anytime(strict, budget, TOLERANCE, turn=0.65, end=0.85)
     stop = run.finish()
-    best = best_mixture(problem, run.columns.master.columns, budget.remaining)
+    best = _present(run.columns)
     if problem == strict:
         return Columns(best, *run.proved(problem), stop)
     return Columns(best, analytic_bound(problem), ANALYTIC, stop)
+
+
+def _present(columns: Generation) -> Best:
+    """The mixture that column generation ended with; the first of its columns is the distribution of the observations."""
+    every, weights = columns.master.columns, np.roll(columns.weights, -1)
+    solved = Master(weights, columns.prices, columns.value, np.flatnonzero(weights > 0))
+    return Best(np.roll(every, -1, axis=0), solved, 0.0)
 
 
 def _distinct(points: Floats) -> Floats:
@@ -83,6 +92,9 @@ THIN = 1e-7
 
 ENUMERABLE = 4.0
 """Predicted seconds of the enumeration beyond which posteriors are generated as they are needed."""
+
+EXACT = 0.5
+"""Share of the time that is kept, at most, to solve the posteriors in use again in fractions."""
 
 LONGEST = 300.0
 """Predicted seconds beyond which the enumeration is hopeless."""
@@ -129,11 +141,12 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
             return whole
         strict = problem.with_budget(0.0)
         search = enumerated if _enumerates(problem) else generated
+        exact = min(exact_seconds(problem), EXACT * budget.remaining)
         try:
-            columns = search(problem, strict, budget)
+            columns = search(problem, strict, replace(budget, deadline=budget.deadline - exact))
         except ArithmeticError as cause:
             return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": str(cause)})
-        channel = exact_mixture(strict, columns.best)
+        channel = exact_mixture(strict, columns.best, deadline=budget.deadline - exact / 2, lost=Fraction(1))
         stats: dict[str, float | int | str] = {
             "iterations": 1,
             "vertices": len(columns.best.posteriors) - 1,

@@ -18,6 +18,12 @@ ROUNDING = 1e-13
 MIXED = 1e-6
 """A point that needs more of the distribution of the observations than this is no rounding of an allowed one."""
 
+LEVEL = 1e-14
+"""Room in a row, relative to its largest entry, below which there is none."""
+
+NEARLY = 1e-10
+"""Such rows may be missed by so much, relatively: what is proposed of them is made exact."""
+
 MISSED = 1e-12
 """Equations of a vertex may be missed by so much."""
 
@@ -55,6 +61,8 @@ class Edges:
         """The points mixed with the distribution of the observations just enough to be allowed; those that need much are left out."""
         rows = self.pricing.rows
         over, room = np.maximum(points @ rows.T, 0.0), np.maximum(-(rows @ p), 1e-300)
+        level = room <= LEVEL * np.abs(rows).max(axis=1, initial=0.0)  # an equation: what misses it by rounding meets it
+        over = np.where(level & (over <= NEARLY * np.abs(rows).max(axis=1, initial=0.0)), 0.0, over)
         share = (over / (over + room)).max(axis=1, initial=0.0)
         mixed = np.maximum(points + share[:, None] * (p - points), 0.0)[share < MIXED]
         return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

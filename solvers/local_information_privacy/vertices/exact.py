@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -57,10 +58,12 @@ class ExactPolytope:
 
     def allowed(self, point: Point) -> bool:
         """Whether a point with sum 1 lies in the polytope, exactly."""
-        z = [v / q for v, q in zip(point, self.c, strict=True)]
+        met = [(w, v / self.c[w]) for w, v in enumerate(point) if v]
+        scale = math.lcm(*(z.denominator for _, z in met))
+        whole = [(w, z.numerator * (scale // z.denominator)) for w, z in met]
 
-        def along(row: Row) -> Fraction:
-            return sum((a * v for a, v in zip(row, z, strict=True)), Fraction(0))
+        def along(row: Row) -> int:
+            return sum(row[w] * z for w, z in whole)
 
         inside = min(point) >= 0 and all(along(row) <= 0 for row in self.unequal)
         return inside and all(along(row) == 0 for row in self.equal)
@@ -86,13 +89,15 @@ class ExactPolytope:
 
     def _solved(self, used: list[int], tight: list[Row]) -> Point | None:
         """The only point on these positions where these rows are 0, or None."""
-        system = [[Fraction(row[w], self.c[w]) for w in used] + [Fraction(0)] for row in tight]
-        reduced, rank = reduced_rows([*system, [Fraction(1)] * (len(used) + 1)])
-        if rank != len(used) or any(reduced[i][i] != 1 for i in range(rank)):
+        if len(used) > len(tight) + 1:
+            return None
+        c = [self.c[w] for w in used]
+        solved = only_point([[row[w] for w in used] for row in tight], c)
+        if solved is None:
             return None
         point = [Fraction(0)] * len(self.c)
-        for i, w in enumerate(used):
-            point[w] = reduced[i][-1]
+        for w, q, z in zip(used, c, solved, strict=True):
+            point[w] = q * z
         return point
 
 
@@ -200,6 +205,27 @@ def reduced_rows(rows: Sequence[Sequence[Fraction]]) -> tuple[list[list[Fraction
     return [[Fraction(int(a.p), int(a.q)) for a in row] for row in form.tolist()], int(rank)
 
 
+def only_point(rows: Sequence[Row], c: Row) -> Point | None:
+    """The only point z with c . z = 1 at which these rows are 0, or None; of a determined system more rows are not read.
+
+    Examples
+    --------
+    >>> only_point([[1, -2]], [1, 1])
+    [Fraction(2, 3), Fraction(1, 3)]
+    """
+    from flint import fmpz_mat
+
+    n = len(c)
+    try:
+        z = fmpz_mat([*rows[: n - 1], c]).solve(fmpz_mat(n, 1, [0] * (n - 1) + [1]))
+    except ZeroDivisionError:
+        system = [[*map(Fraction, row), Fraction(0)] for row in rows]
+        reduced, rank = reduced_rows([*system, [*map(Fraction, c), Fraction(1)]])
+        unique = rank == n and all(reduced[i][i] == 1 for i in range(n))
+        return [row[-1] for row in reduced[:n]] if unique else None
+    return [Fraction(int(a.p), int(a.q)) for a in z.entries()]
+
+
 MAX_SYMBOLS = 60
 """Observations up to which the weights of wide slabs are solved in Fractions."""
 
@@ -207,14 +233,31 @@ MAX_WEIGHED = 24
 """Observations up to which the exact weights of a basis have few digits; beyond, one more release makes up for rounding."""
 
 LOST = Fraction(1, 10**8)
-"""Weight of posteriors without an exact form that a patch may replace."""
+"""Weight of posteriors without an exact form that a patch may replace, where floats are an alternative."""
 
 SHARES = tuple(Fraction(1, 10**k) for k in range(14, 1, -1))
 """What a patch may take from the other releases, least first."""
 
 
+def exact_seconds(problem: LocalInformationPrivacy) -> float:
+    """Predicted seconds of :func:`exact_mixture`: a system for each posterior, and rows of fractions.
+
+    Examples
+    --------
+    >>> exact_seconds(LocalInformationPrivacy.examples()[0].problem) < 0.1
+    True
+    """
+    n, secrets = len(problem.observation.support), len(problem.observation.p_s)
+    return n * (2e-4 * min(n, secrets) + 5e-6 * n)
+
+
 def exact_mixture(
-    problem: LocalInformationPrivacy, best: Best, vertices: Sequence[Point] | None = None
+    problem: LocalInformationPrivacy,
+    best: Best,
+    vertices: Sequence[Point] | None = None,
+    *,
+    deadline: float = math.inf,
+    lost: Fraction = LOST,
 ) -> Channel | None:
     """The optimal mixture as a channel of Fractions, or None if nothing near it is exactly allowed.
 
@@ -228,12 +271,18 @@ def exact_mixture(
         The last of its posteriors is the distribution of the observations.
     vertices : lists of Fraction, optional
         The other posteriors of ``best``, exactly; by default they are solved again from the floats.
+    deadline : float
+        On the clock of ``time.monotonic()``: past it, posteriors count as if they had no exact form.
+    lost : Fraction
+        Weight of posteriors without an exact form that may be replaced by one more release.
     """
     polytope, p = exact_polytope(problem), exact_distribution(problem)
 
     def point(i: int) -> Point | None:
         if i == len(best.posteriors) - 1:
             return p
+        if time.monotonic() > deadline:
+            return None
         return polytope.snapped(best.posteriors[i]) if vertices is None else vertices[i]
 
     exact = {i: v for i in best.solved.basis.tolist() if (v := point(i)) is not None}
@@ -243,7 +292,7 @@ def exact_mixture(
         return exact_channel(problem, p, weights, posteriors)
     if weights is None:
         weights = [_short(float(best.solved.weights[i]), v) for i, v in exact.items()]
-    if sum(weights, Fraction(0)) < 1 - LOST:
+    if sum(weights, Fraction(0)) < 1 - lost:
         return None
     rough = [max(a, Fraction(0)) for a in weights]
     patch = _patched(polytope, rough, posteriors, p)
@@ -262,7 +311,8 @@ def _patched(
 ) -> tuple[list[Fraction], list[Point]] | None:
     """Weights a little smaller, and one more posterior that completes the distribution; by the least share that allows it."""
     average = [
-        sum((a * v[w] for a, v in zip(weights, posteriors, strict=True)), Fraction(0)) for w in range(len(p))
+        sum((a * v[w] for a, v in zip(weights, posteriors, strict=True) if v[w]), Fraction(0))
+        for w in range(len(p))
     ]
     for share in SHARES:
         rest = [q - (1 - share) * a for q, a in zip(p, average, strict=True)]

@@ -19,6 +19,10 @@ from privopt.solvers.local_information_privacy.direct_lp import linear_bound, pr
 from privopt.solvers.local_information_privacy.vertices.systems import costs, enumeration_seconds
 
 
+TOGETHER = 2000
+"""Entries of the constraints that one program for several columns may have: small ones cost more to call than to solve."""
+
+
 @dataclass(frozen=True, eq=False)
 class Best:
     """The best mixture of some posteriors, and the least reduced cost among them."""
@@ -69,20 +73,30 @@ def proof(
 
 def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, object]:
     """Multipliers that show, column by column, that no posterior costs less than its price."""
-    from scipy.optimize import linprog
-
     observed, rows = problem.observation, posterior_rows(problem)
     support = observed.support
     seen = (observed.x_given_w.T @ problem_matrix(problem))[support]
-    multipliers = []
-    for column in seen.T:
-        solution = linprog(
-            column - prices,
-            A_ub=rows[:, support],
-            b_ub=np.zeros(len(rows)),
-            A_eq=np.ones((1, len(support))),
-            b_eq=[1.0],
-            method="highs",
-        )
-        multipliers.append(np.maximum(-solution.ineqlin.marginals, 0.0).tolist())
-    return linear_bound(problem, np.array(multipliers)), {"kind": "linear", "multipliers": multipliers}
+    together = max(1, TOGETHER // max(1, rows.size))
+    pieces = [
+        _cheapest(seen[:, i : i + together].T - prices, rows[:, support])
+        for i in range(0, seen.shape[1], together)
+    ]
+    multipliers = np.concatenate(pieces)
+    return linear_bound(problem, multipliers), {"kind": "linear", "multipliers": multipliers.tolist()}
+
+
+def _cheapest(losses: Floats, rows: Floats) -> Floats:
+    """Multipliers (columns, rows) of the cheapest posterior of each column of losses, in one program."""
+    from scipy.optimize import linprog
+    from scipy.sparse import block_diag
+
+    count, n = losses.shape
+    solution = linprog(
+        losses.ravel(),
+        A_ub=block_diag([rows] * count, format="csr"),
+        b_ub=np.zeros(count * len(rows)),
+        A_eq=block_diag([np.ones((1, n))] * count, format="csr"),
+        b_eq=np.ones(count),
+        method="highs",
+    )
+    return np.maximum(-solution.ineqlin.marginals, 0.0).reshape(count, len(rows))

@@ -158,6 +158,9 @@ SUPPORTS = 150
 HOPELESS = 1e12
 """Systems beyond which no sample says how many of them have a vertex."""
 
+FEW = 10_000
+"""Systems up to which their number stands for that of the vertices: whatever enumerates them is quick."""
+
 LEAST_HITS = 5
 """Vertices that a sample must meet for their number to be told; with fewer, as many as it may have missed count."""
 
@@ -166,15 +169,19 @@ LEAST_HITS = 5
 def expected_vertices(problem: LocalInformationPrivacy) -> float:
     """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
 
-    Degenerate vertices count once for each system that meets them. Where vertices are too rare among the systems for a
+    Degenerate vertices count once for each system that meets them, and few systems are all counted as vertices.
+    Where vertices are too rare among the systems for a
     sample, the number is the largest that it may well have missed, which is inf where there are too many systems.
     """
     rng = np.random.default_rng(0)
     polytope = system(problem)
     n, total, missed, met = polytope.rows.shape[1], 0.0, 0.0, 0
     sizes = list(polytope.sizes())
-    if sum(count for _, count in sizes) > HOPELESS:
+    systems = sum(count for _, count in sizes)
+    if systems > HOPELESS:
         return math.inf
+    if systems <= FEW:
+        return float(systems)
     for k, count in sizes:
         if not count:
             continue
