@@ -18,6 +18,7 @@ from privopt.files.numbers import decode_table
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.columns import decode, encode
 from privopt.mechanisms.sampling import below
+from privopt.models.markov.stream import StreamColumns
 
 TOTAL = 2**52
 """Total of every integer row. A float in [0, 1] times it, rounded up, is exact in both worlds."""
@@ -47,6 +48,8 @@ class RedactionMechanism(Mechanism):
         What a sequential mechanism hides even beyond a first release: values that the model rules out.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+    columns : StreamColumns, optional
+        The column that the chain was counted from, for the command line; not part of what is proved.
 
     Raises
     ------
@@ -67,6 +70,7 @@ class RedactionMechanism(Mechanism):
     sequential: int | None
     never: tuple[tuple[int, int], ...]
     simulation_only: bool
+    columns: StreamColumns | None
 
     def __init__(
         self,
@@ -76,6 +80,7 @@ class RedactionMechanism(Mechanism):
         sequential: int | None = None,
         never: Sequence[Sequence[int]] = (),
         simulation_only: bool = False,
+        columns: StreamColumns | None = None,
     ) -> None:
         table = _table(probabilities)
         labels = tuple(range(table.shape[1])) if states is None else plain_labels(states)
@@ -92,6 +97,7 @@ class RedactionMechanism(Mechanism):
         object.__setattr__(self, "sequential", sequential)
         object.__setattr__(self, "never", _cells(never, table.shape, sequential))
         object.__setattr__(self, "simulation_only", bool(simulation_only))
+        object.__setattr__(self, "columns", columns)
 
     @property
     def length(self) -> int:
@@ -175,9 +181,10 @@ class RedactionMechanism(Mechanism):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary with both the floats and the integer weights."""
-        return {
+        fields = {
             key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in self._fields()
         }
+        return fields if self.columns is None else {**fields, "columns": self.columns.to_dict()}
 
     def _fields(self) -> Iterator[tuple[str, Any]]:
         """What is stored, tables as arrays."""
@@ -218,6 +225,8 @@ class RedactionMechanism(Mechanism):
             labels = None if states is None else decode_labels(states)
             table = decode_table(fields["probabilities"], "probabilities")
             stated = None if weights is None else decode_table(weights, "weights")
+            described = fields.get("columns")
+            columns = None if described is None else StreamColumns.from_dict(described)
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         sequential = fields.get("sequential")
@@ -229,6 +238,7 @@ class RedactionMechanism(Mechanism):
             sequential=sequential,
             never=fields.get("never", ()),
             simulation_only=fields.get("simulation_only", False) is True,
+            columns=columns,
         )
         if fields.get("total", TOTAL) != TOTAL or stated not in (None, mechanism.exact().tolist()):
             raise InvalidMechanism("the integer weights and the probabilities of the mechanism do not agree")

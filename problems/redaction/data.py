@@ -32,6 +32,7 @@ class RedactionData:
     weights: tuple[float, ...] | None
     form: str
     side_information: str | None
+    period: int | None
 
     def __init__(
         self,
@@ -43,9 +44,12 @@ class RedactionData:
         weights: ArrayLike | None = None,
         form: str = "local",
         side_information: str | None = None,
+        period: int | None = None,
     ) -> None:
         size = _length(chain, length)
         positions = _positions(private, size)
+        if period is not None:
+            positions = _repeated(positions, period, size)
         if side_information is not None and side_information != "any":
             raise InvalidProblem(f'side_information must be None or "any", got {side_information!r}')
         values: dict[str, object] = {
@@ -56,9 +60,17 @@ class RedactionData:
             "weights": None if weights is None else _weights(weights, size),
             "form": _form(form, positions),
             "side_information": side_information,
+            "period": None if period is None else int(period),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def named_private(self) -> tuple[int, ...]:
+        """The private records as declared: those of the first period, where there is one."""
+        if self.period is None:
+            return self.private
+        return tuple(p for p in self.private if p < self.period)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -103,7 +115,9 @@ class RedactionData:
         hidden = [p for p in self.private if np.count_nonzero(self.supports[p]) > 1]
         table[hidden] = 1.0
         table[~self.supports] = 1.0
-        return RedactionMechanism(table, self.chain.states, sequential=place, never=self.never)
+        return RedactionMechanism(
+            table, self.chain.states, sequential=place, never=self.never, columns=self.chain.columns
+        )
 
     def safe(self) -> RedactionMechanism:
         """Everything redacted: leaks nothing."""
@@ -142,6 +156,19 @@ def _positions(value: object, size: int) -> tuple[int, ...]:
     if len(set(positions)) < len(positions):
         raise InvalidProblem(f"private records {positions} repeat; name each once")
     return tuple(sorted(positions))
+
+
+def _repeated(positions: tuple[int, ...], period: object, size: int) -> tuple[int, ...]:
+    """The same records of every period, to the end; the positions of a problem made anew may hold them already."""
+    every = _integer(period, "period")
+    if every < 1:
+        raise InvalidProblem(f"period must be >= 1 record, got {every}")
+    beyond = [p for p in positions if p >= every and p - every not in positions]
+    if beyond:
+        raise InvalidProblem(
+            f"private record {beyond[0]} is beyond the first period of {every} records: give its place in the period"
+        )
+    return tuple(p for p in range(size) if p % every in positions)
 
 
 def _weights(value: ArrayLike, size: int) -> tuple[float, ...]:

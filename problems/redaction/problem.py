@@ -58,6 +58,9 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         What the adversary knows beside the release: None, no record at all; "any", the values of any other records,
         whichever they are. The leakage is then the largest log-ratio of Pr(output | X_p = a, known) and
         Pr(output | X_p = b, known) over all sets of known records and their values.
+    period : int, optional
+        The records are one stream and the private ones come back after so many: private, private + period, ..., such as
+        a private hour of every day. The leakage about each of them counts the releases of the whole stream.
 
     Raises
     ------
@@ -70,6 +73,8 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
     >>> problem = Redaction(chain, length=5, private=2, epsilon=1.0)
     >>> problem.evaluate(problem.anchor()).utility
     0.0
+    >>> Redaction(chain, length=72, private=3, epsilon=1.0, period=24).private
+    (3, 27, 51)
     """
 
     kind: ClassVar[str] = "redaction"
@@ -196,13 +201,15 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             "version": 1,
             "chain": self.chain.to_dict(),
             "length": self.length,
-            "private": list(self.private),
+            "private": list(self.named_private),
             "epsilon": encode_float(self.epsilon),
             "weights": None if self.weights is None else list(self.weights),
             "form": self.form,
         }
         if self.side_information is not None:  # left out otherwise, so that fingerprints of older files hold
             fields.update(version=2, side_information=self.side_information)
+        if self.period is not None:
+            fields.update(version=3, period=self.period)
         return fields
 
     @classmethod
@@ -225,6 +232,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             weights=fields.get("weights"),
             form=fields.get("form", "local"),
             side_information=fields.get("side_information"),
+            period=fields.get("period"),
         )
 
     @classmethod
@@ -234,10 +242,11 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     def __repr__(self) -> str:
         return (
-            f"Redaction({self.chain!r}, length={self.length}, private={self.private}, epsilon={self.epsilon:g}"
+            f"Redaction({self.chain!r}, length={self.length}, private={self.named_private}, epsilon={self.epsilon:g}"
             + ("" if self.weights is None else ", weights=...")
             + f", form={self.form!r}"
             + ("" if self.side_information is None else f", side_information={self.side_information!r}")
+            + ("" if self.period is None else f", period={self.period}")
             + ")"
         )
 
@@ -281,7 +290,8 @@ def _shown_impossible(
 
 def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
     """What a certificate of a redaction mechanism is about."""
-    named = [f"record {p}" for p in data.private]
+    every = "" if data.period is None else f" of every {data.period}"
+    named = [f"record {p}{every}" for p in data.named_private]
     which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
     if math.isinf(data.epsilon):
         claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")
@@ -308,7 +318,7 @@ def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
             "an adversary who knows other records of the sequence may learn more than the budget; "
             'side_information="any" covers that'
         )
-    if len(named) > 1:
+    if len(data.private) > 1:
         uncovered.append(
             "several private records at once: what is said of two together may exceed the budget of one"
         )
