@@ -26,6 +26,19 @@ class JointOptions:
     ordered: Sequence[str] = ()
     missing: str = "refuse"
     minimum_count: int = 0
+    hierarchies: Sequence[str] = ()
+
+    def files(self) -> dict[str, str]:
+        """The file of the hierarchy of each column."""
+        files: dict[str, str] = {}
+        for text in self.hierarchies:
+            name, equals, path = text.partition("=")
+            if not equals or not name or not path:
+                raise FileRefused(
+                    f"--hierarchy {text!r}: give NAME=FILE.csv, such as education=education.csv"
+                )
+            files[name] = path
+        return files
 
     def rules(self) -> dict[str, str]:
         """The bins of each column."""
@@ -84,6 +97,7 @@ def count_joint(
         order=orders,
         missing=options.missing,
         minimum_count=options.minimum_count,
+        hierarchies=options.files(),
     )
 
 
@@ -116,6 +130,8 @@ def column_lines(columns: TableColumns) -> list[str]:
 def _kind(column: Column) -> str:
     count, first, last = len(column.labels), column.labels[0], column.labels[-1]
     rule = "" if column.missing == "refuse" else f"; missing values: {column.missing}"
+    if column.tree is not None:
+        rule = f", {len(column.levels[0])} levels of a hierarchy{rule}"
     if column.kind == "binned":
         return f"{count} bins from {first} to {last}{rule}"
     return f"{count} {'ordered ' if column.is_ordered else ''}values{rule}"

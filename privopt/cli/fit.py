@@ -80,6 +80,16 @@ MinimumCount = Annotated[
 ]
 
 
+HierarchyFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="NAME=FILE.csv",
+        help="Joint distribution: what the values of a column may be generalised to, a row value;level1;level2;... each.",
+    ),
+]
+
+
 def fit(
     data: Data,
     column: Column = None,
@@ -97,6 +107,7 @@ def fit(
     ordered: OrderedColumns = None,
     missing: MissingRule = "refuse",
     minimum_count: MinimumCount = 0,
+    hierarchy: HierarchyFiles = None,
     output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,9 +117,9 @@ def fit(
     make one symbol. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
-    if (bins or ordered or missing != "refuse" or minimum_count) and not sensitive:
+    if (bins or ordered or missing != "refuse" or minimum_count or hierarchy) and not sensitive:
         raise FileRefused(
-            "--bins, --ordered, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
+            "--bins, --ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
         )
     if record or groups is not None:
         if column is not None or sensitive or useful or by is not None or states is not None:
@@ -123,7 +134,7 @@ def fit(
                 "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
                 "--sensitive NAME and --useful NAME for a joint distribution, or --record NAME for a Gaussian model"
             )
-        options = JointOptions(bins or (), ordered or (), missing, minimum_count)
+        options = JointOptions(bins or (), ordered or (), missing, minimum_count, hierarchy or ())
         _fit_joint(data, (sensitive, useful), options, output, as_json)
         return
     if sensitive or useful:

@@ -14,6 +14,7 @@ from privopt.files.text import html_table, number, plain_table
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.merging import Merging
 from privopt.models.columns import Column, TableColumns
+from privopt.models.hierarchies import node_named
 from privopt.models.intervals import span
 
 MOSTLY = 0.9
@@ -190,6 +191,10 @@ class _Namer:
 def _of_column(values: Sequence[Label], column: Column | None) -> str:
     """The values of one column in words: an interval where they are next to each other, else a short list."""
     title = "" if column is None else f"{column.name} "
+    if column is not None and column.tree is not None and set(values) <= set(column.labels):
+        node = node_named(column.tree, frozenset(map(column.labels.index, values)))
+        if node is not None:
+            return f"{title}{node}"
     if column is not None and column.is_ordered:
         places = sorted(column.labels.index(value) for value in values if value in column.labels)
         if len(places) == len(values) and places[-1] - places[0] == len(places) - 1:

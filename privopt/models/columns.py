@@ -6,11 +6,13 @@ import math
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models.hierarchies import Levels, Node, check_levels, tree_of
 from privopt.models.validation import is_missing
 
 MISSING = "(missing)"
@@ -38,6 +40,8 @@ class Column:
         Of the intervals; the last one is closed, the others do not hold their upper edge.
     missing : "refuse", "drop" or "symbol"
         What becomes of a missing value.
+    levels : tuple of tuple of str
+        Of a hierarchy: for each label the names of what it is generalised to, the nearest first.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class Column:
     labels: Labels
     edges: tuple[float, ...] = ()
     missing: str = "refuse"
+    levels: Levels = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -61,6 +66,13 @@ class Column:
             raise InvalidModel(
                 f"column {self.name!r} has {len(self.labels)} bins and {len(self.edges)} edges"
             )
+        if self.levels:
+            check_levels(self.labels, self.levels, self.name)
+
+    @cached_property
+    def tree(self) -> Node | None:
+        """Its hierarchy, if it has one."""
+        return tree_of(self.labels, self.levels, self.name) if self.levels else None
 
     @property
     def is_ordered(self) -> bool:
@@ -137,6 +149,8 @@ class Column:
         }
         if self.edges:
             written["edges"] = list(self.edges)
+        if self.levels:
+            written["levels"] = [list(row) for row in self.levels]
         return written if self.missing == "refuse" else {**written, "missing": self.missing}
 
     @classmethod
@@ -150,7 +164,7 @@ class Column:
         """
         if not isinstance(d, Mapping) or not {"name", "kind", "labels"} <= set(d):
             raise InvalidModel('a column needs "name", "kind" and "labels"')
-        if unknown := set(d) - {"name", "kind", "labels", "edges", "missing"}:
+        if unknown := set(d) - {"name", "kind", "labels", "edges", "missing", "levels"}:
             raise InvalidModel(f"a column has the unknown key {min(map(str, unknown))!r}: remove it")
         edges = d.get("edges", [])
         if not isinstance(edges, list) or not all(type(e) in (int, float) for e in edges):
@@ -158,9 +172,17 @@ class Column:
         if any(low >= high for low, high in pairwise(edges)):
             raise InvalidModel("the edges of a column increase")
         labels = decode_labels(d["labels"], "labels")
-        return cls(
-            str(d["name"]), str(d["kind"]), labels, tuple(map(float, edges)), str(d.get("missing", "refuse"))
-        )
+        missing, ends = str(d.get("missing", "refuse")), tuple(map(float, edges))
+        return cls(str(d["name"]), str(d["kind"]), labels, ends, missing, _levels(d.get("levels", [])))
+
+
+def _levels(rows: object) -> Levels:
+    """The levels of a hierarchy as a file holds them."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise InvalidModel("the levels of a column are a list of names for each label")
+    if not all(isinstance(name, str) for row in rows for name in row):
+        raise InvalidModel("the levels of a column are names, which are text")
+    return tuple(map(tuple, rows))
 
 
 @dataclass(frozen=True)
@@ -300,7 +322,10 @@ class TableColumns:
         secret = (
             self.sensitive
             if reads == "both"
-            else tuple(replace(column, kind="categorical", labels=(), edges=()) for column in self.sensitive)
+            else tuple(
+                replace(column, kind="categorical", labels=(), edges=(), levels=())
+                for column in self.sensitive
+            )
         )
         return replace(self, sensitive=secret, reads=reads, rows=0, dropped=0)
 

@@ -14,6 +14,7 @@ from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.models.codec import VERSION, decode_numbers, document, encode_numbers
 from privopt.models.columns import TableColumns
+from privopt.models.hierarchies import Hierarchies
 from privopt.models.html import html_table
 from privopt.models.intervals import Bins
 from privopt.models.joint_frame import Orders, Reading, count_frame
@@ -128,6 +129,7 @@ class JointDistribution:
         order: Orders | None = None,
         missing: str = "refuse",
         minimum_count: int = 0,
+        hierarchies: Hierarchies | None = None,
     ) -> Self:
         """Count the rows of a pandas or Polars data frame, and remember its columns.
 
@@ -149,6 +151,9 @@ class JointDistribution:
             What becomes of a missing value: an error, a row that is not counted, or a symbol of its own.
         minimum_count : int
             Combinations of the useful columns that fewer rows have become one symbol, "(rare)".
+        hierarchies : dict of column to path or mapping, optional
+            What the values of a column may be generalised to: a CSV file without a header and with a row
+            ``value;level1;level2;...`` for each value, as ARX has it, or such rows as a mapping.
 
         Raises
         ------
@@ -165,7 +170,7 @@ class JointDistribution:
         >>> joint.columns.reads_names
         ('age',)
         """
-        reading = Reading(bins or {}, order or {}, missing, minimum_count)
+        reading = Reading(bins or {}, order or {}, missing, minimum_count, hierarchies or {})
         counts = count_frame(frame, sensitive, useful, reading)
         return cls._build(counts.table, counts.sensitive, counts.useful, True, counts.columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_labels
 from privopt.models.columns import MISSING, MISSING_RULES, RARE, Column, TableColumns
+from privopt.models.hierarchies import Hierarchies, levels_of
 from privopt.models.intervals import Bins, edges_of, interval_names, whole
 from privopt.models.validation import hashable, sorted_labels
 
@@ -40,10 +41,16 @@ class Reading:
     order: Orders
     missing: str
     minimum_count: int
+    hierarchies: Hierarchies = field(default_factory=dict)
 
     def check(self, used: Sequence[str]) -> None:
         """Refuse what names another column, or no rule."""
-        for option, named in (("bins", self.bins), ("order", self.order)):
+        options: tuple[tuple[str, Mapping[str, object]], ...] = (
+            ("bins", self.bins),
+            ("order", self.order),
+            ("hierarchies", self.hierarchies),
+        )
+        for option, named in options:
             for column in named:
                 if column not in used:
                     raise InvalidModel(
@@ -52,6 +59,11 @@ class Reading:
         for column in self.bins:
             if column in self.order:
                 raise InvalidModel(f"column {column!r} has bins, which are in order: leave it out of order")
+        for column in self.hierarchies:
+            if column in self.order:
+                raise InvalidModel(
+                    f"column {column!r} has a hierarchy, along which its values are merged: leave it out of order"
+                )
         if self.missing not in MISSING_RULES:
             raise InvalidModel(f"missing is {self.missing!r}: give one of {', '.join(MISSING_RULES)}")
         if type(self.minimum_count) is not int or self.minimum_count < 0:
@@ -72,6 +84,8 @@ def count_frame(
     for name in used:
         present = np.flatnonzero(~absent[name])
         column, known = _code(data[name], present, reading)
+        if name in reading.hierarchies:
+            column = replace(column, levels=levels_of(column.labels, reading.hierarchies[name], name))
         columns[name] = column
         codes[name] = np.full(len(data), len(column.labels), dtype=np.int64)
         codes[name][present] = known
