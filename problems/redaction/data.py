@@ -68,9 +68,7 @@ class RedactionData:
     @property
     def named_private(self) -> tuple[int, ...]:
         """The private records as declared: those of the first period, where there is one."""
-        if self.period is None:
-            return self.private
-        return tuple(p for p in self.private if p < self.period)
+        return self.private if self.period is None else tuple(p for p in self.private if p < self.period)
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -201,7 +201,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             "version": 1,
             "chain": self.chain.to_dict(),
             "length": self.length,
-            "private": list(self.named_private),
+            "private": list(self.private if self.period is None else self.named_private),
             "epsilon": encode_float(self.epsilon),
             "weights": None if self.weights is None else list(self.weights),
             "form": self.form,
@@ -242,7 +242,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     def __repr__(self) -> str:
         return (
-            f"Redaction({self.chain!r}, length={self.length}, private={self.named_private}, epsilon={self.epsilon:g}"
+            f"Redaction({self.chain!r}, length={self.length}, private={self.private if self.period is None else self.named_private}, epsilon={self.epsilon:g}"
             + ("" if self.weights is None else ", weights=...")
             + f", form={self.form!r}"
             + ("" if self.side_information is None else f", side_information={self.side_information!r}")
@@ -291,7 +291,7 @@ def _shown_impossible(
 def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
     """What a certificate of a redaction mechanism is about."""
     every = "" if data.period is None else f" of every {data.period}"
-    named = [f"record {p}{every}" for p in data.named_private]
+    named = [f"record {p}{every}" for p in (data.private if data.period is None else data.named_private)]
     which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
     if math.isinf(data.epsilon):
         claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")

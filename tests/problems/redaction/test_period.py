@@ -80,6 +80,7 @@ def test_a_solution_keeps_the_budget_over_all_outputs_of_the_stream(chain: po.Ma
     problem = stream(chain, 8, 1, 1.0)
     solution = po.solve(problem, time_limit=1.5)
     assert solution.certified
+    assert solution.utility is not None
     assert solution.utility > 0
     rounded = solution.mechanism.quantised().probabilities
     assert max(brute_force(chain, p, rounded) for p in problem.private) <= 1.0 + 1e-12
