@@ -7,8 +7,9 @@ from pathlib import Path
 
 import privopt as po
 from privopt.cli._columns import Cells, Machine, draw
+from privopt.cli._kept import Kept, Rows
 from privopt.errors import FileRefused
-from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, make_receipt
+from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, crowd, make_receipt
 from privopt.publication.state import Once, release_once
 from privopt.publication.table import written_as
 
@@ -62,7 +63,8 @@ def leave_receipt(
     output: Path,
     released: Mapping[str, Sequence[str]],
     *,
-    kept: Sequence[str],
+    copied: Mapping[str, Sequence[str]],
+    beside: Kept,
     by: str | None,
     mark: str,
     how: str,
@@ -81,7 +83,11 @@ def leave_receipt(
         read,
         output,
         released,
-        kept=[name for name in kept if name != by],
+        kept=[name for name in copied if name != by],
+        copied=copied,
+        accepted_leakage=beside.accepted,
+        kept_leakage=beside.leakage,
+        kept_how=beside.how,
         drawn=rows if once is None else once.drawn,
         once=NOT_RECORDED if once is None else RECORDED if once.drawn else AGAIN,
         how=how,
@@ -90,3 +96,24 @@ def leave_receipt(
         by=by or "",
         hidden=hidden,
     ).save(path)
+
+
+def crowd_facts(
+    machine: Machine,
+    rows: Rows,
+    names: Sequence[str],
+    kept: Sequence[str],
+    released: Mapping[str, Sequence[str]],
+) -> list[tuple[str, object]]:
+    """The smallest groups of equal rows and the rows that stand alone, before and after; for releases of tables."""
+    if not isinstance(machine.mechanism, (po.Channel, po.Merging)):
+        return []
+    beside = {name: rows.of(name) for name in kept}
+    before, after = (
+        crowd({**beside, **{name: rows.of(name) for name in names}}),
+        crowd({**beside, **released}),
+    )
+    return [
+        ("smallest group", f"{before[0]} before, {after[0]} after"),
+        ("rows alone", f"{before[1]} before, {after[1]} after"),
+    ]

@@ -27,7 +27,8 @@ from privopt.cli._columns import (
     symbols_of,
 )
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
-from privopt.cli._receipt import draw_once, leave_receipt
+from privopt.cli._kept import Rows, judge_kept
+from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
@@ -307,7 +308,21 @@ CodebookFile = Annotated[
 ]
 ProblemFile = Annotated[
     Path | None,
-    typer.Option("--problem", metavar="PROBLEM.json", help="For --codebook: the problem that was solved."),
+    typer.Option(
+        "--problem",
+        metavar="PROBLEM.json",
+        help="For --codebook, --keep and --ledger: the problem that was solved.",
+    ),
+]
+
+
+AcceptLeakage = Annotated[
+    float | None,
+    typer.Option(
+        "--accept-leakage",
+        metavar="NATS",
+        help="Accept that kept columns leak as much about the secret; the receipt states it.",
+    ),
 ]
 
 
@@ -332,6 +347,7 @@ def release(
     receipt: ReceiptFile = None,
     codebook: CodebookFile = None,
     problem: ProblemFile = None,
+    accept_leakage: AcceptLeakage = None,
 ) -> None:
     """Run a mechanism on columns of data.
 
@@ -339,7 +355,8 @@ def release(
     a channel releases every row by itself, and where it remembers the columns of its table it bins raw numbers and
     refuses other columns; a sequence policy takes the rows of each user as one sequence, also from a
     folder with a file for each user into a folder, and with --state never draws a recorded release again. A noisy query reads all cells
-    of the columns as records and writes a number. Only what is released and the users are written; --keep names what else to copy. A solution must be solved and certified; 'privopt verify' proves its certificate again.
+    of the columns as records and writes a number. Only what is released and the users are written; --keep names what else to copy, and
+    is refused where it leaks more about the secret than the certificate allows. A solution must be solved and certified; 'privopt verify' proves its certificate again.
     """
     if not data.is_dir():
         show.check_output(output, mechanism, data)
@@ -372,6 +389,8 @@ def release(
     show.check_output(receipt, data, output, mechanism)
     whose, chosen = users(data, by, read), [symbols[row] for row in kept]
     cells = list(zip(*(read.columns[name] for name in names), strict=True))
+    rows = Rows(data, kept, read.columns, chosen)
+    beside = judge_kept(machine, problem, list(dict.fromkeys(keep or [])), by, rows, accept_leakage)
     if state is None:
         drawn, once = draw(machine, chosen, whose, simulate), None
     else:
@@ -386,7 +405,17 @@ def release(
     if receipt is not None:
         columns = {name: [read.columns[name][row] for row in kept] for name in names}
         leave_receipt(
-            receipt, machine, columns, output, released, kept=copied, by=by, mark=mark, how=drawing, once=once
+            receipt,
+            machine,
+            columns,
+            output,
+            released,
+            copied={name: rows.of(name) for name in copied},
+            beside=beside,
+            by=by,
+            mark=mark,
+            how=drawing,
+            once=once,
         )
     hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
     dropped = f"{read.rows - len(kept)} rows with missing values" if len(kept) < read.rows else None
@@ -402,6 +431,8 @@ def release(
             *facts,
             *how,
             ("copied", ", ".join(map(repr, copied))),
+            *beside.facts(),
+            *crowd_facts(machine, rows, names, [name for name in copied if name != by], released),
             ("codebook", codebook),
             ("written", output),
             ("receipt", receipt),

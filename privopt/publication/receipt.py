@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 import secrets
 from collections import Counter
@@ -16,17 +17,24 @@ from privopt.core.certificate import Certificate
 from privopt.core.problem import fingerprint_of
 from privopt.errors import FileRefused
 from privopt.files.json import check_limits, check_schema, read_json, write_json
+from privopt.files.numbers import decode_float, encode_float
 from privopt.mechanisms import Mechanism
 from privopt.publication.table import Columns, Layout
+from privopt.publication.words import listed, plain, share, times
 
 FORMAT = "privopt/receipt"
-VERSION = 1
+VERSION = 2
 
 RECORDED = "once: a state file answers every later draw of the same records with what was released"
 NOT_RECORDED = "once, as far as anybody wrote it down: nothing was kept that would recognise a second draw of the same records"
 AGAIN = "again: every record had been released before, and the same release was given out"
 
-ONCE = (RECORDED, NOT_RECORDED, AGAIN)
+CHARGED = "as often as the ledger says: every answer was charged to it before it was drawn, and it refuses what would exceed its total"
+
+ONCE = (RECORDED, NOT_RECORDED, AGAIN, CHARGED)
+
+DELTA = 1e-5
+"""The probability with which the total of a stream may be more than its tighter bound."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,15 @@ class Receipt:
         The fewest rows that share all cells of the columns, and how many rows share them with none, before and after.
     accepted_leakage : float or None
         What kept columns were allowed to leak together with the release, in nats.
+    kept_leakage : float or None
+        What they leak together with it, in nats, as the problem counts it; None where that was not computed.
+    kept_how : str
+        From which rows that was computed, or why it was not.
     total : float or None
-        The sum of the budgets of all records of a stream, in nats.
+        What all releases of the longest stream, or all answers of a ledger, leak together at most, in nats.
+    total_within : float or None
+        A tighter bound on the total, which is exceeded with probability ``delta`` at most.
+    delta : float or None
     when : str
         In words; may be left out.
     salt : str
@@ -92,10 +107,16 @@ class Receipt:
     total: float | None = None
     when: str = ""
     salt: str = ""
+    kept_leakage: float | None = None
+    kept_how: str = ""
+    total_within: float | None = None
+    delta: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, sealed with a hash of all the rest but the salt."""
         fields = {"format": FORMAT, "version": VERSION, **_plain(asdict(self))}
+        for name in NATS:
+            fields[name] = None if fields[name] is None else encode_float(fields[name])
         return {**fields, "seal": _seal(fields)}
 
     @classmethod
@@ -116,6 +137,8 @@ class Receipt:
         }
         for name in ("columns", "kept", "smallest", "unique"):
             values[name] = None if values[name] is None else tuple(values[name])
+        for name in NATS:
+            values[name] = None if values.get(name) is None else decode_float(values[name])
         for name in ("read", "symbols"):
             values[name] = tuple(tuple(item) for item in values[name])
         return cls(**values)
@@ -137,7 +160,52 @@ class Receipt:
     def layout(self) -> Layout:
         """Where in the released file what stands."""
         by = self.by or None
-        return Layout(self.columns, self.kept, self.symbols or None, self.mark, by=by)
+        accepted = self.accepted_leakage is not None
+        return Layout(self.columns, self.kept, self.symbols or None, self.mark, by=by, accepted=accepted)
+
+    def sentences(self, average: bool = False) -> tuple[str, ...]:
+        """What it says beyond the certificate, in plain sentences: what is kept, small groups, the total.
+
+        Parameters
+        ----------
+        average : bool
+            The leakage is an average, which is said in bits and not as a factor.
+        """
+        said = [self._beside(average), self._crowds(), self._total()]
+        return tuple(f"{text}." for text in said if text)
+
+    def _beside(self, average: bool) -> str:
+        if not self.kept:
+            return ""
+        what = f"Beside the release, {_names(self.kept)} {_were(self.kept)} copied as they are"
+        allowed = (
+            ""
+            if self.accepted_leakage is None
+            else f"; {_amount(self.accepted_leakage, average)} was accepted"
+        )
+        if self.kept_leakage is None:
+            return (
+                f"{what}, and what they leak is not known ({self.kept_how or 'it was not computed'}){allowed}"
+            )
+        return f"{what}: together they leak {_amount(self.kept_leakage, average)} about the secret, {self.kept_how}{allowed}"
+
+    def _crowds(self) -> str:
+        if self.smallest is None or self.unique is None:
+            return ""
+        before, after = self.smallest
+        alone, still = self.unique
+        return (
+            f"The smallest group of equal rows has {_rows(before)} before the release and {_rows(after)} after it; "
+            f"{_rows(alone)} stood alone before, and {still} after"
+        )
+
+    def _total(self) -> str:
+        if self.total is None:
+            return ""
+        said = f"All releases together change how likely anything is by at most {times(self.total)} times ({plain(self.total)} nats)"
+        if self.total_within is None or self.delta is None:
+            return said
+        return f"{said}, and but for {share(self.delta)} of cases by at most {times(self.total_within)} times ({plain(self.total_within)} nats)"
 
     def fault(self, mechanism: Mechanism | None = None, certificate: Certificate | None = None) -> str | None:
         """What speaks against its being the receipt of this mechanism and certificate, or None."""
@@ -176,6 +244,32 @@ class Receipt:
         return None
 
 
+NATS = ("accepted_leakage", "kept_leakage", "total", "total_within")
+"""Fields that may be infinite."""
+
+
+def _names(columns: Sequence[str]) -> str:
+    return listed([repr(name) for name in columns]).replace(" or ", " and ")
+
+
+def _were(columns: Sequence[str]) -> str:
+    return "was" if len(columns) == 1 else "were"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
+
+
+def _amount(nats: float, average: bool) -> str:
+    if nats == math.inf:
+        return "everything"
+    return (
+        f"{plain(nats / math.log(2.0))} bits"
+        if average
+        else f"a factor of {times(nats)} ({plain(nats)} nats)"
+    )
+
+
 def _plain(value: Any) -> Any:
     """Tuples as lists, as JSON has them."""
     if isinstance(value, dict):
@@ -208,18 +302,27 @@ def column_digest(cells: Sequence[str], salt: str) -> str:
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file.
+    """SHA-256 of a file; of a folder, that of the names and hashes of its CSV files.
 
     Raises
     ------
     FileRefused
         If it cannot be read.
     """
+    place = Path(path)
+    if place.is_dir():
+        lines = [f"{file_digest(file)}  {file.name}\n" for file in files_of(place)]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     try:
-        with Path(path).open("rb") as stream:
+        with place.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as cause:
         raise FileRefused(f"{path}: cannot be read: {cause.strerror or cause}") from cause
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a released folder, in the order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".txt"))
 
 
 def certificate_fingerprint(certificate: Certificate) -> str:
@@ -257,6 +360,11 @@ def make_receipt(
     accepted_leakage: float | None = None,
     total: float | None = None,
     when: str = "",
+    copied: Columns | None = None,
+    kept_leakage: float | None = None,
+    kept_how: str = "",
+    total_within: float | None = None,
+    delta: float | None = None,
 ) -> Receipt:
     r"""The receipt of a file that was just written.
 
@@ -272,6 +380,10 @@ def make_receipt(
         Those of its columns that were drawn.
     kept, drawn, once, how, symbols, mark, by, hidden, accepted_leakage, total, when
         As in :class:`Receipt`.
+    copied : mapping of names to cells, optional
+        The kept columns: groups of equal rows are those of all columns that anybody sees.
+    kept_leakage, kept_how, total_within, delta
+        As in :class:`Receipt`.
 
     Examples
     --------
@@ -286,7 +398,8 @@ def make_receipt(
     salt = new_salt()
     rows = len(next(iter(read.values()), ()))
     table = bool(released) and rows == len(next(iter(released.values())))
-    before, after = (crowd(read), crowd(released)) if table else ((0, 0), (0, 0))
+    beside = {name: cells for name, cells in (copied or {}).items() if name in kept}
+    before, after = (crowd({**beside, **read}), crowd({**beside, **released})) if table else ((0, 0), (0, 0))
     return Receipt(
         problem="" if certificate is None else certificate.problem,
         mechanism=mechanism.fingerprint,
@@ -310,4 +423,8 @@ def make_receipt(
         total=total,
         when=when,
         salt=salt,
+        kept_leakage=kept_leakage,
+        kept_how=kept_how,
+        total_within=total_within,
+        delta=delta,
     )

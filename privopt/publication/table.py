@@ -120,6 +120,8 @@ class Layout:
         The people are others than those that the model counted.
     by : str, optional
         The column of users, each with a sequence of their own.
+    accepted : bool
+        What the kept columns leak was accepted, as the receipt states: they are not taken for the secret.
     """
 
     columns: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ class Layout:
     mark: str = ""
     others: bool = False
     by: str | None = None
+    accepted: bool = False
 
 
 def text_of(label: Label) -> tuple[str, ...]:
@@ -203,7 +206,8 @@ def check_table(
             False, f"there is no column {missing[0]!r}; there are {_few(list(table))}", rows, columns
         )
     beside = tuple(name for name in table if name not in columns)
-    fault = _beside(problem, mechanism, table, beside, where.kept)
+    judged = tuple(name for name in beside if not (where.accepted and name in where.kept))
+    fault = _beside(problem, mechanism, table, judged, where.kept)
     users = _users(table, where.by)
     cells = list(zip(*(table[name] for name in columns), strict=True))
     if fault is None and isinstance(mechanism, RedactionMechanism):

@@ -133,7 +133,7 @@ def test_missing_cells_are_dropped_or_a_symbol_or_refused(folder: Path) -> None:
     assert "2 rows with missing values" in said
     identity(po.load_model("joint.json"))
     said = run("release", "channel.json", "people.csv", "--keep", "father", "--output", "out.csv")
-    assert "dropped  2 rows with missing values" in said
+    assert "dropped 2 rows with missing values" in " ".join(said.split())
     assert [row["father"] for row in read("out.csv")] == [row[3] for row in ROWS]
     fit("--bins", "age=17,25,45,90", "--missing", "symbol", "--output", "joint.json")
     identity(po.load_model("joint.json"))

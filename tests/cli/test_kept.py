@@ -1,0 +1,171 @@
+"""Columns that are kept beside a release: refused with what they leak, accepted with a word, and stated in the receipt."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+
+HEADER = ("id", "vote", "age", "sex", "region")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """People whose region hangs on their vote, and whose sex does not: each combination of the others occurs with both."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(300):
+        vote = str(rng.choice(["red", "blue"]))
+        age = str(
+            rng.choice(["young", "mid", "old"], p=[0.3, 0.2, 0.5] if vote == "red" else [0.4, 0.3, 0.3])
+        )
+        region = str(rng.choice(["N", "S"], p=[0.8, 0.2] if vote == "red" else [0.4, 0.6]))
+        rows += [(str(2 * i + j), vote, age, "fm"[j], region) for j in (0, 1)]
+    write("people.csv", HEADER, rows)
+    run("fit", "people.csv", "--sensitive", "vote", "--useful", "age", "--output", "joint.json")
+    problem = {"type": "local_information_privacy", "joint": {"file": "joint.json"}, "epsilon": 0.2}
+    Path("problem.json").write_text(json.dumps(problem), encoding="utf-8")
+    run("solve", "problem.json", "--output", "solution.json")
+    return tmp_path
+
+
+def write(name: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    with Path(name).open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    with Path(name).open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, done.output
+    return " ".join(done.output.split())
+
+
+def release(*words: str, code: int = 0) -> str:
+    return run(
+        "release",
+        "solution.json",
+        "people.csv",
+        "--problem",
+        "problem.json",
+        "--output",
+        "out.csv",
+        *words,
+        code=code,
+    )
+
+
+def independently() -> float:
+    """The worst |log-lift| of the vote given region and release, summed row by row."""
+    mechanism = po.Solution.load("solution.json").mechanism
+    rows = rows_of("people.csv")
+    votes, seen, both = Counter[str](), Counter[tuple[str, int]](), Counter[tuple[str, str, int]]()
+    for row in rows:
+        votes[row["vote"]] += 1
+        for y, p in enumerate(mechanism.matrix[mechanism.inputs.index(row["age"])].tolist()):
+            seen[row["region"], y] += p
+            both[row["vote"], row["region"], y] += p
+    return max(
+        abs(math.log(both[vote, *place] * len(rows) / (votes[vote] * weight)))
+        for vote in votes
+        for place, weight in seen.items()
+        if weight
+    )
+
+
+def test_the_secret_beside_its_release_is_refused(folder: Path) -> None:
+    said = release("--keep", "vote", code=2)
+    assert "'vote' beside the release would leak inf nats about 'vote', and epsilon is 0.2" in said
+    assert "is the secret itself, leave it out" in said
+    assert "is the secret itself" in run(
+        "release", "solution.json", "people.csv", "--keep", "vote", "--output", "out.csv", code=2
+    )
+    assert "cannot be the column of users" in release("--by", "vote", code=2)
+    assert not Path("out.csv").exists()
+
+
+def test_a_column_that_leaks_is_refused_with_the_number_and_accepted_with_a_word(folder: Path) -> None:
+    leak = independently()
+    assert leak > 0.3
+    said = release("--keep", "region", code=2)
+    assert f"would leak {leak:.6g} nats about 'vote', and epsilon is 0.2" in said
+    assert "which is less" in release("--keep", "region", "--accept-leakage", "0.3", code=2)
+    assert not Path("out.csv").exists()
+    release("--keep", "region", "--accept-leakage", str(leak + 0.01), "--receipt", "receipt.json")
+    receipt = json.loads(Path("receipt.json").read_text(encoding="utf-8"))
+    assert receipt["accepted_leakage"] == pytest.approx(leak + 0.01)
+    assert receipt["kept_leakage"] == pytest.approx(leak, abs=1e-12)
+    assert receipt["kept"] == ["region"]
+    assert receipt["kept_how"] == "counted from the 600 rows of this table"
+    assert [row["region"] for row in rows_of("out.csv")] == [row["region"] for row in rows_of("people.csv")]
+
+
+def test_a_column_that_adds_nothing_is_kept(folder: Path) -> None:
+    assert "kept columns leak" in release("--keep", "sex", "--receipt", "receipt.json")
+    receipt = json.loads(Path("receipt.json").read_text(encoding="utf-8"))
+    assert receipt["kept_leakage"] <= 0.2 + 1e-12
+    assert receipt["accepted_leakage"] is None
+
+
+def test_groups_of_equal_rows_before_and_after_are_those_of_the_tables(folder: Path) -> None:
+    said = release("--keep", "region", "--accept-leakage", "inf", "--receipt", "receipt.json")
+    receipt = json.loads(Path("receipt.json").read_text(encoding="utf-8"))
+    assert receipt["accepted_leakage"] == "inf"
+    before = Counter((row["age"], row["region"]) for row in rows_of("people.csv"))
+    after = Counter(tuple(row.values()) for row in rows_of("out.csv"))
+    assert receipt["smallest"] == [min(before.values()), min(after.values())]
+    assert receipt["unique"] == [sum(n == 1 for n in group.values()) for group in (before, after)]
+    assert f"smallest group {min(before.values())} before, {min(after.values())} after" in said
+
+
+def test_numbers_of_rows_name_the_secret_as_counted(folder: Path) -> None:
+    assert "most values are in one row only" in release("--keep", "id", code=2)
+    release("--keep", "id", "--accept-leakage", "inf")
+    release("--by", "id")
+    assert [row["id"] for row in rows_of("out.csv")] == [str(i) for i in range(600)]
+
+
+def test_without_the_secret_or_the_problem_nothing_is_assumed(folder: Path) -> None:
+    write("others.csv", ("age", "region"), [("young", "N"), ("old", "S")] * 5)
+    words = ("release", "solution.json", "others.csv", "--keep", "region", "--output", "out.csv")
+    assert "give --problem PROBLEM.json" in run(*words, code=2)
+    assert "has no column 'vote'" in run(*words, "--problem", "problem.json", code=2)
+    said = run(*words, "--problem", "problem.json", "--accept-leakage", "inf", "--receipt", "receipt.json")
+    assert "not computed: the table has no column 'vote'" in said
+    assert json.loads(Path("receipt.json").read_text(encoding="utf-8"))["kept_leakage"] is None
+    other = {"type": "local_information_privacy", "joint": {"file": "joint.json"}, "epsilon": 0.3}
+    Path("other.json").write_text(json.dumps(other), encoding="utf-8")
+    assert "another problem" in run(*words, "--problem", "other.json", code=2)
+
+
+def test_the_option_goes_with_kept_columns_and_is_a_number_of_nats(folder: Path) -> None:
+    assert "give it with --keep" in release("--accept-leakage", "1", code=2)
+    for wrong in ("-1", "nan"):
+        assert "at least 0 nats" in release("--keep", "sex", "--accept-leakage", wrong, code=2)
+
+
+def test_a_sequence_under_another_name_is_refused(folder: Path) -> None:
+    mechanism = po.RedactionMechanism([[0.5, 0.5]] * 4, ["dry", "wet"])
+    Path("mechanism.json").write_text(json.dumps(mechanism.to_dict()), encoding="utf-8")
+    write(
+        "days.csv",
+        ("day", "weather", "code"),
+        [("1", "dry", "0"), ("2", "wet", "1"), ("3", "dry", "0"), ("4", "wet", "1")],
+    )
+    words = ("release", "mechanism.json", "days.csv", "--column", "weather", "--output", "out.csv")
+    assert "is the same under other names" in run(*words, "--keep", "code", code=2)
+    assert "only how records follow each other" in run(*words, "--keep", "day")
