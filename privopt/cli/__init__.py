@@ -21,11 +21,13 @@ from privopt.cli.compare import compare
 from privopt.cli.explain import explain
 from privopt.cli.fit import fit
 from privopt.cli.frontier import frontier
+from privopt.cli.publish import publish
 from privopt.cli.release import release
 from privopt.cli.reproduce import reproduce
 from privopt.cli.show import complain
 from privopt.cli.solve import solve
 from privopt.cli.solvers import solvers
+from privopt.cli.studio import studio
 from privopt.cli.verify import verify
 from privopt.errors import PrivoptError
 
@@ -109,7 +111,20 @@ def _root(
     """Options of privopt itself."""
 
 
-for _command in (solve, compare, frontier, fit, release, verify, explain, bundle, solvers, reproduce):
+for _command in (
+    publish,
+    solve,
+    compare,
+    frontier,
+    fit,
+    release,
+    verify,
+    explain,
+    bundle,
+    studio,
+    solvers,
+    reproduce,
+):
     app.command()(_command)
 
 

@@ -176,9 +176,20 @@ class Candidate:
         return html_table([(str(self),)])
 
 
+_present: set[str] = set()
+"""Packages that were seen installed: they need not be looked for at every solve."""
+
+
+def _installed(name: str) -> bool:
+    if find_spec(name) is None:
+        return False
+    _present.add(name)
+    return True
+
+
 def missing_requirement(solver: Solver[Any]) -> str | None:
     """The sentence that refuses a solver whose optional packages are absent, or None."""
-    absent = [name for name in solver.requires if find_spec(name) is None]
+    absent = [name for name in solver.requires if name not in _present and not _installed(name)]
     if not absent:
         return None
     return f"the optional package {', '.join(absent)} is not installed; pip install 'privopt[all]' brings it"

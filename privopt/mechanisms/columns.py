@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.errors import InvalidMechanism
+from privopt.models.validation import is_missing
 
 Codes = NDArray[np.int64]
 
@@ -26,8 +27,10 @@ class ReleasedArray(np.ndarray[Any, np.dtype[Any]]):
             self.simulated = source.simulated
 
 
-def encode(data: Any, states: Sequence[Hashable]) -> Codes:
+def encode(data: Any, states: Sequence[Hashable], gaps: bool = False) -> Codes:
     """Positions in ``states`` of the letters of a column or of a 2-d array of rows (one row a user).
+
+    With ``gaps`` a missing letter (None, NaN, NA) has the position -1.
 
     Raises
     ------
@@ -39,6 +42,8 @@ def encode(data: Any, states: Sequence[Hashable]) -> Codes:
     --------
     >>> encode(["b", "a"], ("a", "b"))
     array([1, 0])
+    >>> encode(["b", None], ("a", "b"), gaps=True)
+    array([ 1, -1])
     """
     if isinstance(data, (str, bytes)):
         raise InvalidMechanism("data must be a sequence of letters, not one string; use list(data)")
@@ -47,9 +52,9 @@ def encode(data: Any, states: Sequence[Hashable]) -> Codes:
         raise InvalidMechanism(
             f"data must be one record sequence or a table of them, got {cells.ndim} dimensions"
         )
-    positions = {state: i for i, state in enumerate(states)}
+    positions: dict[Hashable, int] = {state: i for i, state in enumerate(states)}
     flat = [
-        _position(letter, positions, where, cells.shape)
+        -1 if gaps and is_missing(letter) else _position(letter, positions, where, cells.shape)
         for where, letter in enumerate(cells.ravel().tolist())
     ]
     return np.array(flat, dtype=np.int64).reshape(cells.shape)

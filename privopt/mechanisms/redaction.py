@@ -146,7 +146,8 @@ class RedactionMechanism(Mechanism):
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column
-            Letters among ``states``.
+            Letters among ``states``. A missing one (None, NaN) is hidden: to hide more is to erase releases afterwards,
+            so no leakage rises, as long as what is missing does not depend on the data.
         rng : numpy.random.Generator, optional
             Simulate with this generator. The result is then marked as simulated and protects nobody.
 
@@ -163,20 +164,20 @@ class RedactionMechanism(Mechanism):
             raise InvalidMechanism(
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
-        codes = encode(data, self.states)
+        codes = encode(data, self.states, gaps=True)
         if codes.shape[-1] != self.length:
             raise InvalidMechanism(
                 f"data has {codes.shape[-1]} records, the mechanism is for {self.length}; cut it to that window"
             )
         weights = self.exact()[np.arange(self.length), codes]
-        redacted = below(TOTAL, codes.shape, rng) < weights.astype(np.uint64)
+        redacted = (below(TOTAL, codes.shape, rng) < weights.astype(np.uint64)) | (codes < 0)
         if self.sequential is not None:
             p = self.sequential
             redacted[..., p + 1 :] = np.logical_and.accumulate(redacted[..., p + 1 :], axis=-1)
             redacted[..., :p] = np.logical_and.accumulate(redacted[..., :p][..., ::-1], axis=-1)[..., ::-1]
             hidden = np.zeros(self.probabilities.shape, dtype=bool)
             hidden[tuple(np.array(self.never, dtype=np.intp).reshape(-1, 2).T)] = True
-            redacted |= hidden[np.arange(self.length), codes]
+            redacted |= hidden[np.arange(self.length), codes] | (codes < 0)
         return decode(codes, redacted, data, self.states, rng is not None)
 
     def to_dict(self) -> dict[str, Any]:

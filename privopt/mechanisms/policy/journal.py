@@ -56,7 +56,7 @@ class PolicyJournal:
     current : PolicyState
         What comes next.
     last : label or None
-        The last release recorded; None before the first.
+        The last release recorded; None before the first, and where a gap came last.
     outputs : tuple
         Labels of the releases.
 
@@ -99,8 +99,8 @@ class PolicyJournal:
         """Number of releases recorded."""
         return self.current.step
 
-    def write(self, state: PolicyState, release: Label) -> None:
-        """Record a release and the state after it; on return it is on the disk.
+    def write(self, state: PolicyState, release: Label | None) -> None:
+        """Record a release (None for a gap) and the state after it; on return it is on the disk.
 
         Raises
         ------
@@ -124,11 +124,15 @@ class PolicyJournal:
             )
 
 
+GAP_VERSION = 2
+"""Of journals in which a gap came last, and so no release; earlier gaps are in the step and the belief alone."""
+
+
 def document(policy: str, state: PolicyState, last: Label | None) -> dict[str, Any]:
     """A journal as plain JSON values."""
     return {
         "type": "policy_journal",
-        "version": 1,
+        "version": GAP_VERSION if last is None and state.step else 1,
         "policy": policy,
         "step": state.step,
         "belief": list(state.belief),
@@ -145,8 +149,9 @@ def read_document(fields: Mapping[str, Any], what: str, policy: str, k: int) -> 
     FileRefused
         If it is not of that form, or of another policy.
     """
-    if fields.get("type") != "policy_journal" or fields.get("version") != 1:
-        raise FileRefused(f"{what}: is not a policy journal of version 1")
+    version = fields.get("version")
+    if fields.get("type") != "policy_journal" or version not in (1, GAP_VERSION):
+        raise FileRefused(f"{what}: is not a policy journal of version 1 or {GAP_VERSION}")
     if fields.get("policy") != policy:
         raise FileRefused(f"{what}: is the journal of another policy: give that policy, or another file")
     step, belief, ended, last = (fields.get(name) for name in ("step", "belief", "ended", "last"))
@@ -158,7 +163,7 @@ def read_document(fields: Mapping[str, Any], what: str, policy: str, k: int) -> 
         raise FileRefused(f"{what}: the belief is not one of {k} states")
     if last is not None and (not isinstance(last, dict) or list(last) != ["release"]):
         raise FileRefused(f"{what}: the last release is not of its form")
-    if (last is None) != (step == 0):
+    if (last is None) != (step == 0 or version == GAP_VERSION):
         raise FileRefused(f"{what}: a last release belongs to a step above 0, and to each of these")
     try:
         label = None if last is None else decode_label(last["release"], "last")

@@ -130,7 +130,8 @@ class SequencePolicy(StepwisePolicy):
         ----------
         data : iterator, sequence, array, pandas or Polars column, or table (users, records)
             Letters. An iterator is read as releases are asked for, in constant memory. A table is released for all users
-            at once, a bounded number of users at a time.
+            at once, a bounded number of users at a time. A missing letter (None, NaN) is a gap: nothing is released of it,
+            see :meth:`skip`.
         rng : numpy.random.Generator, optional
             Simulate with this generator. The result is then marked as simulated and protects nobody.
         state : PolicyJournal, optional
@@ -143,7 +144,7 @@ class SequencePolicy(StepwisePolicy):
         -------
         iterator, or the same kind of column, or a NumPy object array
             An iterator yields one release at a time: letters, or tuples for ``batch`` > 1. Everything else has the length
-            of the data, with words spelled out.
+            of the data, with words spelled out, and None where a record is missing.
 
         Raises
         ------

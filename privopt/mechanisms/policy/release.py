@@ -24,6 +24,7 @@ from privopt.mechanisms.policy.part import CELLS, Part
 from privopt.mechanisms.policy.setting import letter_of, reachable
 from privopt.mechanisms.policy.stepwise import StepwisePolicy
 from privopt.models import MarkovChain
+from privopt.models.validation import is_missing
 
 Progress: TypeAlias = Callable[[float, str], None]
 
@@ -53,10 +54,11 @@ def release(
     if journal is None:
         released = release_codes(policy, np.atleast_2d(codes), rng, progress).reshape(codes.shape)
         return decode_releases(released, data, policy, rng)
-    labels = iter([policy.letters[code] for code in codes.tolist()])
+    labels = iter([policy.letters[code] if code >= 0 else None for code in codes.tolist()])
     words = list(stream(policy, labels, rng, journal))
     flat = words if policy.batch == 1 else [letter for word in words for letter in word]
-    places = {label: i for i, label in enumerate(outputs_of(policy))}
+    places: dict[Label | None, int] = {label: i for i, label in enumerate(outputs_of(policy))}
+    places[None] = -1  # a gap
     return decode_releases(np.array([places[label] for label in flat]), data, policy, rng)
 
 
@@ -68,31 +70,37 @@ def outputs_of(policy: StepwisePolicy) -> Labels:
 
 def decode_releases(codes: Ints, like: Any, policy: StepwisePolicy, rng: np.random.Generator | None) -> Any:
     """Labels of released letters in the container of the data."""
-    return decode(codes, _none(codes), like, outputs_of(policy), rng is not None)
-
-
-def _none(codes: Ints) -> Bools:
-    return np.zeros(codes.shape, dtype=bool)
+    return decode(codes, codes < 0, like, outputs_of(policy), rng is not None)
 
 
 def codes_of(data: Any, letters: Labels) -> Ints:
-    """Positions of letters; at once where the data are integers and the letters 0 .. n-1."""
+    """Positions of letters, -1 where they are missing; at once where the data are integers and the letters 0 .. n-1."""
     plain = letters == tuple(range(len(letters))) and not any(isinstance(a, bool) for a in letters)
     whole = type(data) in (np.ndarray, ReleasedArray) and data.dtype.kind in "iu" and data.ndim in (1, 2)
     if plain and whole and (data.size == 0 or (data.min() >= 0 and data.max() < len(letters))):
         return np.asarray(data, dtype=np.int64)
-    return encode(data, letters)
+    return encode(data, letters, gaps=True)
 
 
 def stream(
-    policy: StepwisePolicy, data: Iterator[Label], rng: np.random.Generator | None, journal: PolicyJournal
+    policy: StepwisePolicy,
+    data: Iterator[Label | None],
+    rng: np.random.Generator | None,
+    journal: PolicyJournal,
 ) -> Iterator[Any]:
-    """One release at a time: drawn, recorded, then handed out."""
+    """One release at a time: drawn, recorded, then handed out; None, or a word of it, for what is missing.
+
+    A word of which any letter is missing is missing whole.
+    """
     follow = Follower(policy.chain, journal.step == 0)
     places = {label: i for i, label in enumerate(policy.letters)}
     while word := tuple(islice(data, policy.batch)):
         for letter in word:
             follow.check(letter, places)
+        if any(map(is_missing, word)):
+            journal.write(policy.skip_word(journal.current, len(word)), None)
+            yield None if policy.batch == 1 else (None,) * len(word)
+            continue
         released, state = policy.step(journal.current, word if policy.batch > 1 else word[0], rng)
         journal.write(state, released)
         yield released
@@ -105,7 +113,7 @@ def release_codes(
 
     At most ``2**19`` cells of kernels are worked on at a time, about 50 MB, or one user if a kernel alone has more.
     """
-    fast = rng is not None and _is_plain(policy)
+    fast = rng is not None and _is_plain(policy) and bool((codes >= 0).all())
     chunk = max(1, CELLS // (8 * policy.chain.k)) if fast else policy.part(policy.batch).users
     released = np.empty_like(codes)
     for i in range(0, len(codes), chunk):
@@ -132,7 +140,7 @@ def release_from(
     Parameters
     ----------
     codes : sequence of int arrays
-        Positions of the next letters of each user.
+        Positions of the next letters of each user, -1 for what is missing; a word with a missing letter is missing.
     states : sequence of PolicyState
         Where each user stands.
     rng : numpy.random.Generator or None
@@ -207,6 +215,13 @@ def _walk(
         for length in np.unique(left[left > 0]).tolist():
             users = np.flatnonzero(left == length)
             part = policy.part(length)
+            missing = (codes[users, first : first + length] < 0).any(axis=1)
+            if missing.any():  # a gap, see StepwisePolicy.skip
+                gone, users = users[missing], users[~missing]
+                released[gone, first : first + length] = -1
+                beliefs[gone] = part.filter.after(beliefs[gone], np.ones((len(gone), part.shape[0])), record)
+                if not users.size:
+                    continue
             kernels = part.weights(beliefs[users], record)
             at = np.arange(len(users))
             drawn = draw(kernels[at, _inputs(part, codes[users, first : first + length])], rng)
@@ -263,16 +278,18 @@ class Follower:
     record: int = 0
     can: Bools | None = field(default=None, repr=False)
 
-    def check(self, letter: Label, places: dict[Label, int]) -> None:
-        """Take the next letter.
+    def check(self, letter: Label | None, places: dict[Label, int]) -> None:
+        """Take the next letter; one that is missing may have been any.
 
         Raises
         ------
         InvalidMechanism
             If it is unknown or impossible, with its position in the stream.
         """
+        code = -1
         try:
-            code = places[letter]
+            if not is_missing(letter):
+                code = places[letter]  # type: ignore[index]  # a label
         except (KeyError, TypeError):
             known = ", ".join(repr(s) for s in list(places)[:8])
             raise InvalidMechanism(
@@ -284,7 +301,7 @@ class Follower:
                 f"record {self.record} is beyond the chain, which has {last} records: give more matrices"
             )
         can = self._next()
-        if self.exact:
+        if self.exact and code >= 0:
             can = can & (letter_of(self.chain) == code)
         if not can.any():
             raise InvalidMechanism(refusal(f"record {self.record}", letter, self.record))
@@ -296,7 +313,7 @@ class Follower:
             return _initial(self.chain) if self.fresh else np.ones(self.chain.k, dtype=np.bool_)
         if not self.exact:
             return self.can
-        step = 0 if self.chain.homogeneous else self.record - 1
+        step = self.chain.phase(self.record - 1)
         return np.asarray(reachable(self.chain, step)[self.can].any(axis=0))
 
     @property
@@ -305,7 +322,7 @@ class Follower:
         return self.fresh or self.chain.homogeneous
 
 
-def refusal(where: str, letter: Label, record: int) -> str:
+def refusal(where: str, letter: Label | None, record: int) -> str:
     """The sentence about a letter that cannot be there."""
     if record == 0:
         return (
@@ -343,9 +360,9 @@ def check_transitions(chain: MarkovChain, codes: Ints, single: bool, fresh: bool
     can: Bools = np.tile(_initial(chain) if fresh else np.ones(chain.k, dtype=bool), (len(codes), 1))
     for t in range(codes.shape[1]):
         if t:
-            step = reachable(chain, 0 if chain.homogeneous else t - 1)
+            step = reachable(chain, chain.phase(t - 1))
             can = can.astype(np.float64) @ step > 0
-        can &= own[None, :] == codes[:, t][:, None]
+        can &= (own[None, :] == codes[:, t][:, None]) | (codes[:, t] < 0)[:, None]
         bad = np.flatnonzero(~can.any(axis=1))
         if bad.size:
             user = int(bad[0])

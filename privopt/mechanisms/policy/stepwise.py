@@ -197,6 +197,62 @@ class StepwisePolicy(Mechanism):
         code = place(release, part.codes, self.batch)
         return self._moved(part, state, self._weights(part, state), np.array([code]))
 
+    def skip(self, count: int = 1, state: PolicyState | PolicyJournal | None = None) -> PolicyState:
+        """The state after a gap: records that are missing, of which nothing is released.
+
+        A gap is a release that is the same for every letter. All its ratios are one, so it spends nothing of any budget,
+        evidence leaves every belief as it is, and the belief goes forward by the chain alone. Products by one do not round,
+        so the computed belief is no farther from the true one than after a release, and a gap counts as one of the
+        ``limit`` releases that the margin covers. So the bound holds along every path of releases and gaps, if what is
+        missing does not depend on the letters. A record left out because of its value is a release without protection.
+
+        Parameters
+        ----------
+        count : int
+            Number of releases that do not take place: letters, or whole words for ``batch`` > 1.
+        state : PolicyState or PolicyJournal, optional
+            Where the sequence stands; by default at its beginning. A journal records the gap.
+
+        Returns
+        -------
+        PolicyState
+            Where it stands then.
+
+        Raises
+        ------
+        InvalidMechanism
+            If the count is not a whole number of at least 1, or leads beyond the limit or the end of the chain.
+
+        Examples
+        --------
+        >>> from privopt.mechanisms import SequencePolicy
+        >>> policy = SequencePolicy(MarkovChain([[0.5, 0.5], [0.25, 0.75]], [1, 0]), 1.0)
+        >>> policy.skip(2).belief
+        (0.375, 0.625)
+        """
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InvalidMechanism(f"count must be a whole number of at least 1, got {short(count)}")
+        journal = state if isinstance(state, PolicyJournal) else None
+        now = self.start() if state is None else journal.current if journal is not None else state
+        assert isinstance(now, PolicyState)
+        self.record(now.step + int(count) - 1)
+        for _ in range(int(count)):
+            now = self.skip_word(now, self.batch)
+        if journal is not None:
+            journal.write(now, None)
+        return now
+
+    def skip_word(self, state: PolicyState, length: int) -> PolicyState:
+        """The state after one missing word; of fewer letters than a batch it ends the sequence."""
+        if state.ended:
+            raise InvalidMechanism(
+                "a word of fewer letters has ended this sequence: begin again with start()"
+            )
+        part = self.part(length)
+        belief = np.array(state.belief)[None, :]
+        after = part.filter.after(belief, np.ones((1, part.shape[0])), self.record(state.step))
+        return PolicyState(state.step + 1, tuple(after[0].tolist()), length < self.batch)
+
     def _part_of(self, item: Label, state: PolicyState) -> Part:
         if state.ended:
             raise InvalidMechanism(

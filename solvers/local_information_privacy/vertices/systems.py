@@ -185,10 +185,8 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
     for k, count in sizes:
         if not count:
             continue
-        hits = 0
-        for _ in range(ROUNDS):
-            tight = np.array([polytope.sets.draw(rng, k - 1)], dtype=np.int64)
-            hits += len(solve_systems(polytope, tight, _supports(rng, n, k), TOLERANCE))
+        tight = np.array([polytope.sets.draw(rng, k - 1) for _ in range(ROUNDS)], dtype=np.int64)
+        hits = len(solve_systems(polytope, tight.reshape(ROUNDS, k - 1), _supports(rng, n, k), TOLERANCE))
         total, met = total + count * hits / (ROUNDS * SUPPORTS), met + hits
         missed += count * min(1.0, max(hits, LEAST_HITS) / (ROUNDS * SUPPORTS))
     return total if met >= LEAST_HITS else missed
