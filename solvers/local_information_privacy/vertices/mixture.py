@@ -18,7 +18,6 @@ from privopt.solvers.local_information_privacy.columns.pricing import prove
 from privopt.solvers.local_information_privacy.direct_lp import linear_bound, problem_matrix
 from privopt.solvers.local_information_privacy.vertices.systems import costs, enumeration_seconds
 
-
 TOGETHER = 2000
 """Entries of the constraints that one program for several columns may have: small ones cost more to call than to solve."""
 
