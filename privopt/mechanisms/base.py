@@ -65,6 +65,13 @@ class Mechanism(ABC):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON form, without the columns that it is for."""
-        fields = {name: value for name, value in self.to_dict().items() if name != "columns"}
+        fields = {name: _plain(value) for name, value in self.to_dict().items() if name != "columns"}
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    """A chain without the column that it remembers; anything else as it is."""
+    if not isinstance(value, dict) or value.get("type") != "markov_chain":
+        return value
+    return {name: part for name, part in value.items() if name != "columns"}

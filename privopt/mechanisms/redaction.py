@@ -48,7 +48,7 @@ class RedactionMechanism(Mechanism):
         What a sequential mechanism hides even beyond a first release: values that the model rules out.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
-    columns : StreamColumns, optional
+    stream : StreamColumns, optional
         The column that the chain was counted from, for the command line; not part of what is proved.
 
     Raises
@@ -70,7 +70,7 @@ class RedactionMechanism(Mechanism):
     sequential: int | None
     never: tuple[tuple[int, int], ...]
     simulation_only: bool
-    columns: StreamColumns | None
+    stream: StreamColumns | None
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class RedactionMechanism(Mechanism):
         sequential: int | None = None,
         never: Sequence[Sequence[int]] = (),
         simulation_only: bool = False,
-        columns: StreamColumns | None = None,
+        stream: StreamColumns | None = None,
     ) -> None:
         table = _table(probabilities)
         labels = tuple(range(table.shape[1])) if states is None else plain_labels(states)
@@ -97,7 +97,7 @@ class RedactionMechanism(Mechanism):
         object.__setattr__(self, "sequential", sequential)
         object.__setattr__(self, "never", _cells(never, table.shape, sequential))
         object.__setattr__(self, "simulation_only", bool(simulation_only))
-        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "stream", stream)
 
     @property
     def length(self) -> int:
@@ -140,16 +140,18 @@ class RedactionMechanism(Mechanism):
         """A fresh copy that went through the constructor's checks again."""
         return replace(self, simulation_only=simulation_only)
 
-    def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
+    def release(self, data: Any, rng: np.random.Generator | None = None, *, gaps: bool = False) -> Any:
         """Release one sequence of ``length`` letters, or a 2-d array with one row a user.
 
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column
-            Letters among ``states``. A missing one (None, NaN) is hidden: to hide more is to erase releases afterwards,
-            so no leakage rises, as long as what is missing does not depend on the data.
+            Letters among ``states``.
         rng : numpy.random.Generator, optional
             Simulate with this generator. The result is then marked as simulated and protects nobody.
+        gaps : bool
+            A missing letter (None, NaN) is hidden, instead of refused. To hide more is to erase releases afterwards, so no
+            leakage rises, if what is missing does not depend on the data.
 
         Returns
         -------
@@ -164,7 +166,7 @@ class RedactionMechanism(Mechanism):
             raise InvalidMechanism(
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
-        codes = encode(data, self.states, gaps=True)
+        codes = encode(data, self.states, gaps)
         if codes.shape[-1] != self.length:
             raise InvalidMechanism(
                 f"data has {codes.shape[-1]} records, the mechanism is for {self.length}; cut it to that window"
@@ -185,7 +187,7 @@ class RedactionMechanism(Mechanism):
         fields = {
             key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in self._fields()
         }
-        return fields if self.columns is None else {**fields, "columns": self.columns.to_dict()}
+        return fields if self.stream is None else {**fields, "stream": self.stream.to_dict()}
 
     def _fields(self) -> Iterator[tuple[str, Any]]:
         """What is stored, tables as arrays."""
@@ -226,8 +228,8 @@ class RedactionMechanism(Mechanism):
             labels = None if states is None else decode_labels(states)
             table = decode_table(fields["probabilities"], "probabilities")
             stated = None if weights is None else decode_table(weights, "weights")
-            described = fields.get("columns")
-            columns = None if described is None else StreamColumns.from_dict(described)
+            described = fields.get("stream")
+            stream = None if described is None else StreamColumns.from_dict(described)
         except ValueError as cause:
             raise InvalidMechanism(str(cause)) from cause
         sequential = fields.get("sequential")
@@ -239,7 +241,7 @@ class RedactionMechanism(Mechanism):
             sequential=sequential,
             never=fields.get("never", ()),
             simulation_only=fields.get("simulation_only", False) is True,
-            columns=columns,
+            stream=stream,
         )
         if fields.get("total", TOTAL) != TOTAL or stated not in (None, mechanism.exact().tolist()):
             raise InvalidMechanism("the integer weights and the probabilities of the mechanism do not agree")

@@ -114,7 +114,7 @@ class RedactionData:
         table[hidden] = 1.0
         table[~self.supports] = 1.0
         return RedactionMechanism(
-            table, self.chain.states, sequential=place, never=self.never, columns=self.chain.columns
+            table, self.chain.states, sequential=place, never=self.never, stream=self.chain.columns
         )
 
     def safe(self) -> RedactionMechanism:
