@@ -1,0 +1,209 @@
+"""Choosing a budget: the trade-off over a grid of budgets, and the least one that reaches a wished utility."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from privopt.core.compare import Frontier
+from privopt.core.dispatch import solve_from
+from privopt.core.solution import Solution, Status
+from privopt.errors import InvalidProblem, NotSolved
+from privopt.measures.shannon import entropy
+from privopt.mechanisms import Channel
+from privopt.models import JointDistribution
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.publication.words import plain, share
+
+Progress: TypeAlias = Callable[[float, str], None]
+
+GRID = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
+"""Budgets that are solved to show the trade-off; less than the first of them is rarely wished for."""
+
+LARGEST = 10.0
+"""A budget beyond which nothing worth the name is protected."""
+
+TURNS = 8
+"""A search for a budget gives this part of the time to each of its steps."""
+
+PRECISION = 0.01
+"""The least budget is told to this part of itself."""
+
+REACHED = 1e-9
+"""A share that falls short by so much is reached: it is rounding."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The problem with the chosen budget, its solution, and the trade-off around it."""
+
+    problem: LocalInformationPrivacy
+    solution: Solution[Any]
+    frontier: Frontier[Any]
+
+
+def told_share(solution: Solution[Any], joint: JointDistribution) -> float:
+    """The part of what there is to say about the released columns that a solution says; 0 where there is no answer."""
+    return 0.0 if solution.utility is None else max(0.0, solution.utility) / entropy(joint.p_x)
+
+
+def check_wish(epsilon: float | None, min_utility: float | None) -> None:
+    """Refuse two wishes, none, or one that makes no sense.
+
+    Raises
+    ------
+    InvalidProblem
+        With what to give.
+    """
+    if (epsilon is None) == (min_utility is None):
+        which = "neither" if epsilon is None else "both"
+        raise InvalidProblem(
+            f"{which} of epsilon and min_utility were given: give epsilon, the most that a release may leak, or min_utility, the part of "
+            "what the columns say that it must keep; the other one follows"
+        )
+    for name, value in (("epsilon", epsilon), ("min_utility", min_utility)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float, np.number))):
+            raise InvalidProblem(f"{name} is a {type(value).__name__}: give a number")
+    if epsilon is not None and not 0 <= epsilon < math.inf:
+        raise InvalidProblem(f"epsilon is {epsilon}: give a finite number of at least 0, such as 0.3")
+    if min_utility is not None and not 0 < min_utility <= 1:
+        raise InvalidProblem(
+            f"min_utility is {min_utility}: give a part of what the columns say, more than 0 and at most 1, such as 0.8 for 80 %"
+        )
+
+
+def at_budget(joint: JointDistribution, epsilon: float, time_limit: float, progress: Progress) -> Choice:
+    """The best release for a budget, within the trade-off around it."""
+    search = _Search(joint, time_limit, progress)
+    search.solve(epsilon, time_limit / 3)
+    if search.points[epsilon].status is not Status.OPTIMAL:
+        search.solve(epsilon, time_limit / 3)
+    search.fill(epsilon)
+    return search.choice(epsilon)
+
+
+def for_utility(joint: JointDistribution, wish: float, time_limit: float, progress: Progress) -> Choice:
+    """The release with the least budget that keeps a part of what the columns say.
+
+    Raises
+    ------
+    NotSolved
+        If no budget that protects anything was seen to.
+    """
+    search = _Search(joint, time_limit, progress)
+    turn = time_limit / TURNS
+    grid = [*search.grid] if search.grid[-1] < LARGEST else [*search.grid[:-1], LARGEST]
+    low, high = -1, len(grid)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if search.solve(grid[middle], turn) >= wish - REACHED:
+            high = middle
+        else:
+            low = middle
+    if high == len(grid):
+        high -= 1
+        most = search.solve(grid[high], max(turn, search.left))
+        if most < wish - REACHED:
+            raise NotSolved(
+                f"a release that keeps {share(wish)} of what the columns say was not reached: at epsilon {plain(grid[high])} it was "
+                f"{share(most)}. Give a smaller min_utility, coarser bins, or more time_limit"
+            )
+    least, short = grid[high], grid[low] if low >= 0 else grid[high]
+    while least - short > PRECISION * least and search.left > 0.25 * time_limit:
+        between = _three_digits(0.5 * (least + short))
+        if not short < between < least:
+            break
+        if search.solve(between, turn) >= wish - REACHED:
+            least = between
+        else:
+            short = between
+    search.fill(least)
+    return search.choice(least)
+
+
+@dataclass
+class _Search:
+    """Budgets that were solved so far, and the time that is left."""
+
+    joint: JointDistribution
+    seconds: float
+    progress: Progress
+    points: dict[float, Solution[Any]] = field(default_factory=dict)
+    begun: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        n = len(self.joint.useful)
+        self.problem = LocalInformationPrivacy(self.joint, GRID[0])
+        everything = self.problem.evaluate(Channel(np.eye(n), self.joint.useful, self.joint.useful)).leakage
+        ends = [_three_digits(everything)] if everything <= LARGEST else [LARGEST]
+        self.grid = [*(b for b in GRID if b < everything), *ends]
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.seconds - (time.monotonic() - self.begun)
+
+    def solve(self, budget: float, seconds: float) -> float:
+        """Solve for a budget, from the best answer to a smaller one; the part of what there is to say that is proved to be kept."""
+        self.progress(min(0.95, 1.0 - self.left / self.seconds), f"epsilon {plain(budget)}")
+        smaller = [b for b in self.points if b <= budget]
+        start = self.points[max(smaller)] if smaller else None
+        self.points[budget] = solve_from(
+            self.problem.with_budget(budget), start, time_limit=seconds, certify=True, seed=0
+        )
+        return told_share(self.points[budget], self.joint) if self.points[budget].certified else 0.0
+
+    def fill(self, chosen: float) -> None:
+        """Solve the other budgets of the grid while there is time, the next ones first; the chosen one again if a smaller one did better."""
+        others = sorted(set(self.grid[:-1] if self.grid[-1] == LARGEST else self.grid) - set(self.points))
+        others.sort(key=lambda budget: abs(math.log(budget / max(chosen, GRID[0]))))
+        for i, budget in enumerate(others):
+            slow = max(solution.seconds for solution in self.points.values())
+            if self.left < min(slow, 0.1 * self.seconds):
+                break
+            self.solve(
+                budget, self.left / (len(others) - i) if slow * len(others) < self.left else self.left / 2
+            )
+        best = max(
+            (s.utility or 0.0 for b, s in self.points.items() if b <= chosen and s.certified), default=0.0
+        )
+        if best > (self.points[chosen].utility or 0.0):
+            self.solve(chosen, max(self.left, self.seconds / TURNS))
+
+    def choice(self, budget: float) -> Choice:
+        """The answer to a budget.
+
+        Raises
+        ------
+        NotSolved
+            If it is not proved.
+        """
+        solution = self.points[budget]
+        if not solution.certified:
+            raise NotSolved(
+                f"no release was proved within the time: {solution.reason or solution.status.value}; give more time_limit, fewer "
+                "columns, or coarser bins"
+            )
+        grid = tuple(sorted(self.points))
+        curve = Frontier(self.problem, grid, tuple(self.points[b] for b in grid))
+        return Choice(self.problem.with_budget(budget), solution, curve)
+
+
+def _three_digits(value: float) -> float:
+    """The next number of three digits that is not smaller.
+
+    Examples
+    --------
+    >>> _three_digits(0.12345), _three_digits(0.5)
+    (0.124, 0.5)
+    """
+    if value <= 0:
+        return 0.0
+    digits = 2 - math.floor(math.log10(value))
+    rounded = round(value, digits)
+    return rounded if rounded >= value else round(rounded + 10.0**-digits, digits)

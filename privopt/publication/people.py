@@ -1,0 +1,280 @@
+"""From a frame of people to the joint distribution that a release rests on, with what was chosen on the way in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privopt.errors import InvalidModel
+from privopt.files.labels import Label
+from privopt.models import JointDistribution
+from privopt.models.columns import Column, TableColumns
+from privopt.models.hierarchies import Hierarchies
+from privopt.models.intervals import Bins, edges_of
+from privopt.models.validation import is_missing, sorted_labels
+from privopt.publication.words import share
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+FEW = 12
+"""Distinct numbers of a column up to which they are values, in their order; more are put into intervals."""
+
+ROWS_EACH = 60
+"""Rows that a combination of values has on average, where the intervals are chosen here."""
+
+INTERVALS = (3, 10)
+"""The fewest and the most intervals that are chosen here."""
+
+OF_SECRET = 4
+"""Intervals of a secret number."""
+
+SMALL_PART = 50
+"""One in so many rows makes an interval where nearly all numbers are the same."""
+
+MOST_VALUES = 50
+"""Values of a column of text beyond which it must have at least a hundred rows for each."""
+
+MOST_SYMBOLS = 400
+"""Combinations beyond which the rarest ones are put together, so that people can read a codebook of them."""
+
+
+@dataclass(frozen=True)
+class People:
+    """The rows to be released.
+
+    Parameters
+    ----------
+    frame : pandas or Polars frame
+    cells : mapping of names to texts
+        The columns that are used as they are written; empty where missing.
+    """
+
+    frame: Any
+    cells: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How columns are read where somebody said so; the rest is chosen."""
+
+    bins: Mapping[str, Bins]
+    order: Mapping[str, Sequence[Label]]
+    hierarchies: Hierarchies
+    minimum_count: int | None
+
+    def mention(self, name: str) -> bool:
+        """Whether they say how a column is read."""
+        return name in self.bins or name in self.order or name in self.hierarchies
+
+
+def roles(secret: str | Sequence[str], columns: str | Sequence[str]) -> tuple[list[str], list[str]]:
+    """The secret columns and those to be released.
+
+    Raises
+    ------
+    InvalidModel
+        If there are none, or a column is both.
+
+    Examples
+    --------
+    >>> roles("income", ["age", "school"])
+    (['income'], ['age', 'school'])
+    """
+    hidden, shown = ([names] if isinstance(names, str) else list(names) for names in (secret, columns))
+    if not hidden or not shown:
+        raise InvalidModel("name at least one secret column and at least one column to release")
+    for name in shown:
+        if name in hidden:
+            raise InvalidModel(
+                f"the column {name!r} is the secret, so it cannot be released as well: leave it out of the columns"
+            )
+    return hidden, shown
+
+
+def people_of(frame: object, names: Sequence[str]) -> People:
+    """The rows of a frame, with the text of the columns that are used.
+
+    Raises
+    ------
+    InvalidModel
+        If it is no eager frame, has no rows, or lacks a column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people_of(pd.DataFrame({"age": [30, None], "vote": ["a", "b"]}), ["age"]).cells
+    {'age': ['30.0', '']}
+    """
+    data = eager(frame)
+    if len(data) == 0:
+        raise InvalidModel("the frame has no rows: there is nobody to release anything of")
+    lacking = [name for name in names if name not in data.columns]
+    if lacking:
+        raise InvalidModel(
+            f"there is no column {lacking[0]!r}; there are {', '.join(map(repr, data.columns))}"
+        )
+    texts = {name: [text_of_cell(cell) for cell in data[name].to_list()] for name in names}
+    return People(frame, texts)
+
+
+def eager(frame: object) -> nw.DataFrame[Any]:
+    """The frame through narwhals.
+
+    Raises
+    ------
+    InvalidModel
+        If it is lazy, or no frame.
+    """
+    import narwhals as nw
+
+    try:
+        return nw.from_native(frame, eager_only=True)  # type: ignore[call-overload,no-any-return]
+    except TypeError as cause:
+        raise InvalidModel(
+            f"frame is a {type(frame).__name__}: give a pandas or Polars data frame, collected if it is lazy"
+        ) from cause
+
+
+def text_of_cell(cell: object) -> str:
+    """A cell as text, empty where it is missing."""
+    return "" if is_missing(cell) else str(cell)
+
+
+def count_people(
+    people: People, hidden: Sequence[str], shown: Sequence[str], rules: Rules
+) -> tuple[JointDistribution, tuple[str, ...]]:
+    """The joint distribution of secret and released columns, and what was chosen, a sentence each.
+
+    Numbers of more than a dozen values become intervals, fewer ones keep their order; a missing value is a value of its own;
+    combinations of very few rows are put together.
+
+    Raises
+    ------
+    InvalidModel
+        If a column has too many values that are no numbers, or a rule does not fit.
+    """
+    data = eager(people.frame)
+    missing = sum(not all(row) for row in zip(*people.cells.values(), strict=True))
+    order = {**_own_orders(data, (*hidden, *shown), rules), **rules.order}
+    bins = {**_own_bins(data, hidden, shown, rules), **rules.bins}
+
+    def counted(least: int) -> JointDistribution:
+        return JointDistribution.from_frame(
+            people.frame,
+            list(hidden),
+            list(shown),
+            bins=bins,
+            order=order,
+            missing="symbol" if missing else "refuse",
+            minimum_count=least,
+            hierarchies=rules.hierarchies,
+        )
+
+    least = rules.minimum_count
+    joint = counted(least or 0)
+    if least is None and (least := _least_count(joint, len(data))):
+        joint = counted(least)
+    return joint, _notes(joint, missing, [name for name in bins if name not in rules.bins])
+
+
+def _numbers(values: nw.Series[Any]) -> set[Any] | None:
+    """The distinct numbers of a column; None where it holds something else."""
+    if not values.dtype.is_numeric():
+        return None
+    return {value for value in values.to_list() if not is_missing(value)}
+
+
+def _own_orders(data: nw.DataFrame[Any], names: Sequence[str], rules: Rules) -> dict[str, list[Label]]:
+    """The order of numbers that are few."""
+    orders: dict[str, list[Label]] = {}
+    for name in names:
+        if not rules.mention(name):
+            numbers = _numbers(data[name])
+            if numbers and len(numbers) <= FEW:
+                orders[name] = sorted_labels(numbers)
+    return orders
+
+
+def _own_bins(
+    data: nw.DataFrame[Any], hidden: Sequence[str], shown: Sequence[str], rules: Rules
+) -> dict[str, list[float]]:
+    """Intervals of numbers that are many."""
+    many: list[str] = []
+    others = 1
+    for name in (*hidden, *shown):
+        if rules.mention(name):
+            continue
+        numbers = _numbers(data[name])
+        if numbers is not None and len(numbers) > FEW:
+            many.append(name)
+            continue
+        count = len(numbers) if numbers is not None else _values_of(data[name], len(data))
+        others *= max(1, count) if name in shown else 1
+    released = [name for name in many if name in shown]
+    each = len(data) / ROWS_EACH / others
+    wide = int(each ** (1 / len(released))) if released else 0
+    intervals = min(max(wide, INTERVALS[0]), INTERVALS[1])
+    return {name: _edges(data[name], intervals if name in shown else OF_SECRET) for name in many}
+
+
+def _edges(values: nw.Series[Any], count: int) -> list[float]:
+    """Edges of as many intervals of equally many rows as there can be; where one number fills nearly all, it stands alone."""
+    numbers = np.array([float(value) for value in values.to_list() if not is_missing(value)])
+    edges = edges_of(numbers, values.name, f"quantiles:{count}")
+    if len(edges) < 3:
+        edges = edges_of(numbers, values.name, f"minimum:{max(1, len(numbers) // SMALL_PART)}")
+    return list(edges.tolist())
+
+
+def _values_of(values: nw.Series[Any], rows: int) -> int:
+    """How many values a column of text has, which must not be too many."""
+    count = int(values.drop_nulls().n_unique())
+    if count > max(MOST_VALUES, rows // 100):
+        raise InvalidModel(
+            f"column {values.name!r} has {count} values in {rows} rows, and they are no numbers that could be put into intervals: "
+            "too few rows share one. Merge its values into at most 50 first, or leave it out"
+        )
+    return count
+
+
+def _least_count(joint: JointDistribution, rows: int) -> int:
+    """The least count that leaves few enough combinations, each of ten rows, or of one in a hundred if that is fewer."""
+    counts = np.rint(joint.p_x * rows)
+    least = min(10, rows // 100)
+    while int((counts >= least).sum()) > MOST_SYMBOLS:
+        least *= 2
+    return least if least > 1 and bool((counts < least).any()) and bool((counts >= least).any()) else 0
+
+
+def _notes(joint: JointDistribution, missing: int, binned: Sequence[str]) -> tuple[str, ...]:
+    """What was chosen, a sentence each."""
+    columns = joint.columns
+    if columns is None:
+        raise InvalidModel("the joint was not counted from a table")
+    said = [
+        _binned(column, columns) for column in (*columns.sensitive, *columns.useful) if column.name in binned
+    ]
+    if missing:
+        said.append(
+            f'{missing} of {columns.rows} rows have a missing value, which is a value of its own: "(missing)"'
+        )
+    if columns.minimum_count and columns.rare in joint.useful:
+        rare = float(joint.p_x[joint.useful.index(columns.rare)])
+        said.append(
+            f"combinations of the released columns that fewer than {columns.minimum_count} rows have are one, "
+            f'"(rare)": {share(rare)} of the rows'
+        )
+    return tuple(said)
+
+
+def _binned(column: Column, columns: TableColumns) -> str:
+    """A column whose intervals were chosen here."""
+    count, first, last = len(column.labels), column.labels[0], column.labels[-1]
+    intervals = f"{count} intervals from {first} to {last}, since none were given"
+    if column.name in columns.secret_names:
+        return f"what is protected of {column.name} is only which of {intervals}"
+    return f"{column.name} was put into {intervals}"

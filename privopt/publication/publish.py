@@ -1,0 +1,393 @@
+"""One call from a frame to a release that one can use, defend and check."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privopt.core.compare import Frontier
+from privopt.core.solution import Solution
+from privopt.errors import InvalidModel, InvalidProblem
+from privopt.files.labels import Label
+from privopt.files.text import html_table
+from privopt.measures.shannon import entropy
+from privopt.mechanisms import Channel, Merging
+from privopt.mechanisms.codebook import Codebook, codebook
+from privopt.mechanisms.tables import RELEASED, table_of
+from privopt.models import JointDistribution
+from privopt.models.columns import TableColumns
+from privopt.models.hierarchies import Hierarchies
+from privopt.models.intervals import Bins
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.publication.explain import Explanation, explain
+from privopt.publication.folder import TABLE, save, write_table
+from privopt.publication.least import GRID, Choice, Progress, at_budget, check_wish, for_utility, told_share
+from privopt.publication.people import People, Rules, count_people, eager, people_of, roles
+from privopt.publication.receipt import Receipt, make_receipt
+from privopt.publication.spelled import spell
+from privopt.publication.words import plain, share, times
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DRAWN = "drawn from the operating system generator"
+
+CONFIDENCE = (
+    "confidence= is for sets of distributions, which a release cannot be made for yet: leave it out. What is proved then holds for people "
+    "who are spread exactly as in this table"
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a release is wished to be: a budget, or a part of what the columns say."""
+
+    epsilon: float | None
+    min_utility: float | None
+    time_limit: float
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The released table as text, and how each output of the mechanism is written in it."""
+
+    labels: tuple[Label, ...] = field(repr=False)
+    table: Mapping[str, Sequence[str]] = field(repr=False)
+    symbols: tuple[tuple[str, ...], ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A release with all that speaks for it.
+
+    Parameters
+    ----------
+    frame : pandas or Polars frame
+        What was released: the name of a message, and in each column the values that it stands for.
+    codebook : Codebook
+    problem : LocalInformationPrivacy
+    solution : Solution
+    frontier : Frontier
+        What other budgets allow.
+    receipt : Receipt
+    notes : tuple of str
+        What was chosen on the way, a sentence each.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
+    >>> publication = publish(people, secret="vote", columns="age", epsilon=0.3)
+    >>> list(publication.frame.columns), len(publication.frame), publication.solution.certified
+    (['released', 'age'], 200, True)
+    """
+
+    frame: Any = field(repr=False)
+    codebook: Codebook
+    problem: LocalInformationPrivacy
+    solution: Solution[Any]
+    frontier: Frontier[Any] = field(repr=False)
+    receipt: Receipt = field(repr=False)
+    notes: tuple[str, ...]
+    people: People = field(repr=False)
+    drawn: Drawn = field(repr=False)
+
+    @property
+    def told(self) -> float:
+        """The part of what there is to say about the released columns that the release says."""
+        return told_share(self.solution, joint_of(self.problem))
+
+    def explain(self) -> Explanation:
+        """What it means, in at most eight plain sentences."""
+        return explain(self.problem, self.solution)
+
+    def figure(self) -> Figure:
+        """What each budget allows, with the chosen one marked.
+
+        Raises
+        ------
+        MissingExtra
+            If matplotlib is not installed.
+        """
+        from privopt.plots.curves import frontier_figure
+
+        figure = frontier_figure(self.frontier)
+        axes, most = figure.axes[0], entropy(joint_of(self.problem).p_x)
+        axes.axvline(
+            self.problem.budget, color="#d1601f", linestyle=":", linewidth=1.4, label="chosen epsilon"
+        )
+        axes.set_ylim(0.0, 1.03 * most)
+        parts = axes.secondary_yaxis("right", functions=(_times(100.0 / most), _times(most / 100.0)))
+        parts.set_ylabel("of all that there is to say (%)")
+        axes.set_title(
+            f"epsilon {plain(self.problem.budget)} keeps {share(self.told)} of what the columns say",
+            fontsize=10,
+        )
+        axes.set_xlabel("epsilon: the most that a release may leak (nats)")
+        axes.set_ylabel("what a release says of the columns (nats)")
+        axes.legend(frameon=False, loc="lower right")
+        return figure
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write everything into a new folder, whole or not at all; see :func:`privopt.publication.folder.save`."""
+        save(self, folder)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The most important numbers, each with its name."""
+        budget, rows = self.problem.budget, self.receipt.rows
+        said = [
+            ("rows", str(rows)),
+            ("protected", ", ".join(joint_columns(self.problem).secret_names)),
+            ("released", ", ".join(joint_columns(self.problem).reads_names)),
+            ("epsilon", f"{plain(budget)}: at most {times(budget)} times as likely, or as unlikely"),
+            ("useful", f"keeps {share(self.told)} of what the columns say"),
+            ("messages", str(len(self.codebook))),
+        ]
+        if self.receipt.smallest is not None and self.receipt.unique is not None:
+            (least, after), (alone, still) = self.receipt.smallest, self.receipt.unique
+            said.append(
+                (
+                    "smallest group",
+                    f"{least} rows before, {after} after; alone in theirs: {alone} before, {still} after",
+                )
+            )
+        if self.solution.utility is not None and self.told <= 0:
+            said.append(
+                (
+                    "note",
+                    "this release does not depend on the data: a larger epsilon is needed for one that does",
+                )
+            )
+        return [*said, *(("note", note) for note in self.notes)]
+
+    def __repr__(self) -> str:
+        return f"Publication({self.receipt.rows} rows, epsilon {plain(self.problem.budget)}, keeps {share(self.told)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(self.facts())
+
+
+def publish(
+    frame: object,
+    *,
+    secret: str | Sequence[str],
+    columns: str | Sequence[str],
+    epsilon: float | None = None,
+    min_utility: float | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    order: Mapping[str, Sequence[Label]] | None = None,
+    hierarchies: Hierarchies | None = None,
+    minimum_count: int | None = None,
+    confidence: float | None = None,
+    time_limit: float = 30.0,
+    progress: Progress | None = None,
+) -> Publication:
+    """Release columns of a frame so that no release says much about a secret: count, choose, solve, prove, draw, explain.
+
+    The columns are released as messages, each of which stands for a few combinations of their values; the release says as much
+    as it can about the columns (mutual information), and no message makes a value of the secret more than e^epsilon times as likely,
+    or as unlikely, as before. It is drawn here, once: :meth:`Publication.save` writes it with a record by which the
+    same rows are never drawn again.
+
+    Parameters
+    ----------
+    frame : pandas or Polars frame
+        A row for each person.
+    secret : str or sequence of str
+        Columns to be kept secret; they are not released.
+    columns : str or sequence of str
+        Columns to be released.
+    epsilon : float, optional
+        The most that a release may leak, in nats.
+    min_utility : float, optional
+        Instead of epsilon: the part of what the columns say that must be kept, such as 0.8; the least epsilon for it is looked for.
+    bins : mapping of names to rules, optional
+        Intervals of numbers, as for :meth:`JointDistribution.from_frame`; of more than a dozen numbers they are chosen if not given.
+    order : mapping of names to values, optional
+        From first to last; numbers are in their order anyway.
+    hierarchies : mapping of names to files or mappings, optional
+        What the values of a column are generalised to, level by level, as for :meth:`JointDistribution.from_frame`.
+    minimum_count : int, optional
+        Combinations of the columns that fewer rows have are one; chosen if not given, 0 for none.
+    confidence : float, optional
+        Not possible yet.
+    time_limit : float
+        Seconds for all solving.
+    progress : callable, optional
+        Told a fraction and a message.
+
+    Raises
+    ------
+    InvalidModel, InvalidProblem
+        If columns, rules or wishes do not fit.
+    NotSolved
+        If nothing was proved within the time, or the wished utility was not reached.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
+    >>> publish(people, secret="vote", columns="age", min_utility=0.5).told >= 0.5
+    True
+    """
+    hidden, shown = roles(secret, columns)
+    rules = Rules(bins or {}, order or {}, hierarchies or {}, minimum_count)
+    if confidence is not None:
+        raise InvalidProblem(CONFIDENCE)
+    wish = Wish(epsilon, min_utility, time_limit)
+    check(wish)
+    people = people_of(frame, [*hidden, *shown])
+    joint, notes = count_people(people, hidden, shown, rules)
+    return release(people, joint, notes, wish, progress)
+
+
+def check(wish: Wish) -> None:
+    """Refuse a wish that makes no sense.
+
+    Raises
+    ------
+    InvalidProblem
+        With what to give.
+    """
+    check_wish(wish.epsilon, wish.min_utility)
+    if not 0 < wish.time_limit < math.inf:
+        raise InvalidProblem(f"time_limit is {wish.time_limit}: give seconds, more than 0")
+
+
+def release(
+    people: People,
+    joint: JointDistribution,
+    notes: tuple[str, ...],
+    wish: Wish,
+    progress: Progress | None = None,
+) -> Publication:
+    """Choose, solve, prove and draw for people who were counted.
+
+    Raises
+    ------
+    InvalidModel, NotSolved
+        If there is nothing to release or to protect, or no release was proved.
+    """
+    for labels, what in ((joint.sensitive, "secret"), (joint.useful, "columns to be released")):
+        if len(labels) < 2:
+            raise InvalidModel(
+                f"the {what} held one value only: there is nothing that a release could say or hide"
+            )
+    told = progress or (lambda fraction, message: None)
+    told(0.0, "counted")
+    if wish.epsilon is not None:
+        choice = at_budget(joint, float(wish.epsilon), wish.time_limit, told)
+    else:
+        wished = float(wish.min_utility or 0.0)
+        choice = for_utility(joint, wished, wish.time_limit, told)
+        notes = (*notes, _least(choice.problem.budget, wished))
+    told(0.95, "drawing")
+    mechanism: Channel | Merging = choice.solution.mechanism
+    book = codebook(mechanism, joint.useful, joint.p_x)
+    drawn = _draw(people, mechanism, book, joint)
+    receipt = _receipt(people, choice, drawn)
+    told(1.0, "released")
+    return Publication(
+        _frame(people, drawn),
+        book,
+        choice.problem,
+        choice.solution,
+        choice.frontier,
+        receipt,
+        notes,
+        people,
+        drawn,
+    )
+
+
+def _least(budget: float, wished: float) -> str:
+    """How the budget was chosen."""
+    if budget <= GRID[0]:
+        return f"epsilon {plain(budget)} is enough to keep {share(wished)}; smaller ones were not tried"
+    return f"epsilon {plain(budget)} is the least of those tried that keeps {share(wished)}"
+
+
+def _times(factor: float) -> Callable[[Any], Any]:
+    """A scale of an axis."""
+    return lambda values: factor * np.asarray(values)
+
+
+def joint_of(problem: LocalInformationPrivacy) -> JointDistribution:
+    """The joint distribution of the problem of a release."""
+    joint = problem.joint
+    if not isinstance(joint, JointDistribution):
+        raise InvalidModel(
+            "the problem of a release is about secret and released columns, and this one is not"
+        )
+    return joint
+
+
+def joint_columns(problem: LocalInformationPrivacy) -> TableColumns:
+    """The columns that it was counted from."""
+    columns = joint_of(problem).columns
+    if columns is None:
+        raise InvalidModel("the model does not remember the table that it was counted from")
+    return columns
+
+
+def _draw(people: People, mechanism: Channel | Merging, book: Codebook, joint: JointDistribution) -> Drawn:
+    """A release of each row, written as one column a message and one for each column released."""
+    columns = joint.columns
+    if columns is None:
+        raise InvalidModel("the joint was not counted from a table")
+    data = eager(people.frame)
+    cells = {name: data[name].to_list() for name in columns.reads_names}
+    read = columns.symbols(cells, frozenset(mechanism.inputs))
+    labels = tuple(mechanism.release(read).tolist())
+    place = {label: y for y, label in enumerate(mechanism.outputs)}
+    codes = [place[label] for label in labels]
+    names = columns.reads_names
+    wide = len(names) > 1 and all(len(row) == len(names) for row in mechanism.cells)
+    symbols = tuple(tuple(map(str, row)) for row in mechanism.cells) if wide else spell(book, columns)
+    header = names if wide else (_message_column(names), *names)
+    written = table_of(symbols, codes, header)
+    return Drawn(labels, {name: [str(cell) for cell in column] for name, column in written.items()}, symbols)
+
+
+def _message_column(names: Sequence[str]) -> str:
+    """A name for the column of messages that no released column has."""
+    name = RELEASED
+    while name in names:
+        name += "_"
+    return name
+
+
+def _frame(people: People, drawn: Drawn) -> Any:
+    """The released table in the library of the frame; in pandas with its index."""
+    import narwhals as nw
+
+    data = eager(people.frame)
+    columns = {name: list(cells) for name, cells in drawn.table.items()}
+    made: Any = nw.from_dict(columns, backend=data.implementation).to_native()
+    if data.implementation.is_pandas():
+        made.index = people.frame.index
+    return made
+
+
+def _receipt(people: People, choice: Choice, drawn: Drawn) -> Receipt:
+    """The receipt of the table as the file ``released.csv``."""
+    names = joint_columns(choice.problem).reads_names
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / TABLE
+        write_table(path, drawn.table)
+        return make_receipt(
+            choice.solution.mechanism,
+            choice.solution.certificate,
+            {name: people.cells[name] for name in names},
+            path,
+            drawn.table,
+            how=DRAWN,
+            symbols=drawn.symbols,
+        )

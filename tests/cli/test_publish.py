@@ -1,0 +1,175 @@
+"""One command from a CSV file to a folder with a release, and what it says to a second one."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+
+RNG = np.random.default_rng(11)
+HEADER = ("vote", "school", "age", "size")
+ROWS = [
+    (vote, str(RNG.choice(["low", "middle", "high"], p=[0.5, 0.3, 0.2] if vote == "red" else [0.2, 0.3, 0.5])), str(age), size)
+    for vote, age, size in zip(
+        RNG.choice(["red", "blue"], 600).tolist(),
+        RNG.integers(18, 80, 600).tolist(),
+        RNG.choice(["1", "2", "10"], 600).tolist(),
+        strict=True,
+    )
+]  # fmt: skip
+COMMAND = ("publish", "people.csv", "--secret", "vote", "--columns", "school,age", "--output", "out")
+
+
+def write(path: str, rows: list[tuple[str, ...]]) -> None:
+    with Path(path).open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([HEADER, *rows])
+
+
+def read(path: str) -> list[dict[str, str]]:
+    with Path(path).open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write("people.csv", ROWS)
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, (done.output, done.exception)
+    return " ".join((done.stdout if code == 0 else done.stderr).split())
+
+
+def stored() -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path("out").iterdir()}
+
+
+def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Path) -> None:
+    said = run(*COMMAND, "--epsilon", "0.3")
+    assert "age was put into" in said
+    assert "at most 1.35 times as likely" in said
+    assert "check it privopt verify out/bundle.zip out/released.csv" in said
+    assert {path.name for path in folder.iterdir()} == {"people.csv", "out"}
+    released = read("out/released.csv")
+    assert list(released[0]) == ["released", "school", "age"]
+    assert len(released) == len(ROWS)
+    assert Path("out/released.csv").stat().st_size < 2 * Path("people.csv").stat().st_size
+    assert "is plausible" in run("verify", "out/bundle.zip", "out/released.csv")
+    files = ("out/problem.json", "out/solution.json", "out/released.csv", "--receipt", "out/receipt.json")
+    assert "is plausible" in run("verify", *files)
+    before = stored()
+
+    again = run(*COMMAND, "--epsilon", "0.3")
+    assert "stands as it was, and nothing was drawn" in again
+    assert "a second draw of the same records says more than the certificate allows" in again
+    other = run(*COMMAND, "--epsilon", "0.5", code=2)
+    assert "these rows were released with epsilon 0.3" in other
+    assert "a second draw" in other
+    # Another way to read the same rows is another release of them.
+    assert "a second draw" in run(*COMMAND, "--epsilon", "0.3", "--bins", "age=18,40,80", code=2)
+    write("people.csv", [("red", "low", "18", "1"), *ROWS[1:]])
+    assert "the release of other rows or columns" in run(*COMMAND, "--epsilon", "0.3", code=2)
+    assert stored() == before
+
+
+def test_a_changed_release_is_not_answered_with(folder: Path) -> None:
+    run(*COMMAND, "--epsilon", "0.3", "--time-limit", "5")
+    path = Path("out/released.csv")
+    path.write_text(path.read_text(encoding="utf-8").replace("B1,", "B2,"), encoding="utf-8")
+    assert "released.csv is not the file that was released" in run(*COMMAND, "--epsilon", "0.3", code=2)
+    assert "is not the file that was released" in run("verify", "out/bundle.zip", "out/released.csv", code=1)
+
+
+def test_the_release_command_answers_the_same_rows_from_the_state(folder: Path) -> None:
+    run(*COMMAND, "--epsilon", "0.3")
+    run("release", "out/solution.json", "people.csv", "--state", "out/state.json", "--output", "again.csv")
+    assert [row["released"] for row in read("again.csv")] == [
+        row["released"] for row in read("out/released.csv")
+    ]
+
+
+def test_the_solution_runs_on_other_people(folder: Path) -> None:
+    run(*COMMAND, "--epsilon", "0.3")
+    write("others.csv", ROWS[:50])
+    run("release", "out/solution.json", "others.csv", "--output", "others_out.csv")
+    names = {row["release"] for row in read("out/codebook.csv")}
+    assert {row["released"] for row in read("others_out.csv")} <= names
+
+
+def test_the_least_budget_for_a_part_of_what_the_columns_say(folder: Path) -> None:
+    said = run(*COMMAND, "--min-utility", "0.9")
+    assert "keeps 90 %" in said
+    problem = po.load_problem("out/problem.json")
+    solution = po.Solution[po.Channel].load("out/solution.json")
+    assert isinstance(problem, po.LocalInformationPrivacy)
+    joint = problem.joint
+    assert isinstance(joint, po.JointDistribution)
+    assert (solution.utility or 0.0) >= 0.9 * po.measures.entropy(joint.p_x) - 1e-9
+    assert "stands as it was" in run(*COMMAND, "--min-utility", "0.9")
+
+
+def test_rules_on_the_command_line(folder: Path) -> None:
+    Path("school.csv").write_text("low;school;*\nmiddle;school;*\nhigh;degree;*\n", encoding="utf-8")
+    run(
+        "publish", "people.csv", "--secret", "vote", "--columns", "school,age,size", "--epsilon", "1", "--bins", "age=18,40,80",
+        "--order", "size=10,2,1", "--hierarchy", "school=school.csv", "--minimum-count", "0", "--output", "out",
+    )  # fmt: skip
+    problem = po.load_problem("out/problem.json")
+    assert isinstance(problem, po.LocalInformationPrivacy)
+    assert problem.joint.columns is not None
+    school, age, size = problem.joint.columns.useful
+    assert school.levels
+    assert age.labels == ("18-39", "40-80")
+    assert (size.kind, size.labels) == ("ordered", ("10", "2", "1"))
+
+
+def test_few_numbers_keep_their_order(folder: Path) -> None:
+    run("publish", "people.csv", "--secret", "vote", "--columns", "size", "--epsilon", "1", "--output", "out")
+    problem = po.load_problem("out/problem.json")
+    assert isinstance(problem, po.LocalInformationPrivacy)
+    assert problem.joint.columns is not None
+    assert problem.joint.columns.useful[0].labels == ("1", "2", "10")
+
+
+def test_empty_cells_are_a_value(folder: Path) -> None:
+    write("people.csv", [(vote, "" if i % 6 == 0 else school, "" if i % 5 == 0 else age, size) for i, (vote, school, age, size) in enumerate(ROWS)])  # fmt: skip
+    said = run(*COMMAND, "--epsilon", "2")
+    assert "200 of 600 rows have a missing value" in said
+    assert len(read("out/released.csv")) == 600
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--secret", "votes", "--columns", "school", "--epsilon", "1"), "there is no column 'votes'"),
+        (("--secret", "vote", "--columns", "school,vote", "--epsilon", "1"), "'vote' is the secret"),
+        (("--secret", "vote", "--columns", "school,,age", "--epsilon", "1"), "holds an empty name"),
+        (("--secret", "vote", "--columns", "school"), "neither of epsilon and min_utility"),
+        (("--secret", "vote", "--columns", "school", "--epsilon", "1", "--min-utility", "1"), "both of epsilon"),
+        (("--secret", "vote", "--columns", "school", "--epsilon", "-1"), "epsilon is -1.0"),
+        (("--secret", "vote", "--columns", "age", "--epsilon", "1", "--bins", "school=3"), "name the column 'school'"),
+        (("--secret", "vote", "--columns", "school", "--epsilon", "1", "--bins", "school=3"), "row 1: 'school' is not a number"),
+        (("--secret", "vote", "--columns", "school", "--epsilon", "1", "--bins", "age"), "give NAME=RULE"),
+    ],
+)  # fmt: skip
+def test_mistakes_leave_nothing_behind(folder: Path, options: tuple[str, ...], words: str) -> None:
+    assert words in run("publish", "people.csv", "--output", "out", *options, code=2)
+    assert {path.name for path in folder.iterdir()} == {"people.csv"}
+
+
+def test_an_empty_table_and_a_folder_of_something_else(folder: Path) -> None:
+    write("people.csv", [])
+    assert "has a header but no rows" in run(*COMMAND, "--epsilon", "1", code=2)
+    Path("out").mkdir()
+    Path("out/letter.txt").write_text("mine", encoding="utf-8")
+    assert "is there already and not empty" in run(*COMMAND, "--epsilon", "1", code=2)
+    assert "there is no folder no" in run(*COMMAND, "--epsilon", "1", "--output", "no/out", code=2)
