@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from privopt.benchmarks.catalogue import Catalogue
-from privopt.benchmarks.report.document import _style as figure_style
+from privopt.benchmarks.report.document import figure_style
 from privopt.plots.curves import new_figure
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privopt.benchmarks.report.document import _style as figure_style
-from privopt.benchmarks.report.document import svg
+from privopt.benchmarks.report.document import figure_style, svg
 from privopt.core.dispatch import solve
 from privopt.core.solution import Solution
 from privopt.core.solver import Solver

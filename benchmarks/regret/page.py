@@ -23,12 +23,12 @@ from privopt.benchmarks.report.document import (
     document,
     facts,
     figure,
+    figure_style,
     paragraphs,
     result,
     svg,
     words,
 )
-from privopt.benchmarks.report.document import _style as figure_style
 from privopt.errors import MissingExtra
 from privopt.files.json import writing
 from privopt.files.text import number

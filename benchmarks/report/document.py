@@ -144,7 +144,7 @@ def svg(figure: Figure, identifier: str, title: str) -> str:
     return f'{head} {label}><title id="{identifier}-title">{html.escape(title)}</title>{body}'
 
 
-def _style() -> AbstractContextManager[None]:
+def figure_style() -> AbstractContextManager[None]:
     """The settings of the figures, for as long as one is drawn and written."""
     try:
         from matplotlib import rc_context

@@ -15,12 +15,12 @@ from privopt.benchmarks.report.document import (
     document,
     facts,
     figure,
+    figure_style,
     paragraphs,
     result,
     svg,
     words,
 )
-from privopt.benchmarks.report.document import _style as figure_style
 from privopt.benchmarks.timings.measurement import Timing
 from privopt.benchmarks.timings.run import HEADER, Measured, times
 from privopt.errors import MissingExtra

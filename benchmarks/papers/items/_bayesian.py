@@ -13,11 +13,9 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.papers.bayesian_oracle import chain
 from privopt.benchmarks.papers.item import Finding, Reproduced
-from privopt.benchmarks.papers.items import _bayesian_data as data
-from privopt.benchmarks.papers.items import _bayesian_data as noise
+from privopt.benchmarks.papers.items import _bayesian_data
 from privopt.benchmarks.papers.verdicts import substitute
-from privopt.benchmarks.report.document import _style as figure_style
-from privopt.benchmarks.report.document import svg
+from privopt.benchmarks.report.document import figure_style, svg
 from privopt.measures.bayesian.gaussian import class_factor, published_factor
 from privopt.models import MarkovChain
 from privopt.plots.curves import COLOURS, MARKERS, new_figure
@@ -105,7 +103,7 @@ def table_three() -> pd.DataFrame:
 
 
 def _rows() -> Iterator[tuple[str, str, float, float, str]]:
-    for one in data.gaussian_sets():
+    for one in _bayesian_data.gaussian_sets():
         told = "records" if one.real else "seeded substitute"
         number = len(one.records) if one.name == "Galton" else one.records.size
         yield one.name, "n", one.count, number, told
@@ -118,11 +116,23 @@ def _rows() -> Iterator[tuple[str, str, float, float, str]]:
             one.width - (one.name == "Galton"),
             "clips",
         )
-    for stream in data.markov_sets():
+    for stream in _bayesian_data.markov_sets():
         told = "records" if stream.real else "seeded substitute"
         yield stream.name, "n", stream.count, len(stream.states), told
-        yield stream.name, "gamma", data.GAMMA[stream.name], data.gamma(stream.chain), told
-        yield stream.name, "gamma", data.GAMMA[stream.name], data.raw_gamma(stream.name), "printed matrix"
+        yield (
+            stream.name,
+            "gamma",
+            _bayesian_data.GAMMA[stream.name],
+            _bayesian_data.gamma(stream.chain),
+            told,
+        )
+        yield (
+            stream.name,
+            "gamma",
+            _bayesian_data.GAMMA[stream.name],
+            _bayesian_data.raw_gamma(stream.name),
+            "printed matrix",
+        )
 
 
 def factors(quick: bool) -> pd.DataFrame:
@@ -149,7 +159,7 @@ def response_error(stay: float, epsilon: float) -> float:
     problem = BayesianPrivacy(
         lazy(stay), ("count", 1), epsilon, length=LENGTH, mechanism="randomised_response"
     )
-    mechanism = noise.noisy(problem, "markov-recursion")
+    mechanism = _bayesian_data.noisy(problem, "markov-recursion")
     if mechanism is None:
         return math.inf
     truth = 1 - mechanism.scale
@@ -164,9 +174,9 @@ def lazy_errors(quick: bool) -> pd.DataFrame:
     for epsilon in (1.0, 4.0) if quick else (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0):
         row = {"ε": epsilon}
         for stay in STAYS:
-            problem = noise.counts(lazy(stay), epsilon, LENGTH)
-            row[f"published, {stay:g}"] = noise.error(noise.published(problem))
-            row[f"ours, {stay:g}"] = noise.error(noise.noisy(problem, "markov-recursion"))
+            problem = _bayesian_data.counts(lazy(stay), epsilon, LENGTH)
+            row[f"published, {stay:g}"] = _bayesian_data.error(_bayesian_data.published(problem))
+            row[f"ours, {stay:g}"] = _bayesian_data.error(_bayesian_data.noisy(problem, "markov-recursion"))
             row[f"response, {stay:g}"] = response_error(stay, epsilon)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -188,7 +198,7 @@ def markov_factors(quick: bool) -> pd.DataFrame:
     for epsilon in budgets:
         columns[f"ε = {epsilon:g}"] = [markov_factor(float(g), epsilon) for g in gammas]
     for epsilon in (1.0, 10.0):
-        levels = [noise.chain_level(lazy(float(g / (1 + g))), epsilon) for g in gammas]
+        levels = [_bayesian_data.chain_level(lazy(float(g / (1 + g))), epsilon) for g in gammas]
         columns[f"ours, ε = {epsilon:g}"] = [epsilon / tau for tau in levels]
     return pd.DataFrame(columns)
 
@@ -199,24 +209,24 @@ def budgets(quick: bool) -> tuple[float, ...]:
 
 
 @cache
-def measured(one: data.Families | data.Stream, quick: bool) -> pd.DataFrame:
+def measured(one: _bayesian_data.Families | _bayesian_data.Stream, quick: bool) -> pd.DataFrame:
     """Figures 4 and 5: 5 % errors by budget, from theory, and the 95 % quantile of runs."""
     import pandas as pd
 
     rng, rows = np.random.default_rng([ord(letter) for letter in one.name]), []
     for epsilon in budgets(quick):
         row = {"ε": epsilon}
-        if isinstance(one, data.Families):
-            mechanisms = noise.family_mechanisms(one, epsilon)
+        if isinstance(one, _bayesian_data.Families):
+            mechanisms = _bayesian_data.family_mechanisms(one, epsilon)
         else:
-            mechanisms = noise.stream_mechanisms(one, epsilon)
+            mechanisms = _bayesian_data.stream_mechanisms(one, epsilon)
         for name, mechanism in mechanisms.items():
-            row[name] = noise.error(mechanism)
+            row[name] = _bayesian_data.error(mechanism)
         for name, mechanism in mechanisms.items():
             if mechanism is not None:
-                runs = noise.errors(mechanism, noise.answer(one), rng)
+                runs = _bayesian_data.errors(mechanism, _bayesian_data.answer(one), rng)
                 row[f"{EMPIRICAL}: {name}"] = float(np.quantile(runs, 0.95))
-                row[f"deviation: {name}"] = noise.excess(runs, row[name])
+                row[f"deviation: {name}"] = _bayesian_data.excess(runs, row[name])
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -342,7 +352,7 @@ def clipped_tail(x: float, other: float, rho: float, clip: tuple[float, float] =
 
 def floors() -> tuple[float, ...]:
     """4 ln gamma of the printed matrices, in the order of Table 3."""
-    return tuple(4 * math.log(data.raw_gamma(name)) for name in data.PRINTED)
+    return tuple(4 * math.log(_bayesian_data.raw_gamma(name)) for name in _bayesian_data.PRINTED)
 
 
 def integer_counts(

@@ -13,8 +13,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Finding, Reproduced
 from privopt.benchmarks.papers.verdicts import EXACT
-from privopt.benchmarks.report.document import _style as figure_style
-from privopt.benchmarks.report.document import svg
+from privopt.benchmarks.report.document import figure_style, svg
 from privopt.core.dispatch import solve
 from privopt.core.problem import Problem
 from privopt.core.solver import Solver

@@ -14,8 +14,7 @@ from privopt.benchmarks.data import streams as loaders
 from privopt.benchmarks.data.streams import Gaze, Streams
 from privopt.benchmarks.papers.item import Finding
 from privopt.benchmarks.papers.sequences import Kernels, leakages
-from privopt.benchmarks.report.document import _style as figure_style
-from privopt.benchmarks.report.document import svg
+from privopt.benchmarks.report.document import figure_style, svg
 from privopt.errors import FileRefused
 from privopt.files.text import number
 from privopt.plots.curves import COLOURS, MARKERS, new_figure

@@ -11,11 +11,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _bayesian as drawings
-from privopt.benchmarks.papers.items import _bayesian as frames
-from privopt.benchmarks.papers.items import _bayesian as tools
-from privopt.benchmarks.papers.items import _bayesian_data as data
-from privopt.benchmarks.papers.items import _bayesian_data as noise
+from privopt.benchmarks.papers.items import _bayesian, _bayesian_data
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted, substitute
 from privopt.core.dispatch import solve
 from privopt.measures.bayesian.markov import markov_published, markov_recursion
@@ -34,7 +30,7 @@ def chains(setting: Setting) -> Reproduced:
     """The joint distribution of a chain, word by word."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, n = tools.positive_chain(rng, int(rng.integers(2, 4))), int(rng.integers(1, 5))
+        chain, n = _bayesian.positive_chain(rng, int(rng.integers(2, 4))), int(rng.integers(1, 5))
         return float(np.abs(joint_table(chain, n, 1000) - oracle.joint(chain, n)).max())
 
     return invariant(
@@ -52,15 +48,16 @@ def markov_bound(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         states = int(rng.integers(2, 4))
-        n, tau = int(rng.integers(2, setting.count(3, 4) if states == 3 else 5)), tools.level(rng)
-        chain = tools.positive_chain(rng, states)
+        n, tau = int(rng.integers(2, setting.count(3, 4) if states == 3 else 5)), _bayesian.level(rng)
+        chain = _bayesian.positive_chain(rng, states)
         worst = oracle.worst_mechanism(oracle.joint(chain, n), tau)
         recursion = markov_recursion(chain, tau, n).value
         return max(worst - recursion, recursion - markov_published(chain, tau).value)
 
-    verdict = invariant(check, setting, setting.count(3, 30), "", tools.LP)
+    verdict = invariant(check, setting, setting.count(3, 30), "", _bayesian.LP)
     rest = [
-        markov_recursion(data.printed_chain(name), 25.0).value - 25 for name in ("Activity", "Electricity 80")
+        markov_recursion(_bayesian_data.printed_chain(name), 25.0).value - 25
+        for name in ("Activity", "Electricity 80")
     ]
     why = (
         "Sound on random chains of two and three states, against the worst of all mechanisms by linear programmes. It is loose: for chains of any "
@@ -80,8 +77,8 @@ def posterior_ratios(setting: Setting) -> Reproduced:
         return worst
 
     def check(rng: np.random.Generator) -> float:
-        chain, n = tools.positive_chain(rng, 2), int(rng.integers(2, 6))
-        gamma, joint = data.gamma(chain), oracle.joint(chain, n)
+        chain, n = _bayesian.positive_chain(rng, 2), int(rng.integers(2, 6))
+        gamma, joint = _bayesian_data.gamma(chain), oracle.joint(chain, n)
         any_known, none_known = ratios(joint, None), ratios(joint, 0)
         return max(any_known / gamma**4, none_known / gamma**3) - 1
 
@@ -106,7 +103,7 @@ def convergence(setting: Setting) -> Reproduced:
     """One stationary distribution, approached by a constant factor a step."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.positive_chain(rng, int(rng.integers(2, 6)))
+        chain = _bayesian.positive_chain(rng, int(rng.integers(2, 6)))
         steps = chain.transition
         moduli = np.sort(np.abs(np.linalg.eigvals(steps)))
         shrink = max(0.5 * float(np.abs(a - b).sum()) for a in steps for b in steps)
@@ -132,9 +129,9 @@ def against_general(setting: Setting) -> Reproduced:
     """Where tau + 4 ln gamma is below n tau."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, n, tau = tools.positive_chain(rng, 2), int(rng.integers(2, 200)), tools.level(rng)
+        chain, n, tau = _bayesian.positive_chain(rng, 2), int(rng.integers(2, 200)), _bayesian.level(rng)
         below = markov_published(chain, tau).value < n * tau
-        return 0.0 if below == (data.gamma(chain) < math.exp((n - 1) / 4 * tau)) else 1.0
+        return 0.0 if below == (_bayesian_data.gamma(chain) < math.exp((n - 1) / 4 * tau)) else 1.0
 
     return invariant(check, setting, setting.count(50, 1000), "On random chains, levels and lengths.")
 
@@ -169,10 +166,12 @@ def few_records(setting: Setting) -> Reproduced:
 @reproduces("B-MIN")
 def least_budget(setting: Setting) -> Reproduced:
     """Certified noise far below the floor."""
-    chain = data.printed_chain("Electricity 80")
-    floor = 4 * math.log(data.gamma(chain))
+    chain = _bayesian_data.printed_chain("Electricity 80")
+    floor = 4 * math.log(_bayesian_data.gamma(chain))
     budgets = (0.01, 0.1, 1.0)
-    solutions = [solve(noise.counts(chain, epsilon, None), "markov-recursion") for epsilon in budgets]
+    solutions = [
+        solve(_bayesian_data.counts(chain, epsilon, None), "markov-recursion") for epsilon in budgets
+    ]
     levels = [one.mechanism.tau for one in solutions]
     return refuted(
         all(
@@ -188,9 +187,9 @@ def least_budget(setting: Setting) -> Reproduced:
 @reproduces("B-F2")
 def figure_two(setting: Setting) -> Reproduced:
     """Errors on lazy symmetric chains."""
-    frame = frames.lazy_errors(setting.quick)
+    frame = _bayesian.lazy_errors(setting.quick)
     draw = partial(
-        drawings.curves,
+        _bayesian.curves,
         frame,
         [str(name) for name in frame.columns[1:] if str(name).endswith(("0.6", "0.9"))],
         ("ε (nats)", "5 % error of the count"),
@@ -214,8 +213,10 @@ def against_prior(setting: Setting) -> Reproduced:
     floor = 4 * math.log(0.6 / 0.4)
     errors = {}
     for epsilon in (floor + 0.01, 2.0, 4.0, 8.0):
-        laplace = noise.error(noise.published(noise.counts(frames.lazy(0.6), epsilon, frames.LENGTH)))
-        errors[epsilon] = laplace, frames.response_error(0.6, epsilon)
+        laplace = _bayesian_data.error(
+            _bayesian_data.published(_bayesian_data.counts(_bayesian.lazy(0.6), epsilon, _bayesian.LENGTH))
+        )
+        errors[epsilon] = laplace, _bayesian.response_error(0.6, epsilon)
     listed = "; ".join(
         f"{laplace:.3g} and {other:.3g} at ε = {epsilon:.3g}" for epsilon, (laplace, other) in errors.items()
     )
@@ -232,7 +233,7 @@ def lazy_chain(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         stay = float(rng.uniform(0.5, 0.999))
-        added = markov_published(frames.lazy(stay), 1.0).value - 1.0
+        added = markov_published(_bayesian.lazy(stay), 1.0).value - 1.0
         return abs(added - 4 * math.log(stay / (1 - stay)))
 
     return invariant(check, setting, setting.count(20, 200), "What the published bound adds is 4 ln of it.")
@@ -243,11 +244,11 @@ def error_factor(setting: Setting) -> Reproduced:
     """Error of the solver's noise by that of plain noise."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.positive_chain(rng, 2)
-        floor = 4 * math.log(data.gamma(chain))
+        chain = _bayesian.positive_chain(rng, 2)
+        floor = 4 * math.log(_bayesian_data.gamma(chain))
         epsilon = floor + float(rng.uniform(0.05, 20))
-        problem = noise.counts(chain, epsilon, None)
-        mechanism = noise.published(problem)
+        problem = _bayesian_data.counts(chain, epsilon, None)
+        mechanism = _bayesian_data.published(problem)
         assert mechanism is not None
         ratio = mechanism.accuracy(0.05) / problem.answer(epsilon).accuracy(0.05)
         enough = markov_recursion(chain, mechanism.tau).value <= epsilon * (1 + 1e-9)
@@ -260,10 +261,10 @@ def error_factor(setting: Setting) -> Reproduced:
 @reproduces("B-F3")
 def figure_three(setting: Setting) -> Reproduced:
     """Factors by gamma."""
-    frame = frames.markov_factors(setting.quick)
+    frame = _bayesian.markov_factors(setting.quick)
     columns = [str(name) for name in frame.columns[1:]]
     draw = partial(
-        drawings.curves, frame, columns, ("γ", "error relative to differential privacy"), "bayesian3"
+        _bayesian.curves, frame, columns, ("γ", "error relative to differential privacy"), "bayesian3"
     )
     caption = (
         "Factor h by the largest ratio of transition probabilities: published (dashed; it ends where ε = 4 ln γ), and by the recursion for symmetric "
@@ -271,7 +272,7 @@ def figure_three(setting: Setting) -> Reproduced:
     )
     printed = frame[columns[:6]].to_numpy(np.float64)
     rising = bool((printed[1:] >= printed[:-1]).all() and (printed[:, 1:] <= printed[:, :-1]).all())
-    at_five = [frames.markov_factor(gamma, 5.0) for gamma in (1.1, 1.5, 2.0, 3.0)]
+    at_five = [_bayesian.markov_factor(gamma, 5.0) for gamma in (1.1, 1.5, 2.0, 3.0)]
     return holds(
         rising,
         "h = " + ", ".join(f"{value:.3f}" for value in at_five) + " at ε = 5, γ = 1.1, 1.5, 2, 3",
@@ -285,11 +286,11 @@ def similar_utility(setting: Setting) -> Reproduced:
     """The least factor where neither condition holds."""
     side = setting.count(20, 200)
     least = min(
-        frames.markov_factor(float(gamma), float(epsilon))
+        _bayesian.markov_factor(float(gamma), float(epsilon))
         for gamma in np.linspace(3, 50, side)
         for epsilon in np.linspace(0.05, 5, side)
     )
-    not_enough = frames.markov_factor(1.5, 2.0), frames.markov_factor(8.0, 10.0)
+    not_enough = _bayesian.markov_factor(1.5, 2.0), _bayesian.markov_factor(8.0, 10.0)
     return holds(
         least > 8,
         f"at least {least:.3f} times the error for ε <= 5 and γ >= 3",
@@ -300,11 +301,17 @@ def similar_utility(setting: Setting) -> Reproduced:
 @reproduces("B-NIND")
 def lengths(setting: Setting) -> Reproduced:
     """The bounds by length."""
-    chain, tau = data.printed_chain("Electricity 80"), 1.0
+    chain, tau = _bayesian_data.printed_chain("Electricity 80"), 1.0
     sizes = (10, 100, 1000, setting.count(2000, 100_000))
     exact = [markov_recursion(chain, tau, n).value for n in sizes]
-    general = [noise.error(noise.noisy(noise.counts(chain, 8.0, n), "general")) for n in sizes[:2]]
-    published = [noise.error(noise.published(noise.counts(chain, 8.0, n))) for n in sizes[1:]]
+    general = [
+        _bayesian_data.error(_bayesian_data.noisy(_bayesian_data.counts(chain, 8.0, n), "general"))
+        for n in sizes[:2]
+    ]
+    published = [
+        _bayesian_data.error(_bayesian_data.published(_bayesian_data.counts(chain, 8.0, n)))
+        for n in sizes[1:]
+    ]
     return holds(
         abs(general[1] / general[0] - 10) < 1e-6 and np.ptp(published) < 1e-9 and exact[-1] - exact[1] < 1e-9,
         ", ".join(f"{value:.6f}" for value in exact)
@@ -316,10 +323,10 @@ def lengths(setting: Setting) -> Reproduced:
 @reproduces("B-CH")
 def symmetry(setting: Setting) -> Reproduced:
     """None of the matrices is symmetric."""
-    apart = {name: abs(rows[0][0] - rows[1][1]) for name, rows in data.PRINTED.items()}
+    apart = {name: abs(rows[0][0] - rows[1][1]) for name, rows in _bayesian_data.PRINTED.items()}
     fitted = [
         float(abs(one.chain.transition[0, 0] - one.chain.transition[1, 1]))
-        for one in data.markov_sets()
+        for one in _bayesian_data.markov_sets()
         if one.real
     ]
     return holds(
@@ -334,7 +341,9 @@ def symmetry(setting: Setting) -> Reproduced:
 def prior_response(setting: Setting) -> Reproduced:
     """Randomised response by the recursion."""
     values = {
-        (stay, epsilon): frames.response_error(stay, epsilon) for stay in (0.6, 0.9) for epsilon in (1.0, 4.0)
+        (stay, epsilon): _bayesian.response_error(stay, epsilon)
+        for stay in (0.6, 0.9)
+        for epsilon in (1.0, 4.0)
     }
     listed = "; ".join(
         f"{value:.1f} at P_ss = {stay:g}, ε = {epsilon:g}" for (stay, epsilon), value in values.items()

@@ -7,9 +7,7 @@ import numpy as np
 from privopt.benchmarks.data import external as families
 from privopt.benchmarks.data import streams
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _bayesian as tools
-from privopt.benchmarks.papers.items import _bayesian_data as data
-from privopt.benchmarks.papers.items import _bayesian_data as noise
+from privopt.benchmarks.papers.items import _bayesian, _bayesian_data
 from privopt.benchmarks.papers.verdicts import compared, refuted, substitute
 from privopt.errors import FileRefused
 from privopt.measures.bayesian.gaussian import gaussian_factor
@@ -21,13 +19,13 @@ _OTHER = "The paper's file was not to be had: this is an older release of the sa
 @reproduces("B-T3a")
 def galton(setting: Setting) -> Reproduced:
     """Heights of families."""
-    one = data.galton()
+    one = _bayesian_data.galton()
     comparison = compared([one.rho, one.m], [one.max_correlation, one.records.shape[1]], 5e-4, "")
     why = (
         f"The correlation of fathers and children, the largest of three. The public table has {len(one.records)} rows, one more than printed, "
         "and 1 to 254 cm has width 253, not 254."
     )
-    return tools.on(
+    return _bayesian.on(
         one.real, Reproduced(f"{len(one.records)} rows; rho, m = {comparison.ours}", comparison.finding, why)
     )
 
@@ -35,7 +33,7 @@ def galton(setting: Setting) -> Reproduced:
 @reproduces("B-T3b")
 def family_iq(setting: Setting) -> Reproduced:
     """Scores of mothers and children."""
-    one = data.family_iq()
+    one = _bayesian_data.family_iq()
     comparison = compared(
         [one.count, one.m, one.rho, 120],
         [one.records.size, one.records.shape[1], one.max_correlation, one.width],
@@ -43,13 +41,13 @@ def family_iq(setting: Setting) -> Reproduced:
         "",
     )
     why = "434 pairs; which public table was used is inferred from these numbers. The correlation is that of unclipped scores."
-    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
+    return _bayesian.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-T3c")
 def synthetic_iq(setting: Setting) -> Reproduced:
     """Scores that are made up."""
-    one = data.synthetic_iq()
+    one = _bayesian_data.synthetic_iq()
     spread, mean = float(one.records.std()), float(one.records.mean())
     beyond = 60 / np.sqrt(15.0)
     return substitute(
@@ -62,23 +60,23 @@ def synthetic_iq(setting: Setting) -> Reproduced:
 @reproduces("B-T3d")
 def activity_row(setting: Setting) -> Reproduced:
     """Length and gamma of the activity stream."""
-    one = data.activity()
+    one = _bayesian_data.activity()
     known = int((one.states >= 0).sum())
-    comparison = compared([one.count, 7.54], [len(one.states), data.gamma(one.chain)], 5e-3, "")
+    comparison = compared([one.count, 7.54], [len(one.states), _bayesian_data.gamma(one.chain)], 5e-3, "")
     why = (
         f"{len(one.states)} counts unknown intervals too; the chain is fitted to {known}. 7.54 is the ratio of the rounded entries .882 and .117, "
-        f"{data.raw_gamma('Activity'):.3f}, of which .117 is .1176 cut off."
+        f"{_bayesian_data.raw_gamma('Activity'):.3f}, of which .117 is .1176 cut off."
     )
-    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
+    return _bayesian.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-T3e")
 def electricity_row(setting: Setting) -> Reproduced:
     """Gammas of the printed matrices."""
-    names = [name for name in data.PRINTED if name != "Activity"]
-    ours = [data.raw_gamma(name) for name in names]
-    sets = [data.electricity(threshold) for threshold in (70, 80, 90)]
-    fitted = ", ".join(f"{data.gamma(one.chain):.3f}" for one in sets)
+    names = [name for name in _bayesian_data.PRINTED if name != "Activity"]
+    ours = [_bayesian_data.raw_gamma(name) for name in names]
+    sets = [_bayesian_data.electricity(threshold) for threshold in (70, 80, 90)]
+    fitted = ", ".join(f"{_bayesian_data.gamma(one.chain):.3f}" for one in sets)
     return refuted(
         abs(ours[0] - 3.29) > 2 and abs(ours[1] - 4.49) < 5e-3 and abs(ours[2] - 8.43) < 5e-3,
         ", ".join(f"{value:.4f}" for value in ours) + " from the printed matrices",
@@ -87,28 +85,28 @@ def electricity_row(setting: Setting) -> Reproduced:
     )
 
 
-def _entries(one: data.Stream) -> list[float]:
+def _entries(one: _bayesian_data.Stream) -> list[float]:
     return [float(value) for value in one.chain.transition.ravel()]
 
 
 def _printed(name: str) -> list[float]:
-    return [value for row in data.PRINTED[name] for value in row]
+    return [value for row in _bayesian_data.PRINTED[name] for value in row]
 
 
 @reproduces("B-MATa")
 def activity_matrix(setting: Setting) -> Reproduced:
     """The matrix of the activity stream."""
-    one, printed = data.activity(), _printed("Activity")
+    one, printed = _bayesian_data.activity(), _printed("Activity")
     comparison = compared(printed, _entries(one), 5e-4, "", digits=4)
     why = f"Three entries agree; .117 is .1176 cut off, so that the row sums to {printed[0] + printed[1]:.3f}. Unknown intervals are left out and the rest is joined."
-    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
+    return _bayesian.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
 
 
 @reproduces("B-MATb")
 def matrix_70(setting: Setting) -> Reproduced:
     """The matrix for 70 kWh and what is printed about it."""
-    printed, ratio = _printed("Electricity 70"), data.raw_gamma("Electricity 70")
-    sixty, seventy = data.electricity(60), data.electricity(70)
+    printed, ratio = _printed("Electricity 70"), _bayesian_data.raw_gamma("Electricity 70")
+    sixty, seventy = _bayesian_data.electricity(60), _bayesian_data.electricity(70)
     ours = ", ".join(f"{value:.3f}" for value in _entries(seventy))
     apart = [float(np.abs(np.array(_entries(one)) - printed).max()) for one in (sixty, seventy)]
     told = (
@@ -124,9 +122,9 @@ def matrix_70(setting: Setting) -> Reproduced:
 
 
 def _near(threshold: int, setting: Setting) -> Reproduced:
-    one, name = data.electricity(threshold), f"Electricity {threshold}"
+    one, name = _bayesian_data.electricity(threshold), f"Electricity {threshold}"
     apart = float(np.abs(np.array(_entries(one)) - _printed(name)).max())
-    fits = list(tools.integer_counts(data.PRINTED[name], 730))
+    fits = list(_bayesian.integer_counts(_bayesian_data.PRINTED[name], 730))
     ours = ", ".join(f"{value:.3f}" for value in _entries(one))
     kept = (
         f"As printed it fits 730 transitions between days in {len(fits)} way(s), counts {fits[0]}."
@@ -176,7 +174,7 @@ def hypotheses(setting: Setting) -> Reproduced:
 @reproduces("B-H2")
 def positive(setting: Setting) -> Reproduced:
     """Positive matrices, and the middle of the range."""
-    least = min(min(min(row) for row in rows) for rows in data.PRINTED.values())
+    least = min(min(min(row) for row in rows) for rows in _bayesian_data.PRINTED.values())
     if least <= 0:
         raise ValueError("a printed transition probability is not positive")
     try:
@@ -199,7 +197,7 @@ def positive(setting: Setting) -> Reproduced:
 def clips(setting: Setting) -> Reproduced:
     """Two ranges that are not the same."""
     inches = 1 / 2.54, 254 / 2.54
-    one = data.family_iq()
+    one = _bayesian_data.family_iq()
     beyond = int(((one.records < 40) | (one.records > 160)).any(axis=1).sum())
     told = f" {beyond} of {len(one.records)} pairs have a score outside 40 to 160." if one.real else ""
     return refuted(
@@ -212,16 +210,22 @@ def clips(setting: Setting) -> Reproduced:
 @reproduces("B-61")
 def days(setting: Setting) -> Reproduced:
     """Days of the activity stream, and the noise for each."""
-    one = data.activity()
-    table = one.states.reshape(-1, data.DAY)
-    whole = [day for day in table if (day >= 0).all() and 0 < day[:-1].sum() < data.DAY - 1]
+    one = _bayesian_data.activity()
+    table = one.states.reshape(-1, _bayesian_data.DAY)
+    whole = [day for day in table if (day >= 0).all() and 0 < day[:-1].sum() < _bayesian_data.DAY - 1]
     epsilon, errors = 10.0, []
     for day in whole[: setting.count(3, 60)]:
-        chain = data.fitted(day)
-        errors.append(noise.error(noise.noisy(noise.counts(chain, epsilon, data.DAY), "markov-recursion")))
+        chain = _bayesian_data.fitted(day)
+        errors.append(
+            _bayesian_data.error(
+                _bayesian_data.noisy(
+                    _bayesian_data.counts(chain, epsilon, _bayesian_data.DAY), "markov-recursion"
+                )
+            )
+        )
     comparison = compared([61.0], [float(len(table))], 0.0, "")
     why = (
-        f"{len(table)} days of {data.DAY} intervals. Results for days are not in the text; computed here for {len(errors)} whole days with both states, by the "
+        f"{len(table)} days of {_bayesian_data.DAY} intervals. Results for days are not in the text; computed here for {len(errors)} whole days with both states, by the "
         f"recursion on the chain of the day: 5 % error {min(errors):.2f} to {max(errors):.2f} at ε = 10."
     )
-    return tools.on(one.real, Reproduced(comparison.ours, comparison.finding, why))
+    return _bayesian.on(one.real, Reproduced(comparison.ours, comparison.finding, why))

@@ -9,10 +9,7 @@ import numpy as np
 
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _bayesian as drawings
-from privopt.benchmarks.papers.items import _bayesian as frames
-from privopt.benchmarks.papers.items import _bayesian as tools
-from privopt.benchmarks.papers.items import _bayesian_data as noise
+from privopt.benchmarks.papers.items import _bayesian, _bayesian_data
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
 from privopt.measures import bayesian_leakage
 from privopt.measures.bayesian.gaussian import class_factor, gaussian_factor, published_factor
@@ -65,7 +62,7 @@ def gaussian_bound(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         nonlocal better
-        matrix, rho = tools.limited(rng, int(rng.integers(2, 7)))
+        matrix, rho = _bayesian.limited(rng, int(rng.integers(2, 7)))
         factor, exact = brute_force_factor(matrix)
         if not exact:
             return math.inf
@@ -90,7 +87,7 @@ def exact_factor(setting: Setting) -> Reproduced:
     """The largest factor over all adversaries from covariances and from the precision matrix."""
 
     def check(rng: np.random.Generator) -> float:
-        matrix, _ = tools.limited(rng, int(rng.integers(2, 6)))
+        matrix, _ = _bayesian.limited(rng, int(rng.integers(2, 6)))
         scale = np.sqrt(rng.uniform(0.2, 5, len(matrix)))
         covariance = matrix * np.outer(scale, scale)
         listed = max(1 + float(np.abs(b).sum()) for b in oracle.coefficients(covariance))
@@ -110,7 +107,7 @@ def eigenvalues(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         m = int(rng.integers(3, 8))
-        matrix, rho = tools.limited(rng, m)
+        matrix, rho = _bayesian.limited(rng, m)
         k = int(rng.integers(0, m - 1))
         part = rng.permutation(m)[: k + 1]
         return 1 - k * rho - float(np.linalg.eigvalsh(matrix[np.ix_(part, part)]).min())
@@ -152,7 +149,7 @@ def clipping(setting: Setting) -> Reproduced:
     """Densities of the clipped noisy sum."""
 
     def check(rng: np.random.Generator) -> float:
-        low, width, rate = float(rng.normal()), float(rng.uniform(0.1, 4)), tools.level(rng)
+        low, width, rate = float(rng.normal()), float(rng.uniform(0.1, 4)), _bayesian.level(rng)
         first, other = rng.normal(size=(2, 4)) * 3
         alone = first.copy()
         alone[int(rng.integers(4))] += float(rng.normal()) * 9
@@ -174,7 +171,7 @@ def clipping(setting: Setting) -> Reproduced:
 def clipped_bound(setting: Setting) -> Reproduced:
     """Targets outside the interval tell more."""
     targets = ((160.0, 40.0), (161.0, 39.0), (200.0, 0.0), (400.0, -200.0))
-    leakages = [tools.clipped_tail(x, other, 0.45) for x, other in targets]
+    leakages = [_bayesian.clipped_tail(x, other, 0.45) for x, other in targets]
     general = bayesian_leakage(_equal(2, 0.45), 1.0, scope="all_reals").value
     printed = published_factor(2, 0.45)
     return refuted(
@@ -191,10 +188,12 @@ def recalibration(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         m = int(rng.integers(2, 7))
-        rho, epsilon = float(rng.uniform(0.01, 0.99)) * tools.threshold(m), float(rng.uniform(0.05, 20))
+        rho, epsilon = float(rng.uniform(0.01, 0.99)) * _bayesian.threshold(m), float(rng.uniform(0.05, 20))
         inverse = 4 * (1 / rho - m + 2)
         printed = epsilon * inverse / (m * m + inverse)
-        mechanism = noise.noisy(noise.sums(_equal(m, rho), (0.0, 1.0), epsilon), "gaussian-published")
+        mechanism = _bayesian_data.noisy(
+            _bayesian_data.sums(_equal(m, rho), (0.0, 1.0), epsilon), "gaussian-published"
+        )
         return math.inf if mechanism is None else abs(mechanism.tau - printed) / printed
 
     return invariant(
@@ -209,9 +208,9 @@ def threshold(setting: Setting) -> Reproduced:
     def check(rng: np.random.Generator) -> float:
         m = int(rng.integers(2, 60))
         rho = float(rng.uniform(1e-4, min(1.0, 0.999 / max(1, m - 2))))
-        return 0.0 if (published_factor(m, rho) <= m) == (rho <= tools.threshold(m)) else 1.0
+        return 0.0 if (published_factor(m, rho) <= m) == (rho <= _bayesian.threshold(m)) else 1.0
 
-    listed = ", ".join(f"{tools.threshold(m):.6g}" for m in (2, 3, 4, 5, 10, 50))
+    listed = ", ".join(f"{_bayesian.threshold(m):.6g}" for m in (2, 3, 4, 5, 10, 50))
     return invariant(
         check,
         setting,
@@ -223,7 +222,7 @@ def threshold(setting: Setting) -> Reproduced:
 @reproduces("B-O51")
 def improvement(setting: Setting) -> Reproduced:
     """Thresholds of order 1/m, and gains that grow with m."""
-    scaled = [m * tools.threshold(m) for m in (2, 3, 4, 5, 10, 50, 1000)]
+    scaled = [m * _bayesian.threshold(m) for m in (2, 3, 4, 5, 10, 50, 1000)]
     gains = [m / published_factor(m, 0.001) for m in (2, 3, 5, 10, 50)]
     return holds(
         0.8 <= min(scaled) and max(scaled) <= 2 and gains == sorted(gains),
@@ -250,13 +249,13 @@ def prior_bound(setting: Setting) -> Reproduced:
 @reproduces("B-F1")
 def figure_one(setting: Setting) -> Reproduced:
     """Factors by correlation."""
-    frame = frames.factors(setting.quick)
+    frame = _bayesian.factors(setting.quick)
     columns = [str(name) for name in frame.columns[1:]]
     draw = partial(
-        drawings.curves, frame, columns, ("ρ", "error relative to differential privacy"), "bayesian1"
+        _bayesian.curves, frame, columns, ("ρ", "error relative to differential privacy"), "bayesian1"
     )
     caption = f"Factor h by correlation for groups of m records: published (dashed), and the least for the same class (ours). {LOST}"
-    printed = frame[columns[: len(frames.SIZES)]].to_numpy(np.float64)
+    printed = frame[columns[: len(_bayesian.SIZES)]].to_numpy(np.float64)
     rising = bool((printed[1:] >= printed[:-1]).all() and (printed[:, 1:] >= printed[:, :-1]).all())
     factors = [published_factor(m, 0.1) for m in (2, 3, 5, 10)]
     return holds(
@@ -273,11 +272,11 @@ def error_factor(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         m, epsilon = int(rng.integers(2, 7)), float(rng.uniform(0.1, 20))
-        rho = float(rng.uniform(0.01, 0.99)) * tools.threshold(m)
-        problem = noise.sums(_equal(m, rho), (40.0, 160.0), epsilon)
-        ratio = noise.error(noise.noisy(problem, "gaussian-published")) / problem.answer(epsilon).accuracy(
-            0.05
-        )
+        rho = float(rng.uniform(0.01, 0.99)) * _bayesian.threshold(m)
+        problem = _bayesian_data.sums(_equal(m, rho), (40.0, 160.0), epsilon)
+        ratio = _bayesian_data.error(_bayesian_data.noisy(problem, "gaussian-published")) / problem.answer(
+            epsilon
+        ).accuracy(0.05)
         enough = gaussian_factor(_equal(m, rho)).value
         return max(abs(ratio - published_factor(m, rho)) / ratio, enough - ratio)
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from privopt.benchmarks.papers import bayesian_oracle as oracle
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _bayesian as tools
-from privopt.benchmarks.papers.items import _bayesian_data as noise
+from privopt.benchmarks.papers.items import _bayesian, _bayesian_data
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
 from privopt.measures.bayesian.tables import exact_small, laplace_leakage, response_leakage
 from privopt.mechanisms import NoisyQuery
@@ -30,8 +29,8 @@ def definitions(setting: Setting) -> Reproduced:
     from scipy.stats import laplace
 
     def check(rng: np.random.Generator) -> float:
-        n, tau = int(rng.integers(1, 4)), tools.level(rng)
-        table = oracle.response(tools.distribution(rng, n), tau).reshape(2**n, 2**n)
+        n, tau = int(rng.integers(1, 4)), _bayesian.level(rng)
+        table = oracle.response(_bayesian.distribution(rng, n), tau).reshape(2**n, 2**n)
         words = np.indices((2,) * n).reshape(n, -1).T
         apart = (words[:, None, :] != words[None, :, :]).sum(axis=2)
         ratios = np.log(table[:, :, None] / table[:, None, :]).max(axis=0)
@@ -53,7 +52,7 @@ def laplace_accuracy(setting: Setting) -> Reproduced:
     from scipy.stats import laplace
 
     def check(rng: np.random.Generator) -> float:
-        width, epsilon, beta = float(rng.uniform(0.1, 99)), tools.level(rng), float(rng.uniform(1e-4, 1))
+        width, epsilon, beta = float(rng.uniform(0.1, 99)), _bayesian.level(rng), float(rng.uniform(1e-4, 1))
         alpha = math.log(1 / beta) * width / epsilon
         tail = 2 * laplace(scale=width / epsilon).sf(alpha)
         told = NoisyQuery("sum", "laplace", width / epsilon, epsilon * 1.01, 9.9, clip=(0, width))
@@ -69,8 +68,8 @@ def leakage(setting: Setting) -> Reproduced:
     """Our exact leakages against the definition, adversary by adversary and output by output."""
 
     def check(rng: np.random.Generator) -> float:
-        n, tau = int(rng.integers(1, 5)), tools.level(rng)
-        joint = tools.distribution(rng, n, zeros=rng.random() < 0.5)
+        n, tau = int(rng.integers(1, 5)), _bayesian.level(rng)
+        joint = _bayesian.distribution(rng, n, zeros=rng.random() < 0.5)
         answers = abs(response_leakage(joint, tau) - oracle.leakage(joint, oracle.response(joint, tau)))
         counts = abs(laplace_leakage(joint, [0, 1], tau) - oracle.leakage(joint, oracle.counted(joint, tau)))
         return max(answers, counts)
@@ -87,8 +86,8 @@ def independence(setting: Setting) -> Reproduced:
     """Independent records leak the level itself."""
 
     def check(rng: np.random.Generator) -> float:
-        n, tau = int(rng.integers(1, 4)), tools.level(rng)
-        joint = tools.independent(rng, n)
+        n, tau = int(rng.integers(1, 4)), _bayesian.level(rng)
+        joint = _bayesian.independent(rng, n)
         leakages = (
             response_leakage(joint, tau),
             laplace_leakage(joint, [0, 1], tau),
@@ -99,7 +98,7 @@ def independence(setting: Setting) -> Reproduced:
     why = (
         "Two mechanisms, and the worst of all by linear programmes, leak their level of differential privacy."
     )
-    return invariant(check, setting, setting.count(8, 100), why, tools.LP)
+    return invariant(check, setting, setting.count(8, 100), why, _bayesian.LP)
 
 
 def _error_reached(rows: np.ndarray, values: np.ndarray, outputs: np.ndarray, beta: float) -> float:
@@ -205,14 +204,14 @@ def general_bound(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         sizes = ((2,), (3,), (2, 1), (2, 2), (3, 1))[int(rng.integers(setting.count(3, 5)))]
-        tau = tools.level(rng)
-        worst = oracle.worst_mechanism(tools.grouped(rng, sizes), tau)
+        tau = _bayesian.level(rng)
+        worst = oracle.worst_mechanism(_bayesian.grouped(rng, sizes), tau)
         copies = np.zeros((2,) * max(sizes))
         copies[(0,) * max(sizes)] = copies[(1,) * max(sizes)] = 0.5
         near.append(abs(laplace_leakage(copies, [0, 1], tau) - max(sizes) * tau))
         return worst - max(sizes) * tau
 
-    verdict = invariant(check, setting, setting.count(3, 30), "", tools.LP)
+    verdict = invariant(check, setting, setting.count(3, 30), "", _bayesian.LP)
     why = (
         "The worst of all mechanisms by linear programmes over all adversaries; a noisy count of identical records leaks m tau "
         f"(to {max(near):.0e})."
@@ -224,12 +223,12 @@ def general_bound(setting: Setting) -> Reproduced:
 def two_bits(setting: Setting) -> Reproduced:
     """Totals of the table, and its last cell at r = 1."""
     for r in range(1, setting.count(50, 500)):
-        (a, b), (c, d) = tools.two_bits(r)
+        (a, b), (c, d) = _bayesian.two_bits(r)
         totals = (a + c, b + d, a + b, c + d)
         printed = (Fraction(1, r), Fraction(r - 1, r), Fraction(1 + r, r**3), Fraction(r**3 - r - 1, r**3))
         if totals != printed or (r >= 2 and min(a, b, c, d) < 0):
             raise ValueError(f"the table does not add up at r = {r}")
-    last = tools.two_bits(1)[1][1]
+    last = _bayesian.two_bits(1)[1][1]
     return refuted(
         last < 0,
         f"totals agree for every r; at r = 1 the last cell is {last}",
@@ -243,8 +242,10 @@ def correlation(setting: Setting) -> Reproduced:
     wrong = 0
     for r in range(2, setting.count(50, 1000)):
         printed = Fraction(r**4 - 2 * r**3 - r**2 + 2 * r + 1, r**5 - 2 * r**3 - r**2 + r + 1)
-        wrong += tools.squared_correlation(tools.two_bits(r)) != printed
-    values = [math.sqrt(tools.squared_correlation(tools.two_bits(r))) for r in (2, 3, 10, 100, 1000, 10**6)]
+        wrong += _bayesian.squared_correlation(_bayesian.two_bits(r)) != printed
+    values = [
+        math.sqrt(_bayesian.squared_correlation(_bayesian.two_bits(r))) for r in (2, 3, 10, 100, 1000, 10**6)
+    ]
     return holds(
         wrong == 0 and values[-1] < 0.0011,
         ", ".join(f"{value:.4f}" for value in values) + " at r = 2, 3, 10, 100, 1000, 10^6",
@@ -258,12 +259,12 @@ def example_leakage(setting: Setting) -> Reproduced:
     epsilon = 0.5
     ratios, attained = [], []
     for r in (2, 3, 10, 100, 1000, 10**5):
-        joint = tools.floats(tools.two_bits(r))
+        joint = _bayesian.floats(_bayesian.two_bits(r))
         above, below = joint[0] / joint[0].sum(), joint[1] / joint[1].sum()
         scores = np.exp(epsilon * np.array([[2.0, 1.0], [1.0, 0.0]]))
         ratios.append(math.log(float(above @ scores[0]) / float(below @ scores[1])))
         attained.append(response_leakage(joint, epsilon))
-    joint_distribution = tools.floats(tools.two_bits(1000))
+    joint_distribution = _bayesian.floats(_bayesian.two_bits(1000))
     whole = np.ones((4, 4)) + (math.exp(epsilon) - 1) * np.eye(4)
     over_both = oracle.leakage(joint_distribution, (whole / whole.sum(axis=0)).reshape(4, 2, 2))
     sound = all(a >= b - 1e-9 for a, b in zip(attained, ratios, strict=True))
@@ -280,8 +281,11 @@ def errors_grow(setting: Setting) -> Reproduced:
     """The solver of the general bound against independent records."""
     ratios = []
     for m in (2, 3, 7):
-        problem = noise.sums(GroupModel(m), (0.0, 1.0), 1.0)
-        ratios.append(noise.error(noise.noisy(problem, "general", True)) / problem.answer(1.0).accuracy(0.05))
+        problem = _bayesian_data.sums(GroupModel(m), (0.0, 1.0), 1.0)
+        ratios.append(
+            _bayesian_data.error(_bayesian_data.noisy(problem, "general", True))
+            / problem.answer(1.0).accuracy(0.05)
+        )
     return compared(
         [2.0, 3.0, 7.0],
         ratios,

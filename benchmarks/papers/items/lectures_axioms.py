@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_measures as tools
+from privopt.benchmarks.papers.items import _lectures_measures
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
 from privopt.core.solver import Budget
 from privopt.measures import (
@@ -70,8 +70,8 @@ def zero_if_independent(setting: Setting) -> Reproduced:
     unseen, kept = differential_privacy(apart, [(0, 1), (2, 3)]), mutual_information(apart)
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
-        alone = tools.distribution_of(np.outer(joint.p_s, joint.p_x))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
+        alone = _lectures_measures.distribution_of(np.outer(joint.p_s, joint.p_x))
         some = {**LINKED, "differential_privacy": _path, "alpha_leakage": UNLINKED["alpha_leakage"]}
         return max(max(f(alone) - 1e-9, 1e-12 - f(joint)) for f in some.values())
 
@@ -86,14 +86,14 @@ def zero_if_independent(setting: Setting) -> Reproduced:
 
 
 def _processed(rng: np.random.Generator, joint: JointDistribution) -> JointDistribution:
-    return tools.distribution_of(
-        joint.table @ tools.channel(rng, joint.table.shape[1], int(rng.integers(2, 5)))
+    return _lectures_measures.distribution_of(
+        joint.table @ _lectures_measures.channel(rng, joint.table.shape[1], int(rng.integers(2, 5)))
     )
 
 
 def _behind(rng: np.random.Generator, joint: JointDistribution) -> JointDistribution:
-    reading = tools.channel(rng, joint.table.shape[0], int(rng.integers(2, 5)))
-    return tools.distribution_of(reading.T @ joint.table)
+    reading = _lectures_measures.channel(rng, joint.table.shape[0], int(rng.integers(2, 5)))
+    return _lectures_measures.distribution_of(reading.T @ joint.table)
 
 
 @reproduces("F-P2")
@@ -102,7 +102,7 @@ def post_processing(setting: Setting) -> Reproduced:
     measures = {**LINKED, **UNLINKED}
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
         after = _processed(rng, joint)
         return max(f(after) - f(joint) for f in measures.values())
 
@@ -116,15 +116,21 @@ def linkage(setting: Setting) -> Reproduced:
     """What protects a secret protects everything behind it, for which measures."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
         far = _behind(rng, joint)
         return max(f(far) - f(joint) for f in LINKED.values())
 
     verdict = invariant(check, setting, setting.count(40, 300), "", 1e-8)
     counts, reading = np.array([[1, 0], [1, 2]]) / 4, np.array([[0, 1], [2 / 3, 1 / 3]])
-    family = [differential_privacy([[1 - p, p] for p in chances], tools.hamming(2)) for chances in FAMILY]
+    family = [
+        differential_privacy([[1 - p, p] for p in chances], _lectures_measures.hamming(2))
+        for chances in FAMILY
+    ]
     pairs = [
-        (f(tools.distribution_of(counts)), f(tools.distribution_of(reading.T @ counts)))
+        (
+            f(_lectures_measures.distribution_of(counts)),
+            f(_lectures_measures.distribution_of(reading.T @ counts)),
+        )
         for f in list(UNLINKED.values())[1:]
     ]
     fails = [abs(near) < far for near, far in (family, *pairs)]
@@ -144,9 +150,9 @@ def equivalent(setting: Setting) -> Reproduced:
     """Linkage is post-processing of the other symbol where a measure is symmetric."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
         far, after = _behind(rng, joint), _processed(rng, joint)
-        turned = [tools.distribution_of(one.table.T) for one in (joint, far, after)]
+        turned = [_lectures_measures.distribution_of(one.table.T) for one in (joint, far, after)]
         apart = max(
             abs(f(a) - f(b))
             for f in SYMMETRIC.values()
@@ -165,14 +171,17 @@ def diseases_of_a_family(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         q, r, s = np.sort(rng.uniform(0.001, 0.999, 3)).tolist()
-        near = tools.hamming(2)
+        near = _lectures_measures.hamming(2)
         first = differential_privacy([[1 - p, p] for p in (q, r, r, s)], near)
         second = differential_privacy([[1 - p, p] for p in (q, s, s, s)], near)
         four = max(math.log(s / r), math.log(r / q), math.log((1 - r) / (1 - s)), math.log((1 - q) / (1 - r)))
         two = max(math.log(s / q), math.log((1 - q) / (1 - s)))
         return max(abs(first - four), abs(second - two), float(not four < two))
 
-    levels = [differential_privacy([[1 - p, p] for p in chances], tools.hamming(2)) for chances in FAMILY]
+    levels = [
+        differential_privacy([[1 - p, p] for p in chances], _lectures_measures.hamming(2))
+        for chances in FAMILY
+    ]
     why = (
         "Both levels are the printed ones, and the second is larger for all q < r < s that were drawn; at .2, .4, .6 they are "
         f"{levels[0]:.6f} and {levels[1]:.6f} nats."
@@ -221,20 +230,22 @@ def invariant_release(setting: Setting) -> Reproduced:
     above = [0]
 
     def check(rng: np.random.Generator) -> float:
-        table, alpha = tools.joint(rng, 8), tools.order(rng)
+        table, alpha = _lectures_measures.joint(rng, 8), _lectures_measures.order(rng)
         prior = table.sum(axis=1)
-        risks = np.log(tools.column_lifts(table, prior, alpha))
+        risks = np.log(_lectures_measures.column_lifts(table, prior, alpha))
         level = float(np.quantile(risks, rng.uniform(0, 0.7)))
         high = table[:, risks > level]
-        merged = float(np.log(tools.column_lifts(high.sum(axis=1, keepdims=True), prior, alpha))[0])
+        merged = float(
+            np.log(_lectures_measures.column_lifts(high.sum(axis=1, keepdims=True), prior, alpha))[0]
+        )
         above[0] += merged > level
         size, any_way = high.shape[1], []
         for spread in (0.1, 1.0, 10.0):
             drawn = high @ rng.dirichlet(np.full(size, spread), size)
             kept = drawn[:, drawn.sum(axis=0) > 1e-12]
-            any_way.append(merged - float(np.log(tools.column_lifts(kept, prior, alpha)).max()))
+            any_way.append(merged - float(np.log(_lectures_measures.column_lifts(kept, prior, alpha)).max()))
         alike = high @ np.tile(rng.dirichlet(np.ones(size)), (size, 1))
-        same = float(np.abs(np.log(tools.column_lifts(alike, prior, alpha)) - merged).max())
+        same = float(np.abs(np.log(_lectures_measures.column_lifts(alike, prior, alpha)) - merged).max())
         return max(*any_way, same)
 
     instances = setting.count(50, 1000)
@@ -253,7 +264,7 @@ def alpha_lift_watchdog(setting: Setting) -> Reproduced:
     proposal = AlphaLiftWatchdog(alpha=alpha).run(LocalInformationPrivacy(joint, upper=level), Budget())
     assert isinstance(proposal.mechanism, Merging)
     blocks = [[int(str(x)) for x in block] for block in proposal.mechanism.blocks]
-    risks = np.log(tools.column_lifts(joint.table, joint.p_s, alpha))
+    risks = np.log(_lectures_measures.column_lifts(joint.table, joint.p_s, alpha))
     high = np.flatnonzero(risks > level)
     merging, uniform = np.zeros((9, len(blocks))), np.eye(9)
     for i, block in enumerate(blocks):
@@ -285,7 +296,10 @@ def lift_bounds_leakage(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        joint, alpha = (
+            _lectures_measures.distribution_of(_lectures_measures.joint(rng)),
+            _lectures_measures.order(rng),
+        )
         upper, ours = local_information_privacy(joint).upper, alpha_leakage(joint, alpha)
         share[0] = max(share[0], ours / upper)
         return ours - alpha / (alpha - 1) * upper
@@ -304,7 +318,10 @@ def lift_bounds_alpha_lift(setting: Setting) -> Reproduced:
     share = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        joint, alpha = (
+            _lectures_measures.distribution_of(_lectures_measures.joint(rng)),
+            _lectures_measures.order(rng),
+        )
         upper, ours = local_information_privacy(joint).upper, alpha_lift(joint, alpha)
         share[0] = max(share[0], ours * alpha / (alpha - 1) / upper)
         return ours - upper
@@ -319,7 +336,10 @@ def maximal_bounds_alpha_leakage(setting: Setting) -> Reproduced:
     """Alpha-leakage against maximal alpha-leakage."""
 
     def check(rng: np.random.Generator) -> float:
-        joint, alpha = tools.distribution_of(tools.joint(rng)), tools.order(rng)
+        joint, alpha = (
+            _lectures_measures.distribution_of(_lectures_measures.joint(rng)),
+            _lectures_measures.order(rng),
+        )
         return alpha_leakage(joint, alpha) - maximal_alpha_leakage(joint, alpha)[1]
 
     return invariant(
@@ -332,11 +352,14 @@ def grows_with_order(setting: Setting) -> Reproduced:
     """Maximal alpha-leakage at two orders, at inf and at 1."""
 
     def check(rng: np.random.Generator) -> float:
-        joint, orders = tools.distribution_of(tools.joint(rng)), sorted(tools.order(rng) for _ in "ab")
+        joint, orders = (
+            _lectures_measures.distribution_of(_lectures_measures.joint(rng)),
+            sorted(_lectures_measures.order(rng) for _ in "ab"),
+        )
         low, high = (maximal_alpha_leakage(joint, a) for a in orders)
         return max(low[0] - high[1], mutual_information(joint) - low[1], high[0] - maximal_leakage(joint))
 
-    even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
+    even = _lectures_measures.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     small, large = (maximal_alpha_leakage(even, a)[0] for a in (2.0, 10.0))
     why = (
         "The lemma is right; the title of its slide says the reverse, that a bound at a smaller order is one at a larger: "

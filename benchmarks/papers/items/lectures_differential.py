@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_measures as graphs
-from privopt.benchmarks.papers.items import _lectures_measures as tools
+from privopt.benchmarks.papers.items import _lectures_measures
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted
 from privopt.core.dispatch import solve
 from privopt.errors import InvalidMechanism
@@ -37,15 +36,18 @@ def definitions(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         bits, epsilon = int(rng.integers(1, 4)), float(rng.uniform(0, 2))
-        rows = tools.channel(rng, 2**bits, int(rng.integers(2, 6)))
-        near, far = tools.hamming(bits), tools.everything(2**bits)
-        joint = tools.distribution_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
+        rows = _lectures_measures.channel(rng, 2**bits, int(rng.integers(2, 6)))
+        near, far = _lectures_measures.hamming(bits), _lectures_measures.everything(2**bits)
+        joint = _lectures_measures.distribution_of(rng.dirichlet(np.ones(len(rows)))[:, None] * rows)
         return max(
-            abs(differential_privacy(rows, near) - tools.level_by_events(rows, near)),
-            abs(local_differential_privacy(rows) - tools.level_by_events(rows, far)),
+            abs(differential_privacy(rows, near) - _lectures_measures.level_by_events(rows, near)),
+            abs(local_differential_privacy(rows) - _lectures_measures.level_by_events(rows, far)),
             abs(local_differential_privacy(joint) - local_differential_privacy(rows)),
-            abs(delta_at(rows, epsilon, neighbours=near) - tools.delta_by_events(rows, epsilon, near)),
-            abs(delta_at(rows, epsilon) - tools.delta_by_events(rows, epsilon, far)),
+            abs(
+                delta_at(rows, epsilon, neighbours=near)
+                - _lectures_measures.delta_by_events(rows, epsilon, near)
+            ),
+            abs(delta_at(rows, epsilon) - _lectures_measures.delta_by_events(rows, epsilon, far)),
         )
 
     why = (
@@ -62,7 +64,7 @@ def voters(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         epsilon = float(rng.uniform(0.3, 3))
-        matrix, limits = graphs.rows(cube, epsilon)
+        matrix, limits = _lectures_measures.rows(cube, epsilon)
         p = rng.uniform(0.3, 0.7, 8)
         printed = bool((matrix @ p <= limits).all())
         private[0] += printed
@@ -82,11 +84,11 @@ def both_sides(setting: Setting) -> Reproduced:
     """Log-lifts between two bounds bound the ratios of the channel."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
         upper, lower, _ = local_information_privacy(joint)
         return local_differential_privacy(joint) - (upper - lower)
 
-    even = tools.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
+    even = _lectures_measures.distribution_of(np.array([[0.4, 0.1], [0.1, 0.4]]))
     upper, lower, _ = local_information_privacy(even)
     gap = upper - lower - local_differential_privacy(even)
     why = f"The sum cannot be improved: it is attained for the cells .4, .1, .1, .4 (difference {gap:.1e})."
@@ -99,8 +101,8 @@ def local_implies_neighbours(setting: Setting) -> Reproduced:
     strict = [0]
 
     def check(rng: np.random.Generator) -> float:
-        rows, epsilon = tools.channel(rng, 8, int(rng.integers(2, 6))), float(rng.uniform(0, 2))
-        near, far = (delta_at(rows, epsilon, neighbours=n) for n in (tools.hamming(3), None))
+        rows, epsilon = _lectures_measures.channel(rng, 8, int(rng.integers(2, 6))), float(rng.uniform(0, 2))
+        near, far = (delta_at(rows, epsilon, neighbours=n) for n in (_lectures_measures.hamming(3), None))
         strict[0] += near < far
         return near - far
 
@@ -116,7 +118,7 @@ def lifts_of_a_private_channel(setting: Setting) -> Reproduced:
     saved = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.distribution_of(tools.joint(rng))
+        joint = _lectures_measures.distribution_of(_lectures_measures.joint(rng))
         level, smallest = local_differential_privacy(joint), float(joint.p_s.min())
         upper, lower, _ = local_information_privacy(joint)
         sharp = implied_bounds({"local_differential_privacy": level}, smallest_prior=min(smallest, 0.5))
@@ -137,7 +139,7 @@ def unbounded_information(setting: Setting) -> Reproduced:
     dimensions = []
     for bits in range(1, setting.count(5, 9)):
         rows = np.zeros((bits * 2 ** (bits - 1), 2**bits))
-        for i, (a, b) in enumerate(tools.hamming(bits)):
+        for i, (a, b) in enumerate(_lectures_measures.hamming(bits)):
             rows[i, [a, b]] = 1.0, -1.0
         dimensions.append(2**bits - int(np.linalg.matrix_rank(rows)))
     nothing = implied_bounds({"local_differential_privacy": 0.0})["mutual_information"]
@@ -145,7 +147,7 @@ def unbounded_information(setting: Setting) -> Reproduced:
     for epsilon, bits in ((1.0, 2), (0.1, 5), (0.01, 8)):
         gap = math.ceil(2 * math.log(20) / epsilon)
         records = gap * (2 ** math.ceil((bits + 1) / 0.95) - 1)
-        reached.append(tools.laplace_information(records, gap, epsilon) - bits)
+        reached.append(_lectures_measures.laplace_information(records, gap, epsilon) - bits)
     return refuted(
         set(dimensions) == {1} and nothing <= 0 and min(reached) >= 0,
         "at epsilon 0 the information is 0; for epsilon > 0 it is right",
@@ -180,7 +182,7 @@ def noise_within(setting: Setting) -> Reproduced:
 @reproduces("F-R6b")
 def information_bound(setting: Setting) -> Reproduced:
     """The lower bound on the information of the counting query."""
-    values = [tools.laplace_information(*example) for example in EXAMPLES]
+    values = [_lectures_measures.laplace_information(*example) for example in EXAMPLES]
     bounds = [(1 - math.exp(-k * e / 2)) * math.log2(1 + n / k) - 1 for n, k, e in EXAMPLES]
 
     def check(rng: np.random.Generator) -> float:
@@ -188,11 +190,11 @@ def information_bound(setting: Setting) -> Reproduced:
         epsilon = float(np.exp(rng.uniform(-2, 4))) / gap
         records = gap * int(rng.integers(1, 200))
         bound = (1 - math.exp(-gap * epsilon / 2)) * math.log2(1 + records / gap) - 1
-        return bound - tools.laplace_information(records, gap, epsilon)
+        return bound - _lectures_measures.laplace_information(records, gap, epsilon)
 
     verdict = invariant(check, setting, setting.count(50, 1000), "")
     ends = np.arange(-1600, 24800 + 1600)  # in units of 1/40
-    binned = tools.laplace_rows(range(0, 24801, 800), ends, 0.5 / 40)
+    binned = _lectures_measures.laplace_rows(range(0, 24801, 800), ends, 0.5 / 40)
     ours = mutual_information(binned / len(binned), unit="bits", normalise=True)
     pairs = "; ".join(f"{v:.4f} against {b:.4f}" for v, b in zip(values, bounds, strict=True))
     fine = (
@@ -213,7 +215,7 @@ def laplace_mechanism(setting: Setting) -> Reproduced:
     """Laplace noise of scale 1 / epsilon on a count."""
     records, off = 6, 0.0
     for epsilon in (0.1, 0.5, 2.0):
-        rows = tools.laplace_rows(range(records + 1), np.arange(-5, records + 6), epsilon)
+        rows = _lectures_measures.laplace_rows(range(records + 1), np.arange(-5, records + 6), epsilon)
         steps = [(x, x + 1) for x in range(records)]
         off = max(off, abs(differential_privacy(rows, steps) - epsilon))
         off = max(off, abs(local_differential_privacy(rows) - records * epsilon))
@@ -233,7 +235,7 @@ def laplace_mechanism(setting: Setting) -> Reproduced:
     )
 
 
-LN2 = graphs.LN2
+LN2 = _lectures_measures.LN2
 
 
 @reproduces("F-G9")
@@ -241,11 +243,13 @@ def boundary_morphism(setting: Setting) -> Reproduced:
     """The optimum of the line, pulled back, against a linear programme on the graph."""
 
     def check(rng: np.random.Generator) -> float:
-        graph, (epsilon, delta) = graphs.coloured(rng, 13), graphs.budget(rng)
+        graph, (epsilon, delta) = _lectures_measures.coloured(rng, 13), _lectures_measures.budget(rng)
         q = float(rng.uniform(0.05, 0.95))
-        ours = graphs.answer(BoundaryColouring(graph, epsilon, delta, boundary=(q, None)), "line")
+        ours = _lectures_measures.answer(BoundaryColouring(graph, epsilon, delta, boundary=(q, None)), "line")
         sites = np.flatnonzero(graph.boundary() & (graph.codes == 0)).tolist()
-        linear = graphs.programme(graph, epsilon, delta, np.ones(graph.size), dict.fromkeys(sites, q))
+        linear = _lectures_measures.programme(
+            graph, epsilon, delta, np.ones(graph.size), dict.fromkeys(sites, q)
+        )
         return 1.0 if linear is None else float(np.abs(linear - ours).max())
 
     why = (
@@ -262,7 +266,7 @@ def recurrences(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         (epsilon, delta), error, i = (
-            graphs.budget(rng),
+            _lectures_measures.budget(rng),
             float(rng.uniform(0.01, 0.99)),
             int(rng.integers(1, 6)),
         )
@@ -270,12 +274,18 @@ def recurrences(setting: Setting) -> Reproduced:
         steep, flat = error, error
         for _ in range(i):
             steep, flat = 1 - growth * (1 - steep) - delta, (flat - delta) / growth
-        pieces = [f(error, i, epsilon, delta) for f in (graphs.initial, graphs.terminal)]
+        pieces = [
+            f(error, i, epsilon, delta) for f in (_lectures_measures.initial, _lectures_measures.terminal)
+        ]
         negative[0] += pieces[1] < -1e-12
         apart = max(abs(pieces[0] - steep) / max(1.0, abs(steep)), abs(pieces[1] - flat))
         problem = BoundaryColouring(DatasetGraph.line(2, 1), epsilon, delta, boundary=(1 - error, None))
-        one = max(graphs.initial(error, 1, epsilon, delta), graphs.terminal(error, 1, epsilon, delta), 0.0)
-        return max(apart, abs(1 - float(graphs.answer(problem, "line")[0]) - one))
+        one = max(
+            _lectures_measures.initial(error, 1, epsilon, delta),
+            _lectures_measures.terminal(error, 1, epsilon, delta),
+            0.0,
+        )
+        return max(apart, abs(1 - float(_lectures_measures.answer(problem, "line")[0]) - one))
 
     instances = setting.count(100, 1000)
     verdict = invariant(check, setting, instances, "")
@@ -289,13 +299,13 @@ def recurrences(setting: Setting) -> Reproduced:
 @reproduces("F-G11")
 def line_theorem(setting: Setting) -> Reproduced:
     """The printed values on the line, without clips and with them."""
-    tau = graphs.switch(0.95, LN2, 0.1)
-    raw = graphs.on_line(0.95, 5, LN2, 0.1, tau)
+    tau = _lectures_measures.switch(0.95, LN2, 0.1)
+    raw = _lectures_measures.on_line(0.95, 5, LN2, 0.1, tau)
     problem = BoundaryColouring(DatasetGraph.line(6, 1), LN2, 0.1, boundary=(0.05, None))
-    truth = 1 - float(graphs.answer(problem, "line")[0])
-    beyond = graphs.switch(0.1, LN2, 0.0)
+    truth = 1 - float(_lectures_measures.answer(problem, "line")[0])
+    beyond = _lectures_measures.switch(0.1, LN2, 0.0)
     instances = setting.count(60, 600)
-    most, early, negative = graphs.worst_on_lines(setting, instances)
+    most, early, negative = _lectures_measures.worst_on_lines(setting, instances)
     return refuted(
         raw < -1e-3 and truth >= 0 and beyond < -1 and most < 1e-9,
         f"probability {raw:.3f} at i = 5 for (ln 2, 0.1) and R_nB = 0.95 (ours {truth:.3g}); tau = {beyond} for (ln 2, 0), 0.1",
@@ -308,15 +318,17 @@ def line_theorem(setting: Setting) -> Reproduced:
 @reproduces("F-G12")
 def balanced(setting: Setting) -> Reproduced:
     """The printed error of the balanced mechanism."""
-    raw = graphs.balanced(3, LN2, 0.1)
+    raw = _lectures_measures.balanced(3, LN2, 0.1)
     most, rng, instances = 0.0, setting.rng(), setting.count(40, 400)
     for _ in range(instances):
-        graph, (epsilon, delta) = graphs.coloured(rng, 14), graphs.budget(rng)
+        graph, (epsilon, delta) = _lectures_measures.coloured(rng, 14), _lectures_measures.budget(rng)
         problem = BoundaryColouring(graph, epsilon, delta)
         errors = error_by_distance(graph, solve(problem, "oracle", certify=False).mechanism)
-        printed = np.array([max(0.0, graphs.balanced(i, epsilon, delta)) for i in range(len(errors))])
+        printed = np.array(
+            [max(0.0, _lectures_measures.balanced(i, epsilon, delta)) for i in range(len(errors))]
+        )
         most = max(most, float(np.nanmax(np.abs(errors - printed[:, None]))))
-    cube = sorted({round(1 - graphs.balanced(i, 0.5, 0.0), 6) for i in (0, 1)})
+    cube = sorted({round(1 - _lectures_measures.balanced(i, 0.5, 0.0), 6) for i in (0, 1)})
     return refuted(
         raw < -1e-3 and most < 1e-6,
         f"probability {raw:.3f} at distance 3 for (ln 2, 0.1); at least 0 it is right",
@@ -332,11 +344,13 @@ def announced(setting: Setting) -> Reproduced:
 
     rng, unequal, many = setting.rng(), 0.0, 0.0
     for _ in range(setting.count(5, 40)):
-        graph, (epsilon, delta) = graphs.coloured(rng), graphs.budget(rng)
-        p = dict(enumerate(graphs.private(rng, graph, epsilon, delta).tolist()))
+        graph, (epsilon, delta) = _lectures_measures.coloured(rng), _lectures_measures.budget(rng)
+        p = dict(enumerate(_lectures_measures.private(rng, graph, epsilon, delta).tolist()))
         values = {v: p[v] for v in np.flatnonzero(graph.boundary()).tolist()}
-        ours = graphs.answer(BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation")
-        linear = graphs.programme(graph, epsilon, delta, np.ones(graph.size), values)
+        ours = _lectures_measures.answer(
+            BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation"
+        )
+        linear = _lectures_measures.programme(graph, epsilon, delta, np.ones(graph.size), values)
         unequal = max(unequal, 1.0 if linear is None else float(np.abs(ours - linear).max()))
         three = DatasetGraph(graph.edges(), rng.integers(0, 3, graph.size), palette=range(3))
         ask = BoundaryColouring(three, epsilon, delta, boundary=None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures as tools
+from privopt.benchmarks.papers.items import _lectures
 from privopt.benchmarks.papers.verdicts import holds, invariant
 from privopt.measures import (
     conditional_entropy,
@@ -29,11 +29,11 @@ def two_forms(setting: Setting) -> Reproduced:
     """The least leakage at a distortion, and the least distortion at that leakage."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.random_joint(rng, 2, 3)
-        least = tools.answer(LocalInformationPrivacy(joint, epsilon=0.0)).utility
-        floor = least + float(rng.uniform(0.3, 0.9)) * (tools.entropy(joint.p_x) - least)
-        leak = tools.answer(PrivacyFunnel(joint, min_utility=floor), "column-generation").leakage
-        back = tools.answer(PrivacyFunnel(joint, max_leakage=leak), "column-generation").utility
+        joint = _lectures.random_joint(rng, 2, 3)
+        least = _lectures.answer(LocalInformationPrivacy(joint, epsilon=0.0)).utility
+        floor = least + float(rng.uniform(0.3, 0.9)) * (_lectures.entropy(joint.p_x) - least)
+        leak = _lectures.answer(PrivacyFunnel(joint, min_utility=floor), "column-generation").leakage
+        back = _lectures.answer(PrivacyFunnel(joint, max_leakage=leak), "column-generation").utility
         return abs(back - floor)
 
     why = (
@@ -48,9 +48,9 @@ def distortions(setting: Setting) -> Reproduced:
     """Probability of error, and the mean of -log P(X|Y)."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         n = len(joint.useful)
-        channel = tools.any_channel(rng, joint, n)
+        channel = _lectures.any_channel(rng, joint, n)
         both = joint.p_x[:, None] * channel.matrix
         of_errors = LocalInformationPrivacy(joint, epsilon=1.0, utility=1.0 - np.eye(n))
         wrong = sum(float(both[x, y]) for x in range(n) for y in range(n) if x != y)
@@ -73,7 +73,7 @@ def log_loss(setting: Setting) -> Reproduced:
     from scipy.optimize import minimize
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng, 4)
+        joint = _lectures.any_joint(rng, 4)
         after = 0.0
         off = 0.0
         for y, mass in enumerate(joint.p_x.tolist()):
@@ -91,7 +91,7 @@ def log_loss(setting: Setting) -> Reproduced:
         return max(
             off * 1e-3,
             abs(seen - after),
-            abs(unseen - tools.entropy(joint.p_s)),
+            abs(unseen - _lectures.entropy(joint.p_s)),
             abs(unseen - seen - gain),
             abs(mutual_information(joint.table.T) - gain),
         )
@@ -105,9 +105,9 @@ def releases_needed(setting: Setting) -> Reproduced:
     """Releases that proved optima need."""
     rng, gap, worse, used = setting.rng(), 0.0, 0.0, []
     for _ in range(setting.count(2, 20)):
-        joint = tools.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(3, 5)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(3, 5)))
         problem = PrivacyFunnel(joint, theta_fraction=float(rng.uniform(0.6, 0.95)))
-        best = tools.answer(problem, "column-generation")
+        best = _lectures.answer(problem, "column-generation")
         leakage, count = _fewest(joint, best)
         gap, worse = max(gap, best.bound - best.objective), max(worse, leakage - best.leakage)
         used.append(count - len(joint.useful))
@@ -119,15 +119,15 @@ def releases_needed(setting: Setting) -> Reproduced:
     return holds(max(used) <= 1 and gap < 1e-5 and worse < 1e-9, f"releases: {shown}", why)
 
 
-def _fewest(joint: JointDistribution, best: tools.Release) -> tuple[float, int]:
+def _fewest(joint: JointDistribution, best: _lectures.Release) -> tuple[float, int]:
     """Least leakage at the same utility from the posteriors of an answer, and the releases of a basic solution."""
     both = joint.p_x[:, None] * best.matrix
     posteriors = both[:, both.sum(axis=0) > 0]
     posteriors = posteriors / posteriors.sum(axis=0)
-    unknown = np.array([[tools.entropy(v) for v in posteriors.T]])
-    told = [tools.entropy(joint.p_s) - tools.entropy(joint.s_given_x @ v) for v in posteriors.T]
-    room = np.array([tools.entropy(joint.p_x) - best.utility])
-    leakage, weights = tools.programme(told, (posteriors, joint.p_x), (unknown, room))
+    unknown = np.array([[_lectures.entropy(v) for v in posteriors.T]])
+    told = [_lectures.entropy(joint.p_s) - _lectures.entropy(joint.s_given_x @ v) for v in posteriors.T]
+    room = np.array([_lectures.entropy(joint.p_x) - best.utility])
+    leakage, weights = _lectures.programme(told, (posteriors, joint.p_x), (unknown, room))
     return leakage, int((weights > 1e-12).sum())
 
 
@@ -136,9 +136,9 @@ def convexity(setting: Setting) -> Reproduced:
     """I(S;Y) at the middle of two channels, and a floor that the middle breaks."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         outputs = int(rng.integers(2, 6))
-        one, two = (tools.any_channel(rng, joint, outputs) for _ in range(2))
+        one, two = (_lectures.any_channel(rng, joint, outputs) for _ in range(2))
         middle = Channel((one.matrix + two.matrix) / 2, joint.useful)
         told = [PrivacyFunnel(joint, trade_off=0.5).evaluate(c).leakage for c in (one, two, middle)]
         return told[2] - (told[0] + told[1]) / 2
@@ -149,7 +149,7 @@ def convexity(setting: Setting) -> Reproduced:
     middle = Channel((ends[0].matrix + ends[1].matrix) / 2, joint.useful)
     if not all(problem.evaluate(c).feasible for c in ends) or problem.evaluate(middle).feasible:
         raise ValueError("the two ends of the counter-example are feasible and their middle is not, no more")
-    low = problem.evaluate(middle).utility / tools.BITS
+    low = problem.evaluate(middle).utility / _lectures.BITS
     why = (
         "Midpoints never leak more than the mean. At the floor H(X) both Y = X and a shifted copy are feasible, "
         f"their mixture says only {low:.4f} bits."
@@ -163,11 +163,11 @@ def bottleneck(setting: Setting) -> Reproduced:
     flip = 0.1
     joint = JointDistribution([[(1 - flip) / 2, flip / 2], [flip / 2, (1 - flip) / 2]])
     off, above = 0.0, True
-    rates = np.linspace(0.1, 0.9, setting.count(2, 9)) * tools.BITS
+    rates = np.linspace(0.1, 0.9, setting.count(2, 9)) * _lectures.BITS
     for rate in rates.tolist():
-        kept = tools.answer(InformationBottleneck(joint, max_rate=rate), "column-generation").utility
+        kept = _lectures.answer(InformationBottleneck(joint, max_rate=rate), "column-generation").utility
         off = max(off, abs(_rate_of(kept, flip) - rate))
-        above &= kept > tools.answer(PrivacyFunnel(joint, min_utility=rate)).leakage
+        above &= kept > _lectures.answer(PrivacyFunnel(joint, min_utility=rate)).leakage
     why = (
         "Least rate for a level of I(U;Y): a release that keeps the most at a rate needs just that rate for it, by the closed "
         "form of a noisy bit, so asking for the most at a rate is the same problem; at equal rate the funnel says less."
@@ -180,24 +180,24 @@ def _rate_of(kept: float, flip: float) -> float:
     from scipy.optimize import brentq
 
     def h(p: float) -> float:
-        return tools.entropy(np.array([p, 1 - p]))
+        return _lectures.entropy(np.array([p, 1 - p]))
 
-    a = brentq(lambda a: tools.BITS - h(a * (1 - flip) + (1 - a) * flip) - kept, 1e-12, 0.5, xtol=1e-14)
-    return tools.BITS - h(float(a))
+    a = brentq(lambda a: _lectures.BITS - h(a * (1 - flip) + (1 - a) * flip) - kept, 1e-12, 0.5, xtol=1e-14)
+    return _lectures.BITS - h(float(a))
 
 
 @reproduces("F-A2")
 def iterative(setting: Setting) -> Reproduced:
     """Iterations from several starts, and the proved optimum."""
-    tables = [tools.random_joint(np.random.default_rng(seed), 3, 6) for seed in (5, 0)]
+    tables = [_lectures.random_joint(np.random.default_rng(seed), 3, 6) for seed in (5, 0)]
     seeds = range(setting.count(4, 40))
     told, wrong = [], False
     for problem, method in (
         (PrivacyFunnel(tables[0], trade_off=0.15), DifferenceOfConvex(starts=1)),
         (InformationBottleneck(tables[1], trade_off=0.25), SelfConsistent(starts=1)),
     ):
-        best = tools.answer(problem, "column-generation")
-        values = [tools.answer(problem, method, seed, certify=False).objective for seed in seeds]
+        best = _lectures.answer(problem, "column-generation")
+        values = [_lectures.answer(problem, method, seed, certify=False).objective for seed in seeds]
         wrong |= max(values) > best.bound + 1e-9 or max(values) - min(values) < 1e-4
         told.append(
             f"{method.name} {min(values):.6f} to {max(values):.6f} (optimum {best.objective:.6f}, at most {best.bound:.6f})"
@@ -211,9 +211,9 @@ def linear_constraints(setting: Setting) -> Reproduced:
     """Local constraints at midpoints of channels, and a linear distortion against a programme written out."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         outputs = int(rng.integers(2, 6))
-        one, two = (tools.any_channel(rng, joint, outputs) for _ in range(2))
+        one, two = (_lectures.any_channel(rng, joint, outputs) for _ in range(2))
         middle = Channel((one.matrix + two.matrix) / 2, joint.useful)
         worst = 0.0
         for notion in ("lip", "ldp"):
@@ -221,9 +221,9 @@ def linear_constraints(setting: Setting) -> Reproduced:
             told = [problem.evaluate(c).leakage for c in (one, two, middle)]
             worst = max(worst, told[2] - max(told[:2]))
         n = int(rng.integers(2, 5))
-        square = tools.random_joint(rng, 3, n)
+        square = _lectures.random_joint(rng, 3, n)
         epsilon = float(rng.uniform(0.1, 1.0))
-        ours = tools.answer(
+        ours = _lectures.answer(
             LocalInformationPrivacy(square, epsilon=epsilon, utility=1.0 - np.eye(n)), "direct-lp"
         )
         return max(worst, (abs(ours.utility + _least_error(square, epsilon)) - 1e-7))
@@ -247,7 +247,7 @@ def _least_error(joint: JointDistribution, epsilon: float) -> float:
                 rows.append(row.ravel())
     sums = np.asarray(np.kron(np.eye(n), np.ones(n)), dtype=np.float64)
     cost = (joint.p_x[:, None] * (1 - np.eye(n))).ravel()
-    return tools.programme(cost, (sums, np.ones(n)), (np.array(rows), np.zeros(len(rows))))[0]
+    return _lectures.programme(cost, (sums, np.ones(n)), (np.array(rows), np.zeros(len(rows))))[0]
 
 
 @reproduces("F-LG")
@@ -256,25 +256,27 @@ def weighed(setting: Setting) -> Reproduced:
     joint = lecture()
     off, reached = 0.0, set()
     for weight in np.linspace(0.02, 0.98, setting.count(7, 49)).tolist():
-        one = tools.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), "exact-merging")
-        two = tools.answer(PrivacyFunnel(joint, min_utility=one.utility, form="merging"), "exact-merging")
+        one = _lectures.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), "exact-merging")
+        two = _lectures.answer(PrivacyFunnel(joint, min_utility=one.utility, form="merging"), "exact-merging")
         off = max(off, abs(one.leakage - two.leakage))
         reached.add(round(one.utility, 9))
     every = set()
     for share in np.linspace(0.05, 1, setting.count(7, 39)).tolist():
-        every.add(round(tools.answer(PrivacyFunnel(joint, theta_fraction=share, form="merging")).utility, 9))
-    random = tools.random_joint(np.random.default_rng(1), 2, 3)
+        every.add(
+            round(_lectures.answer(PrivacyFunnel(joint, theta_fraction=share, form="merging")).utility, 9)
+        )
+    random = _lectures.random_joint(np.random.default_rng(1), 2, 3)
     for weight in (0.1, 0.3, 0.5)[: setting.count(1, 3)]:
-        one = tools.answer(PrivacyFunnel(random, trade_off=weight), "column-generation")
-        two = tools.answer(PrivacyFunnel(random, min_utility=one.utility), "column-generation")
+        one = _lectures.answer(PrivacyFunnel(random, trade_off=weight), "column-generation")
+        two = _lectures.answer(PrivacyFunnel(random, min_utility=one.utility), "column-generation")
         off = max(off, abs(one.leakage - two.leakage) - 1e-5)
-    whole = tools.answer(PrivacyFunnel(joint, trade_off=1.0)).utility
+    whole = _lectures.answer(PrivacyFunnel(joint, trade_off=1.0)).utility
     why = (
         "Every weighed optimum is an optimum of the funnel at its own utility. Not conversely among mergings, where only points "
         "of the convex hull are reached; with randomised releases the boundary is convex. At weight 1 the answer is Y = X."
     )
     return holds(
-        off < 1e-9 and abs(whole - tools.entropy(joint.p_x)) < 1e-9 and not every <= reached,
+        off < 1e-9 and abs(whole - _lectures.entropy(joint.p_x)) < 1e-9 and not every <= reached,
         f"{len(reached)} mergings reached by weights, {len(every)} by floors",
         why,
     )

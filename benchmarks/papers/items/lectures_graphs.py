@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_measures as tools
+from privopt.benchmarks.papers.items import _lectures_measures
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, substitute
 from privopt.core.dispatch import solve
 from privopt.errors import InvalidModel
@@ -13,7 +13,7 @@ from privopt.measures import above, below, colouring_epsilon, dominates, is_opti
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
-LN2 = tools.LN2
+LN2 = _lectures_measures.LN2
 
 
 @reproduces("F-G0")
@@ -27,7 +27,7 @@ def truthful_reporting(setting: Setting) -> Reproduced:
         abs((solve(ask.with_budget(e), certify=False).utility or 0.0) - a)
         for e, a in zip(needs, shares, strict=True)
     )
-    corner = tools.answer(BoundaryColouring(cube, needs[0]), "balanced").max()
+    corner = _lectures_measures.answer(BoundaryColouring(cube, needs[0]), "balanced").max()
     return holds(
         spread < 1e-9 and corner > 0.65,
         f"private from epsilon {needs[0]:.4f} and {needs[1]:.4f} nats; at epsilon 0.5 the best worst case is {best:.5f}",
@@ -44,7 +44,7 @@ def one_edge(setting: Setting) -> Reproduced:
     least = above(cube, {votes_211: 0.6, votes_221: 0.0}, 0.5)[votes_221]
     weights = np.zeros(8)
     weights[votes_221] = 1.0
-    linear = tools.programme(cube, 0.5, 0.0, weights, {votes_211: 0.6})
+    linear = _lectures_measures.programme(cube, 0.5, 0.0, weights, {votes_211: 0.6})
     assert linear is not None
     apart = abs(float(linear[votes_221]) - least)
     why = f"One step along the edge 211 - 221; a linear programme over the whole cube differs by {apart:.1e}."
@@ -61,8 +61,8 @@ def who_voted(setting: Setting) -> Reproduced:
         graph.codes.tolist() == majority
         and {(graph.vertices[u], graph.vertices[v]) for u, v in graph.edges().tolist()} == joined
     )
-    p = tools.answer(BoundaryColouring(graph, LN2), "balanced")
-    linear = tools.answer(BoundaryColouring(graph, LN2), "oracle")
+    p = _lectures_measures.answer(BoundaryColouring(graph, LN2), "balanced")
+    linear = _lectures_measures.answer(BoundaryColouring(graph, LN2), "oracle")
     return holds(
         same and float(np.abs(p - linear).max()) < 1e-8,
         f"{graph.edge_count} edges; Pr[blue] at epsilon ln 2 {', '.join(f'{x:.4f}' for x in p)}",
@@ -76,22 +76,26 @@ def definitions(setting: Setting) -> Reproduced:
     """Domination, reasonable utilities, and optimality."""
 
     def check(rng: np.random.Generator) -> float:
-        graph, (epsilon, delta) = tools.coloured(rng, 8), tools.budget(rng)
-        p = tools.private(rng, graph, epsilon, delta)
+        graph, (epsilon, delta) = _lectures_measures.coloured(rng, 8), _lectures_measures.budget(rng)
+        p = _lectures_measures.private(rng, graph, epsilon, delta)
         if rng.random() < 0.5:
             sites = np.flatnonzero(graph.boundary() & (graph.codes == 0))
             values = below(graph, {int(v): float(rng.random()) for v in sites}, epsilon, delta)
-            p = tools.answer(BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation")
-        own, weights = tools.accuracy(graph, p), rng.random(graph.size)
-        best = tools.programme(graph, epsilon, delta, np.ones(graph.size), {}, own - 1e-11)
+            p = _lectures_measures.answer(
+                BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation"
+            )
+        own, weights = _lectures_measures.accuracy(graph, p), rng.random(graph.size)
+        best = _lectures_measures.programme(graph, epsilon, delta, np.ones(graph.size), {}, own - 1e-11)
         assert best is not None
-        gain = float((tools.accuracy(graph, best) - own).sum())
+        gain = float((_lectures_measures.accuracy(graph, best) - own).sum())
         wrong = (gain < 1e-8) != is_optimal_colouring(graph, p, epsilon, delta) and not 1e-9 < gain < 1e-7
-        better = np.maximum(tools.accuracy(graph, best), own)  # the programme may fall short by its tolerance
+        better = np.maximum(
+            _lectures_measures.accuracy(graph, best), own
+        )  # the programme may fall short by its tolerance
         falls = max(float(weights @ (own - better)), float(own.min() - better.min()))
-        other = tools.private(rng, graph, epsilon, delta)
-        theirs = tools.accuracy(graph, other)
-        words = [dominates(tools.accuracy(graph, one), p, graph) for one in (better, theirs)]
+        other = _lectures_measures.private(rng, graph, epsilon, delta)
+        theirs = _lectures_measures.accuracy(graph, other)
+        words = [dominates(_lectures_measures.accuracy(graph, one), p, graph) for one in (better, theirs)]
         unseen = gain > 1e-7 and words[0] != "dominates"
         misread = (words[1] == "dominates") != bool((theirs >= own).all() and (theirs > own).any())
         return wrong + unseen + misread + max(0.0, falls)
@@ -107,9 +111,9 @@ def definitions(setting: Setting) -> Reproduced:
 def pictures(setting: Setting) -> Reproduced:
     """One pair of mechanisms of each kind."""
     cube = DatasetGraph.votes(3)
-    fair = tools.answer(BoundaryColouring(cube, 0.5), "balanced")
-    flat = tools.answer(BoundaryColouring(cube, 0.5), "randomised-response")
-    tilted = tools.answer(BoundaryColouring(cube, 0.5, boundary=(0.75, None)), "propagation")
+    fair = _lectures_measures.answer(BoundaryColouring(cube, 0.5), "balanced")
+    flat = _lectures_measures.answer(BoundaryColouring(cube, 0.5), "randomised-response")
+    tilted = _lectures_measures.answer(BoundaryColouring(cube, 0.5, boundary=(0.75, None)), "propagation")
     words = [dominates(fair, other, cube) for other in (flat, tilted)]
     return substitute(
         f"balanced and randomised response: {words[0]}; balanced and blue boundary at 0.75: {words[1]}",
@@ -123,12 +127,15 @@ def at_most_one(setting: Setting) -> Reproduced:
     none = [0]
 
     def check(rng: np.random.Generator) -> float:
-        graph, (epsilon, delta) = tools.coloured(rng), tools.budget(rng)
+        graph, (epsilon, delta) = _lectures_measures.coloured(rng), _lectures_measures.budget(rng)
         sites = np.flatnonzero(graph.boundary() & (graph.codes == 0)).tolist()
         drawn = {v: float(rng.uniform(0.1, 0.9)) for v in sites}
         values = drawn if rng.random() < 0.3 else below(graph, drawn, epsilon, delta)
         boundary = {int(str(v)): p for v, p in values.items()}
-        tries = [tools.programme(graph, epsilon, delta, rng.random(graph.size) + 0.1, boundary) for _ in "ab"]
+        tries = [
+            _lectures_measures.programme(graph, epsilon, delta, rng.random(graph.size) + 0.1, boundary)
+            for _ in "ab"
+        ]
         solution = solve(
             BoundaryColouring(graph, epsilon, delta, boundary=boundary), "propagation", certify=False
         )
@@ -151,11 +158,13 @@ def at_most_one(setting: Setting) -> Reproduced:
 def lost_example(setting: Setting) -> Reproduced:
     """Optimal mechanisms for (log 2, 0.1)."""
     line = DatasetGraph.line(7, 1)
-    orbit = tools.answer(BoundaryColouring(line, LN2, 0.1, boundary={6: 0.05}), "propagation")[:7][::-1]
+    orbit = _lectures_measures.answer(BoundaryColouring(line, LN2, 0.1, boundary={6: 0.05}), "propagation")[
+        :7
+    ][::-1]
     grid = DatasetGraph.grid([[1, 1, 1, 2], [1, 1, 2, 2], [1, 2, 2, 2]])
     values = {2: 0.5, 5: 0.6, 8: 0.35}
-    ours = tools.answer(BoundaryColouring(grid, LN2, 0.1, boundary=values), "propagation")
-    linear = tools.programme(grid, LN2, 0.1, np.ones(12), values)
+    ours = _lectures_measures.answer(BoundaryColouring(grid, LN2, 0.1, boundary=values), "propagation")
+    linear = _lectures_measures.programme(grid, LN2, 0.1, np.ones(12), values)
     assert linear is not None
     return substitute(
         f"Pr[blue] from 1/20 on the boundary inwards: {', '.join(f'{x:.4g}' for x in orbit)}",
@@ -181,7 +190,7 @@ def morphisms(setting: Setting) -> Reproduced:
         return DatasetGraph(graph.edges(), [1] * graph.size)
 
     def check(rng: np.random.Generator) -> float:
-        source, target = (plain(tools.coloured(rng, 6)) for _ in "ab")
+        source, target = (plain(_lectures_measures.coloured(rng, 6)) for _ in "ab")
         images = rng.integers(0, min(target.size, 3), source.size).tolist()
         joined = {(u, v) for pair in target.edges().tolist() for u, v in (pair, pair[::-1])}
         pairs = [(images[u], images[v]) for u, v in source.edges().tolist()]
@@ -205,8 +214,8 @@ def pullback(setting: Setting) -> Reproduced:
     """A private mechanism after a morphism."""
 
     def check(rng: np.random.Generator) -> float:
-        target, (epsilon, delta) = tools.coloured(rng), tools.budget(rng)
-        p = tools.private(rng, target, epsilon, delta)
+        target, (epsilon, delta) = _lectures_measures.coloured(rng), _lectures_measures.budget(rng)
+        p = _lectures_measures.private(rng, target, epsilon, delta)
         images = rng.integers(0, target.size, 12)
         joined = {(u, v) for pair in target.edges().tolist() for u, v in (pair, pair[::-1])}
         pairs = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures as tools
+from privopt.benchmarks.papers.items import _lectures
 from privopt.benchmarks.papers.verdicts import holds, invariant
 from privopt.measures import (
     lift,
@@ -42,14 +42,14 @@ _ABSOLUTE = """
 def two_decimals(setting: Setting) -> Reproduced:
     """Log-lifts with two decimals."""
     texts, ours = _CUT.split(), log_lift(lecture())
-    ranges = [tools.log_lift_range(s, [x]) for s in range(4) for x in range(9)]
+    ranges = [_lectures.log_lift_range(s, [x]) for s in range(4) for x in range(9)]
     cut = sum(a.lstrip("-")[:4] == b[:4] for a, b in zip(texts, _ABSOLUTE.split(), strict=True))
     signs = all((float(t) > 0) == (v > 0) for t, v in zip(texts, ours.ravel().tolist(), strict=True))
     why = (
         f"In nats. {cut} of 36 entries are the four-decimal table of a later slide, cut after two decimals; all signs agree, and "
         "every entry is reached by a table that rounds to the printed cells."
     )
-    verdict = tools.within(texts, ranges, f"{ours.min():.6f} to {ours.max():.6f}", why)
+    verdict = _lectures.within(texts, ranges, f"{ours.min():.6f} to {ours.max():.6f}", why)
     return verdict if signs else Reproduced(verdict.ours, Finding.OFF, "A sign differs.")
 
 
@@ -59,21 +59,21 @@ def four_decimals(setting: Setting) -> Reproduced:
     texts, ours = _ABSOLUTE.split(), np.abs(log_lift(lecture())).ravel()
     gaps = np.abs(ours - np.array([float(text) for text in texts]))
     worst = int(gaps.argmax())
-    ranges = [tools.absolute(*tools.log_lift_range(s, [x])) for s in range(4) for x in range(9)]
+    ranges = [_lectures.absolute(*_lectures.log_lift_range(s, [x])) for s in range(4) for x in range(9)]
     why = (
-        f"The largest difference, {gaps[worst]:.4f}, is at the cell {tools.PRINTED[worst // 9][worst % 9]:.4f} ({texts[worst]} "
+        f"The largest difference, {gaps[worst]:.4f}, is at the cell {_lectures.PRINTED[worst // 9][worst % 9]:.4f} ({texts[worst]} "
         f"printed, {ours[worst]:.4f} from the printed cells); every entry is reached by a table that rounds to the printed one."
     )
-    return tools.within(texts, ranges, f"largest difference {gaps[worst]:.4f}", why)
+    return _lectures.within(texts, ranges, f"largest difference {gaps[worst]:.4f}", why)
 
 
 @reproduces("F-LL3")
 def symmetric(setting: Setting) -> Reproduced:
     """The symmetric leakage of Y = X."""
     ours = local_information_privacy(lecture()).symmetric
-    low, high = tools.absolute(*tools.log_lift_range(1, [5]))
+    low, high = _lectures.absolute(*_lectures.log_lift_range(1, [5]))
     why = f"The cell .0017 is printed with two digits: tables that round to it give {low:.4f} to {high:.4f}; 2.6855 was cut."
-    return tools.within(["2.68"], [(low, high)], f"{ours:.6f}", why)
+    return _lectures.within(["2.68"], [(low, high)], f"{ours:.6f}", why)
 
 
 @reproduces("F-LL4")
@@ -81,15 +81,15 @@ def identities(setting: Setting) -> Reproduced:
     """Symmetry, the average, and the two-sided bound."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         lifts, logs = lift(joint), log_lift(joint)
         level = float(rng.uniform(0, 2))
         posterior = joint.table / joint.p_x / joint.p_s[:, None]
         inside = bool(((posterior >= math.exp(-level)) & (posterior <= math.exp(level))).all())
         return max(
             float(np.abs(lift(joint.table.T) - lifts.T).max()),
-            abs(float((joint.table * logs).sum()) - tools.information(joint.table)),
-            abs(mutual_information(joint) - tools.information(joint.table)),
+            abs(float((joint.table * logs).sum()) - _lectures.information(joint.table)),
+            abs(mutual_information(joint) - _lectures.information(joint.table)),
             float(inside != (local_information_privacy(joint).symmetric <= level)),
         )
 
@@ -103,7 +103,7 @@ def two_sides(setting: Setting) -> Reproduced:
     """The symmetric level from the two others, and the two-sided bounds."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         upper, lower, both = local_information_privacy(joint)
         up, down = rng.uniform(0, 2, 2).tolist()
         posterior = joint.table / joint.p_x / joint.p_s[:, None]
@@ -131,9 +131,9 @@ def implies_information(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         nonlocal closest
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         upper, lower, _ = local_information_privacy(joint)
-        told, sharper = tools.information(joint.table), mutual_information_bound(upper, lower)
+        told, sharper = _lectures.information(joint.table), mutual_information_bound(upper, lower)
         closest = max(closest, told / sharper)
         return max(told - upper, told - sharper, sharper - upper)
 
@@ -150,10 +150,10 @@ def polytope(setting: Setting) -> Reproduced:
     """The constraints of the programme, release by release."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng)
+        joint = _lectures.any_joint(rng)
         problem = LocalInformationPrivacy(joint, epsilon=float(rng.uniform(0.05, 1.5)))
         share = float(rng.uniform(0, 1))
-        noise = tools.any_channel(rng, joint, int(rng.integers(2, 5)))
+        noise = _lectures.any_channel(rng, joint, int(rng.integers(2, 5)))
         mixed = Channel(share * noise.matrix + (1 - share) / len(noise.outputs), joint.useful)
         both = joint.p_x[:, None] * mixed.matrix
         of_y, posteriors = both.sum(axis=0), both / both.sum(axis=0)
@@ -164,8 +164,8 @@ def polytope(setting: Setting) -> Reproduced:
         )
         rows = posterior_rows(problem)
         read = problem.evaluate(mixed)
-        said = tools.entropy(joint.p_x) - sum(
-            p * tools.entropy(v) for p, v in zip(of_y.tolist(), posteriors.T, strict=True)
+        said = _lectures.entropy(joint.p_x) - sum(
+            p * _lectures.entropy(v) for p, v in zip(of_y.tolist(), posteriors.T, strict=True)
         )
         agree = read.feasible == allowed == bool((rows @ posteriors <= 0).all())
         return max(0.0 if agree else 1.0, float(abs(read.utility - said)))
@@ -182,19 +182,21 @@ def vertex_programme(setting: Setting) -> Reproduced:
     """Optima of several solvers against all vertices listed one by one."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(2, 5)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(2, 5)))
         problem = LocalInformationPrivacy(joint, epsilon=float(rng.uniform(0.1, 1.0)))
         names = ("vertices-systems", "column-generation")
         best = _programme(joint, problem.epsilon)
-        return max(abs(tools.answer(problem, name).utility - best) for name in names)
+        return max(abs(_lectures.answer(problem, name).utility - best) for name in names)
 
     told = []
     for epsilon in (1.0, 0.3, 2.0)[: setting.count(1, 3)]:
         problem = LocalInformationPrivacy(lecture(), epsilon=epsilon)
-        values = [tools.answer(problem, name).utility for name in ("vertices-systems", "column-generation")]
+        values = [
+            _lectures.answer(problem, name).utility for name in ("vertices-systems", "column-generation")
+        ]
         if max(values) - min(values) > 2e-6:
             raise ValueError(f"the solvers differ at {epsilon}: {values}")
-        told.append(f"{values[0] / tools.BITS:.9f} bits at {epsilon:g}")
+        told.append(f"{values[0] / _lectures.BITS:.9f} bits at {epsilon:g}")
     why = (
         "The linear programme over the vertices, found by trying every choice of tight inequalities, gives the optimum of our "
         f"solvers. On the lectures' table: {', '.join(told)}."
@@ -218,8 +220,8 @@ def _programme(joint: JointDistribution, epsilon: float) -> float:
         if (rows @ v <= 1e-10).all():
             feasible.append(np.maximum(v, 0.0))
     corners = np.array(feasible)
-    cost = [tools.entropy(v) for v in corners]
-    return tools.entropy(joint.p_x) - tools.programme(cost, (corners.T, joint.p_x))[0]
+    cost = [_lectures.entropy(v) for v in corners]
+    return _lectures.entropy(joint.p_x) - _lectures.programme(cost, (corners.T, joint.p_x))[0]
 
 
 @reproduces("F-C3")
@@ -227,9 +229,9 @@ def alphabet(setting: Setting) -> Reproduced:
     """Releases in use by optimal channels."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(2, 8)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(2, 8)))
         problem = LocalInformationPrivacy(joint, epsilon=float(rng.uniform(0.1, 1.0)))
-        used = (tools.answer(problem, "vertices-systems").matrix > 0).any(axis=0).sum()
+        used = (_lectures.answer(problem, "vertices-systems").matrix > 0).any(axis=0).sum()
         return float(used) - len(joint.useful)
 
     why = "A basic solution of the programme, which has |X| equations, uses at most |X| vertices."
@@ -248,7 +250,7 @@ def vertex_counts(setting: Setting) -> Reproduced:
         expected.append(n * math.comb(n - 1, high))
     rng, few = np.random.default_rng(0), {}
     for n in (10, 20, 40):
-        few[n] = _count(LocalInformationPrivacy(tools.random_joint(rng, 2, n), epsilon=1.0))
+        few[n] = _count(LocalInformationPrivacy(_lectures.random_joint(rng, 2, n), epsilon=1.0))
     doubles = all(b >= 2 * a for a, b in itertools.pairwise(counts))
     quadratic = all(count <= n + 4 * math.comb(n, 2) for n, count in few.items())
     why = (

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures_measures as tools
+from privopt.benchmarks.papers.items import _lectures_measures
 from privopt.benchmarks.papers.verdicts import holds, invariant, refuted
 from privopt.core.dispatch import solve
 from privopt.measures import (
@@ -35,14 +35,17 @@ def full_data(setting: Setting) -> Reproduced:
     strict = [0]
 
     def check(rng: np.random.Generator) -> float:
-        table = tools.joint(rng, 4)
+        table = _lectures_measures.joint(rng, 4)
         n = table.shape[1]
         within = float(rng.uniform(0.1, 0.9)) * (1 - float(table.sum(axis=0).max()))
         measure = str(rng.choice(["lip", "ldp", "maximal_leakage", "mutual_information"]))
         levels = []
         for view in (ObservedJoint.full_data, ObservedJoint.output_perturbation):
             ask = DistortionPrivacy(
-                view(tools.distribution_of(table)), 1 - np.eye(n), max_distortion=within, leakage=measure
+                view(_lectures_measures.distribution_of(table)),
+                1 - np.eye(n),
+                max_distortion=within,
+                leakage=measure,
             )
             solution = solve(ask, certify=False, time_limit=5.0)
             levels.append(math.nan if solution.objective is None else -solution.objective)
@@ -65,7 +68,7 @@ def noisy_observation(setting: Setting) -> Reproduced:
     def check(rng: np.random.Generator) -> float:
         s, x, w, y = rng.integers(2, 5, 4).tolist()
         observed = ObservedJoint.normalised(rng.random((s, x, w)) + 0.01)
-        seen, release = observed.table, tools.channel(rng, w, y)
+        seen, release = observed.table, _lectures_measures.channel(rng, w, y)
         pair = seen.sum(axis=2)
         reading = seen / pair[:, :, None]
         of_x = np.einsum("sx,sxw,wy->xy", pair / pair.sum(axis=0), reading, release)
@@ -122,9 +125,9 @@ def with_release(setting: Setting) -> Reproduced:
     """The least expected alpha-loss with Y, against a search over beliefs."""
 
     def check(rng: np.random.Generator) -> float:
-        table, alpha = tools.joint(rng, 4), tools.order(rng)
+        table, alpha = _lectures_measures.joint(rng, 4), _lectures_measures.order(rng)
         ours = expected_alpha_loss(table, alpha)[0]
-        reward = sum(tools.best_reward(column, alpha) for column in table.T)
+        reward = sum(_lectures_measures.best_reward(column, alpha) for column in table.T)
         lost = sum(
             float(column @ np.asarray(alpha_loss(optimal_alpha_belief(table, alpha, y), alpha)))
             for y, column in enumerate(table.T)
@@ -140,13 +143,15 @@ def without_release(setting: Setting) -> Reproduced:
     """The least expected alpha-loss without Y."""
 
     def check(rng: np.random.Generator) -> float:
-        prior, alpha = rng.dirichlet(np.ones(int(rng.integers(2, 6)))) + 1e-3, tools.order(rng)
+        prior, alpha = rng.dirichlet(np.ones(int(rng.integers(2, 6)))) + 1e-3, _lectures_measures.order(rng)
         prior /= prior.sum()
         gaps = []
         for a in (1.0, alpha, INF):
             ours = expected_alpha_loss(np.outer(prior, [0.5, 0.5]), a)[1]
             ends = {1.0: -float(prior @ np.log(prior)), INF: 1 - float(prior.max())}
-            searched = 1.0 if a in ends else alpha / (alpha - 1) * (1 - tools.best_reward(prior, alpha))
+            searched = (
+                1.0 if a in ends else alpha / (alpha - 1) * (1 - _lectures_measures.best_reward(prior, alpha))
+            )
             gaps.append(abs(ours - ends.get(a, searched)))
         return max(gaps)
 
@@ -159,11 +164,13 @@ def arimoto_information(setting: Setting) -> Reproduced:
     """Alpha-leakage by its definition, and Arimoto's formula."""
 
     def check(rng: np.random.Generator) -> float:
-        table, alpha = tools.joint(rng, 4), tools.order(rng)
+        table, alpha = _lectures_measures.joint(rng, 4), _lectures_measures.order(rng)
         prior = table.sum(axis=1)
-        gain = sum(tools.best_reward(column, alpha) for column in table.T) / tools.best_reward(prior, alpha)
+        gain = sum(
+            _lectures_measures.best_reward(column, alpha) for column in table.T
+        ) / _lectures_measures.best_reward(prior, alpha)
         ours = alpha_leakage(table, alpha)
-        formula = tools.arimoto(prior, table / prior[:, None], alpha)
+        formula = _lectures_measures.arimoto(prior, table / prior[:, None], alpha)
         return max(abs(alpha / (alpha - 1) * math.log(gain) - ours), abs(formula - ours))
 
     why = "The gain of the best expected reward, found by a numerical search over beliefs, is Arimoto's information and ours."
@@ -175,11 +182,17 @@ def maximal_alpha(setting: Setting) -> Reproduced:
     """Maximal alpha-leakage, from below by secrets and from above by priors."""
 
     def check(rng: np.random.Generator) -> float:
-        rows, alpha = tools.channel(rng, int(rng.integers(2, 4)), int(rng.integers(2, 5))), tools.order(rng)
+        rows, alpha = (
+            _lectures_measures.channel(rng, int(rng.integers(2, 4)), int(rng.integers(2, 5))),
+            _lectures_measures.order(rng),
+        )
         low, high = maximal_alpha_leakage(rows, alpha)
         prior = rng.dirichlet(np.ones(len(rows)))
-        secret = tools.behind(rng, prior, rows)
-        apart = [tools.over_priors(f, rows, alpha) for f in (tools.arimoto, tools.sibson)]
+        secret = _lectures_measures.behind(rng, prior, rows)
+        apart = [
+            _lectures_measures.over_priors(f, rows, alpha)
+            for f in (_lectures_measures.arimoto, _lectures_measures.sibson)
+        ]
         single = abs(maximal_alpha_leakage(rows, 1.0, prior)[1] - mutual_information(prior[:, None] * rows))
         return max(alpha_leakage(secret, alpha) - high, *(abs(a - low) for a in apart), single)
 
@@ -190,7 +203,7 @@ def maximal_alpha(setting: Setting) -> Reproduced:
     best = _best_prior(rows, 2.0)
     weights = prior**2 / np.maximum(best, 1e-9)
     parts = np.minimum(np.rint(100 * weights / weights.min()), 20_000).astype(np.int64)
-    reached = alpha_leakage(tools.split(rows, parts, prior), 2.0)
+    reached = alpha_leakage(_lectures_measures.split(rows, parts, prior), 2.0)
     why = (
         "Searches over priors with Arimoto's and with Sibson's formula end in our interval, no random secret leaks more, and a "
         f"secret that splits inputs leaks {reached:.6f} of {values[1]:.6f} at order 2 for the rows of the 4x9 table (orders 1.5 and "
@@ -218,11 +231,11 @@ def closed_form(setting: Setting) -> Reproduced:
     """Maximal leakage, and the secret that attains it."""
 
     def check(rng: np.random.Generator) -> float:
-        rows = tools.channel(rng, int(rng.integers(2, 5)), int(rng.integers(2, 6)))
+        rows = _lectures_measures.channel(rng, int(rng.integers(2, 5)), int(rng.integers(2, 6)))
         parts = rng.integers(1, 6, len(rows))
         ours, prior = maximal_leakage(rows), parts / parts.sum()
-        attained = alpha_leakage(tools.split(rows, parts, prior), INF)
-        secret = tools.behind(rng, prior, rows)
+        attained = alpha_leakage(_lectures_measures.split(rows, parts, prior), INF)
+        secret = _lectures_measures.behind(rng, prior, rows)
         formula = math.log(float(rows.max(axis=0).sum()))
         return max(abs(attained - ours), abs(formula - ours), alpha_leakage(secret, INF) - ours)
 
@@ -239,13 +252,15 @@ def exponential_form(setting: Setting) -> Reproduced:
     """Alpha-lift as an exponential of a Renyi divergence."""
     rng, most = setting.rng(), 0.0
     for _ in range(setting.count(50, 1000)):
-        table, alpha = tools.joint(rng), tools.order(rng)
+        table, alpha = _lectures_measures.joint(rng), _lectures_measures.order(rng)
         prior = table.sum(axis=1)
         posterior = table / table.sum(axis=0)
         divergence = np.log((posterior**alpha * prior[:, None] ** (1 - alpha)).sum(axis=0)) / (alpha - 1)
         ours = alpha_lift(table, alpha)
         most = max(most, abs(float(divergence.max()) * (alpha - 1) / alpha - ours))
-        most = max(most, abs(math.log(float(tools.column_lifts(table, prior, alpha).max())) - ours))
+        most = max(
+            most, abs(math.log(float(_lectures_measures.column_lifts(table, prior, alpha).max())) - ours)
+        )
     independent = math.exp(alpha_lift(np.full((2, 2), 0.25), 2))
     printed = (2 - 1) / 2 * math.exp(0)
     return refuted(
@@ -261,8 +276,8 @@ def mean_alpha_lift(setting: Setting) -> Reproduced:
     """Sibson's information from alpha-lifts."""
 
     def check(rng: np.random.Generator) -> float:
-        table, alpha = tools.joint(rng), tools.order(rng)
-        mean = float(table.sum(axis=0) @ tools.column_lifts(table, table.sum(axis=1), alpha))
+        table, alpha = _lectures_measures.joint(rng), _lectures_measures.order(rng)
+        mean = float(table.sum(axis=0) @ _lectures_measures.column_lifts(table, table.sum(axis=1), alpha))
         return abs(alpha / (alpha - 1) * math.log(mean) - sibson_mutual_information(table, alpha))
 
     return invariant(

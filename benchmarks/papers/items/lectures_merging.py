@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures as tools
+from privopt.benchmarks.papers.items import _lectures
 from privopt.benchmarks.papers.verdicts import compared, invariant, refuted
 from privopt.core.solver import Budget
 from privopt.measures import entropy, mutual_information
@@ -33,20 +33,22 @@ def _path() -> tuple[tuple[tuple[int, int], ...], tuple[tuple[float, float], ...
     problem = PrivacyFunnel(lecture(), theta_fraction=0.7, form="merging")
     path = merge_path(merging_table(problem), PairRule(floor=problem.budget), Budget())
     pairs = tuple((int(a) + 1, int(b) + 1) for a, b in path.pairs.tolist())
-    levels = zip((path.secret / tools.BITS).tolist(), (path.useful / tools.BITS).tolist(), strict=True)
+    levels = zip(
+        (path.secret / _lectures.BITS).tolist(), (path.useful / _lectures.BITS).tolist(), strict=True
+    )
     return pairs, tuple(levels)
 
 
 def _bits(*blocks: tuple[int, ...]) -> tuple[float, float]:
     """Both informations of a merging of the example by their definitions, bits."""
-    told = tools.informations(lecture().table, tools.block_matrix(SYMBOLS, blocks))
-    return told[0] / tools.BITS, told[1] / tools.BITS
+    told = _lectures.informations(lecture().table, _lectures.block_matrix(SYMBOLS, blocks))
+    return told[0] / _lectures.BITS, told[1] / _lectures.BITS
 
 
 @reproduces("F-N1")
 def table(setting: Setting) -> Reproduced:
     """The 36 cells."""
-    cells = [p for row in tools.PRINTED for p in row]
+    cells = [p for row in _lectures.PRINTED for p in row]
     ours = [p * 1.0002 for p in lecture().table.ravel().tolist()]
     comparison = compared([*cells, 1.0002], [*ours, sum(ours)], 0.0, "")
     why = "The cells sum to 1.0002; everywhere the table is divided by that."
@@ -58,24 +60,24 @@ def informations(setting: Setting) -> Reproduced:
     """I(S;X) and H(X)."""
     joint = lecture()
     ours = [mutual_information(joint, unit="bits"), entropy(joint.p_x, unit="bits")]
-    return tools.as_printed([".2233", "3.11"], ours, "In bits, of the table divided by its sum.", 9)
+    return _lectures.as_printed([".2233", "3.11"], ours, "In bits, of the table divided by its sum.", 9)
 
 
 @reproduces("F-N3")
 def floor(setting: Setting) -> Reproduced:
     """The utility floor."""
-    budget = PrivacyFunnel(lecture(), theta_fraction=0.7).budget / tools.BITS
-    other = PrivacyFunnel(lecture(), min_utility=2.17 * tools.BITS, form="merging")
+    budget = PrivacyFunnel(lecture(), theta_fraction=0.7).budget / _lectures.BITS
+    other = PrivacyFunnel(lecture(), min_utility=2.17 * _lectures.BITS, form="merging")
     path = merge_path(merging_table(other), PairRule(floor=other.budget), Budget())
     same = tuple(map(tuple, (path.pairs + 1).tolist())) == _path()[0]
     why = f"Cut to 2.17, not rounded to 2.18; the merges are {'the same' if same else 'others'} at 2.17."
-    return tools.as_printed(["2.17"], [budget], why)
+    return _lectures.as_printed(["2.17"], [budget], why)
 
 
 @reproduces("F-N4")
 def merged_table(setting: Setting) -> Reproduced:
     """The merged column."""
-    first = tools.block_matrix(SYMBOLS, [_path()[0][0]])
+    first = _lectures.block_matrix(SYMBOLS, [_path()[0][0]])
     column = (lecture().table @ first)[:, 0] * 1.0002
     return compared(
         [0.0711, 0.0521, 0.0402, 0.0456], column.tolist(), 0.0, "Sums of printed cells of x1 and x8."
@@ -88,7 +90,7 @@ def _step(k: int, texts: list[str], why: str) -> Reproduced:
     direct = _bits(*pairs[:k])
     if max(abs(a - b) for a, b in zip(direct, levels[k], strict=True)) > 1e-12:
         raise ValueError("the path and the definitions differ")
-    return tools.as_printed(texts, list(levels[k]), why)
+    return _lectures.as_printed(texts, list(levels[k]), why)
 
 
 @reproduces("F-N5")
@@ -126,10 +128,10 @@ def step_three(setting: Setting) -> Reproduced:
 def step_four(setting: Setting) -> Reproduced:
     """The last merge, and the best merging at the floor."""
     other = _bits((1, 8), (3, 9), (4, 6), (2, 5))
-    best = tools.answer(PrivacyFunnel(lecture(), theta_fraction=0.7, form="merging"), "exact-merging")
+    best = _lectures.answer(PrivacyFunnel(lecture(), theta_fraction=0.7, form="merging"), "exact-merging")
     a, b = _path()[0][3]
     why = (
-        f"The merge is {{x{a}, x{b}}}, and no merging at all leaks less than {best.leakage / tools.BITS:.6f} bits at this floor; "
+        f"The merge is {{x{a}, x{b}}}, and no merging at all leaks less than {best.leakage / _lectures.BITS:.6f} bits at this floor; "
         f"with the merges as printed it would be {other[0]:.4f} and {other[1]:.4f}. {_NAMES}"
     )
     return _step(4, ["0.0286", "2.2788"], why)
@@ -150,7 +152,7 @@ def release_matrix(setting: Setting) -> Reproduced:
         "00000001",
     )
     printed = np.array([[float(digit) for digit in row] for row in rows])
-    ours = tools.block_matrix(SYMBOLS, [_path()[0][0]])[:, [1, 2, 3, 4, 5, 6, 0, 7]]
+    ours = _lectures.block_matrix(SYMBOLS, [_path()[0][0]])[:, [1, 2, 3, 4, 5, 6, 0, 7]]
     comparison = compared(
         printed.ravel().tolist(), ours.ravel().tolist(), 0.0, "Outputs in the printed order."
     )
@@ -162,15 +164,15 @@ def pairwise(setting: Setting) -> Reproduced:
     """Our merges against every pair tried at every step."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.random_joint(rng, int(rng.integers(2, 5)), int(rng.integers(3, 8)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 5)), int(rng.integers(3, 8)))
         problem = PrivacyFunnel(joint, theta_fraction=float(rng.uniform(0.3, 0.95)), form="merging")
-        ours = tools.answer(problem, Greedy())
-        secret, useful = tools.informations(joint.table, _exhaustive(joint, problem.budget))
+        ours = _lectures.answer(problem, Greedy())
+        secret, useful = _lectures.informations(joint.table, _exhaustive(joint, problem.budget))
         return max(abs(ours.leakage - secret), abs(ours.utility - useful))
 
     _, levels = _path()
     literal = merge_path(merging_table(PrivacyFunnel(lecture(), trade_off=0.0)), PairRule(), Budget())
-    after = float(literal.useful[len(levels)]) / tools.BITS
+    after = float(literal.useful[len(levels)]) / _lectures.BITS
     why = (
         "The release is that of an exhaustive check of pairs that keep the floor. Read to the letter, 'while I(X;Y) >= floor' "
         f"merges once more, on the example down to {after:.4f} bits; the slides stop before, and so do we."
@@ -186,7 +188,7 @@ def _exhaustive(joint: JointDistribution, least: float) -> np.ndarray:
         for a, b in combinations(range(matrix.shape[1]), 2):
             then = np.delete(matrix, b, axis=1)
             then[:, a] += matrix[:, b]
-            secret, useful = tools.informations(joint.table, then)
+            secret, useful = _lectures.informations(joint.table, then)
             if useful >= least - 1e-12:
                 options.append((secret, a, b, then))
         if not options:
@@ -200,14 +202,14 @@ def one_iteration(setting: Setting) -> Reproduced:
     """Each pair's loss from its two columns alone."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng, 8)
+        joint = _lectures.any_joint(rng, 8)
         n, off = len(joint.useful), 0.0
-        whole = tools.informations(joint.table, np.eye(n))
+        whole = _lectures.informations(joint.table, np.eye(n))
         for a, b in combinations(range(n), 2):
-            then = tools.informations(joint.table, tools.block_matrix(n, [(a + 1, b + 1)]))
+            then = _lectures.informations(joint.table, _lectures.block_matrix(n, [(a + 1, b + 1)]))
             columns = [joint.table[:, a], joint.table[:, b], joint.table[:, a] + joint.table[:, b]]
-            inner = [tools.entropy(np.array([c.sum()])) - tools.entropy(c) for c in columns]
-            outer = [tools.entropy(np.array([c.sum()])) for c in columns]
+            inner = [_lectures.entropy(np.array([c.sum()])) - _lectures.entropy(c) for c in columns]
+            outer = [_lectures.entropy(np.array([c.sum()])) for c in columns]
             off = max(off, abs(whole[0] - then[0] - (inner[0] + inner[1] - inner[2])))
             off = max(off, abs(whole[1] - then[1] - (outer[0] + outer[1] - outer[2])))
         return off

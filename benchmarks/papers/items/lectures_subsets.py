@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.benchmarks.data.joints import heart
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures as tools
+from privopt.benchmarks.papers.items import _lectures
 from privopt.benchmarks.papers.verdicts import holds, invariant, substitute
 from privopt.core.solver import Budget
 from privopt.models import JointDistribution
@@ -27,13 +27,13 @@ def difference(setting: Setting) -> Reproduced:
     """The weighed objective of every merged set against (1 - weight) f - g."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng, 6)
+        joint = _lectures.any_joint(rng, 6)
         n, weight = len(joint.useful), float(rng.uniform(0, 1))
         question = SubsetMerge(merging_table(PrivacyFunnel(joint, trade_off=weight)), weight)
-        start = tools.informations(joint.table, np.eye(n))
+        start = _lectures.informations(joint.table, np.eye(n))
         off = 0.0
         for chosen in _subsets(n):
-            ends = tools.informations(joint.table, tools.block_matrix(n, [[x + 1 for x in chosen]]))
+            ends = _lectures.informations(joint.table, _lectures.block_matrix(n, [[x + 1 for x in chosen]]))
             direct = ends[0] - start[0] - weight * (ends[1] - start[1])
             f, g = _f(joint, chosen), _g(joint, chosen)
             ours = question.change(np.array(chosen, dtype=np.int64))
@@ -67,7 +67,7 @@ def submodular(setting: Setting) -> Reproduced:
     """Every pair of additions to every set."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.random_joint(rng, int(rng.integers(2, 5)), int(rng.integers(3, 7)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 5)), int(rng.integers(3, 7)))
         n, worst = len(joint.useful), -1.0
         for value in (_f, _g):
             of = {frozenset(chosen): value(joint, chosen) for chosen in [(), *_subsets(n)]}
@@ -87,7 +87,7 @@ def subset_step(setting: Setting) -> Reproduced:
     """The set of one step against the best of all sets."""
     rng, shares, above = setting.rng(), [], 0.0
     for _ in range(setting.count(10, 100)):
-        joint = tools.random_joint(rng, int(rng.integers(2, 9)), int(rng.integers(6, 12)))
+        joint = _lectures.random_joint(rng, int(rng.integers(2, 9)), int(rng.integers(6, 12)))
         weight = float(rng.choice([0.05, 0.15, 0.3]))
         question = SubsetMerge(merging_table(PrivacyFunnel(joint, trade_off=weight)), weight)
         best = question.change(tabulated(question, Budget()))
@@ -111,11 +111,11 @@ def against_pairs(setting: Setting) -> Reproduced:
     rng, tally = setting.rng(), np.zeros((2, 2), dtype=int)
     tables = setting.count(8, 60)
     for _ in range(tables):
-        joint = tools.random_joint(rng, 8, 12)
+        joint = _lectures.random_joint(rng, 8, 12)
         weight = float(rng.choice([0.05, 0.15, 0.3]))
-        subset = tools.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), "submodular")
-        pair = tools.answer(PrivacyFunnel(joint, min_utility=subset.utility, form="merging"), Greedy())
-        price = tools.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), Greedy())
+        subset = _lectures.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), "submodular")
+        pair = _lectures.answer(PrivacyFunnel(joint, min_utility=subset.utility, form="merging"), Greedy())
+        price = _lectures.answer(PrivacyFunnel(joint, trade_off=weight, form="merging"), Greedy())
         for row, gain in enumerate((pair.leakage - subset.leakage, subset.objective - price.objective)):
             tally[row] += (gain > 1e-9, gain < -1e-9)
     why = (
@@ -153,7 +153,7 @@ def _convergence(weight: float) -> tuple[tuple[float, float], ...]:
         to[chosen] = chosen[0]
         now = now.merged(numbered(to))
         levels.append(now.informations)
-    return tuple((a / tools.BITS, b / tools.BITS) for a, b in levels)
+    return tuple((a / _lectures.BITS, b / _lectures.BITS) for a, b in levels)
 
 
 @reproduces("F-F1")
@@ -164,12 +164,13 @@ def convergence(setting: Setting) -> Reproduced:
     joint, source = _patients()
     values = [secret - 0.8 * useful for secret, useful in _convergence(0.8)]
     pairs = (
-        -tools.answer(PrivacyFunnel(joint, trade_off=0.8, form="merging"), Greedy()).objective / tools.BITS
+        -_lectures.answer(PrivacyFunnel(joint, trade_off=0.8, form="merging"), Greedy()).objective
+        / _lectures.BITS
     )
     frame = pd.DataFrame({"step": range(len(values)), "I(S;Y) - 0.8 I(X;Y), bits": values})
     curve = {"subset merging": list(zip(map(float, frame["step"]), values, strict=True))}
     draw = partial(
-        tools.plotted, curve, ("step", "I(S;Y) − 0.8 I(X;Y) (bits)"), "lf1", "Weighed objective by step"
+        _lectures.plotted, curve, ("step", "I(S;Y) − 0.8 I(X;Y) (bits)"), "lf1", "Weighed objective by step"
     )
     if any(b >= a for a, b in neighbours(values)):
         raise ValueError("the weighed objective does not fall at each step")
@@ -190,7 +191,7 @@ def both_by_step(setting: Setting) -> Reproduced:
         name: [(float(t), row[k]) for t, row in enumerate(levels)]
         for k, name in enumerate(("I(S;Y)", "I(X;Y)"))
     }
-    draw = partial(tools.plotted, curves, ("step", "bits"), "lf2", "Both informations by step")
+    draw = partial(_lectures.plotted, curves, ("step", "bits"), "lf2", "Both informations by step")
     told = f"I(S;Y) {levels[0][0]:.4f} to {levels[-1][0]:.4f}, I(X;Y) {levels[0][1]:.4f} to {levels[-1][1]:.4f} bits"
     why = f"Nothing but the parameters of this panel survives. {_patients()[1]}: both informations at each step."
     return substitute(told, why, [Exhibit("Informations at 0.8", why, frame, draw)])
@@ -205,16 +206,18 @@ def trade_off(setting: Setting) -> Reproduced:
     rows = []
     for weight in np.linspace(0, 1, setting.count(3, 11)).tolist():
         problem = PrivacyFunnel(joint, trade_off=weight, form="merging")
-        subset, price = tools.answer(problem, "submodular"), tools.answer(problem, Greedy())
+        subset, price = _lectures.answer(problem, "submodular"), _lectures.answer(problem, Greedy())
         same = PrivacyFunnel(joint, min_utility=subset.utility, form="merging")
-        pairs = tools.answer(same, Greedy())
+        pairs = _lectures.answer(same, Greedy())
         for name, one in (("subsets", subset), ("pairs, same price", price), ("pairs, same floor", pairs)):
-            rows.append((weight, name, one.utility / tools.BITS, one.leakage / tools.BITS, -one.objective))
+            rows.append(
+                (weight, name, one.utility / _lectures.BITS, one.leakage / _lectures.BITS, -one.objective)
+            )
     frame = pd.DataFrame(rows, columns=["weight", "merging", "I(X;Y), bits", "I(S;Y), bits", "objective"])
     names = ("subsets", "pairs, same price", "pairs, same floor")
     curves = {name: [(row[2], row[3]) for row in rows if row[1] == name] for name in names}
     draw = partial(
-        tools.plotted, curves, ("I(X;Y) (bits)", "I(S;Y) (bits)"), "lf3", "Leakage against utility"
+        _lectures.plotted, curves, ("I(X;Y) (bits)", "I(S;Y) (bits)"), "lf3", "Leakage against utility"
     )
     groups = [rows[k : k + 3] for k in range(0, len(rows), 3)]
     told = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.benchmarks.data.joints import lecture
 from privopt.benchmarks.papers.item import Exhibit, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _lectures as tools
+from privopt.benchmarks.papers.items import _lectures
 from privopt.benchmarks.papers.verdicts import compared, holds, invariant, refuted, substitute
 from privopt.core.solver import Budget
 from privopt.measures import log_lift
@@ -42,7 +42,7 @@ def _risky(joint: JointDistribution, level: float = _LEVEL) -> list[int]:
 def _watched(joint: JointDistribution, level: float = _LEVEL) -> np.ndarray:
     """The matrix of our watchdog's merging."""
     proposal = WatchdogMerge().run(LocalInformationPrivacy(joint, epsilon=level), _BUDGET)
-    return tools.matrix_of(proposal.mechanism)
+    return _lectures.matrix_of(proposal.mechanism)
 
 
 def _level(joint: JointDistribution, rows: list[int], randomised: np.ndarray) -> float:
@@ -94,11 +94,11 @@ def watchdog(setting: Setting) -> Reproduced:
         joint = JointDistribution.normalised(rng.random((4, 9)))
         problem = LocalInformationPrivacy(joint, epsilon=_LEVEL)
         risky = _risky(joint)
-        expected = tools.block_matrix(9, [[x + 1 for x in risky]] if risky else [])
+        expected = _lectures.block_matrix(9, [[x + 1 for x in risky]] if risky else [])
         off = [abs(a - b) for a, b in zip(_sorted(_watched(joint)), _sorted(expected), strict=True)]
-        drawn = tools.matrix_of(WatchdogRandom(law="uniform").run(problem, _BUDGET).mechanism)
-        merged = tools.informations(joint.table, expected)
-        told = tools.informations(joint.table, drawn)
+        drawn = _lectures.matrix_of(WatchdogRandom(law="uniform").run(problem, _BUDGET).mechanism)
+        merged = _lectures.informations(joint.table, expected)
+        told = _lectures.informations(joint.table, drawn)
         if risky:
             above += _level(joint, risky, np.ones((len(risky), 1))) > _LEVEL
         return max([*off, abs(merged[0] - told[0]), abs(merged[1] - told[1])])
@@ -122,7 +122,7 @@ def unmoved(setting: Setting) -> Reproduced:
     """Releases that do not depend on the high-risk symbol."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng, 6)
+        joint = _lectures.any_joint(rng, 6)
         risky = _risky(joint, 0.3)
         if not risky:
             return 0.0
@@ -151,7 +151,7 @@ def smallest_level(setting: Setting) -> Reproduced:
     """Random releases within the high-risk set against the merge."""
 
     def check(rng: np.random.Generator) -> float:
-        joint = tools.any_joint(rng, 7)
+        joint = _lectures.any_joint(rng, 7)
         risky = _risky(joint, 0.3)
         if not risky:
             return 0.0
@@ -173,16 +173,16 @@ def smallest_level(setting: Setting) -> Reproduced:
 def merged_table(setting: Setting) -> Reproduced:
     """The merged column."""
     block = list(_block())
-    cells = np.array(tools.PRINTED)[:, block].sum(axis=1)
+    cells = np.array(_lectures.PRINTED)[:, block].sum(axis=1)
     ours = lecture().table[:, block].sum(axis=1)
-    slack = tools.CELL * len(block)
+    slack = _lectures.CELL * len(block)
     why = (
         f"Printed cells sum to {', '.join(f'{v:.4f}' for v in cells)}, divided by 1.0002 to ours; the printed values are "
         "within what the rounding of seven cells allows."
     )
     ranges = [(v - slack, v + slack) for v in cells.tolist()]
     shown = ", ".join(f"{v:.5f}" for v in ours)
-    return tools.within([".2392", ".1308", ".1457", ".2108"], ranges, shown, why)
+    return _lectures.within([".2392", ".1308", ".1457", ".2108"], ranges, shown, why)
 
 
 @reproduces("F-W6")
@@ -195,12 +195,12 @@ def merged_levels(setting: Setting) -> Reproduced:
         *("0.1178", "0.5935", "0.0496"),
     ]
     columns = [[4], [6], list(_block())]
-    ranges = [tools.absolute(*tools.log_lift_range(s, c)) for s in range(4) for c in columns]
+    ranges = [_lectures.absolute(*_lectures.log_lift_range(s, c)) for s in range(4) for c in columns]
     joint = lecture()
     three = np.column_stack([joint.table[:, c].sum(axis=1) for c in columns])
     ours = np.abs(log_lift(three))
     shown = f"new level {ours[:, 2].max():.6f}; {', '.join(f'{ours[s, 2]:.5f}' for s in (0, 2, 3))}; x7 {ours[0, 1]:.5f}"
-    return tools.within(
+    return _lectures.within(
         texts, ranges, shown, "In nats; tables that round to the printed cells reach every printed value."
     )
 
@@ -216,9 +216,9 @@ def boosting(setting: Setting) -> Reproduced:
         delta = float(rng.choice([0.002, 0.005, 0.02, 0.05]))
         problem = LocalInformationPrivacy(joint, epsilon=0.7, delta=delta)
         release = WatchdogBoosting(several=False, count_merged=False).run(problem, _BUDGET).mechanism
-        matrix = tools.matrix_of(release)
+        matrix = _lectures.matrix_of(release)
         over += not problem.evaluate(Channel(matrix, joint.useful)).feasible
-        ours = tools.informations(joint.table, matrix)[1]
+        ours = _lectures.informations(joint.table, matrix)[1]
         return abs(ours - _best_choice(joint, 0.7, delta))
 
     tables, joint = setting.count(20, 300), lecture()
@@ -243,7 +243,8 @@ def _best_choice(joint: JointDistribution, level: float, delta: float) -> float:
             if sum(float(mass[x]) for x in risky if x not in merged) <= delta:
                 distribution_of = [float(joint.p_x[x]) for x in range(len(joint.p_x)) if x not in merged]
                 best = max(
-                    best, tools.entropy(np.array([*distribution_of, float(joint.p_x[list(merged)].sum())]))
+                    best,
+                    _lectures.entropy(np.array([*distribution_of, float(joint.p_x[list(merged)].sum())])),
                 )
     return best
 
@@ -254,17 +255,17 @@ def example_moves(setting: Setting) -> Reproduced:
     joint = lecture()
     broken = np.where(np.abs(log_lift(joint)) > _LEVEL, joint.table, 0.0)[:, [7, 5, 1]].sum(axis=0)
     problem = LocalInformationPrivacy(joint, epsilon=_LEVEL, delta=0.01)
-    release = tools.matrix_of(WatchdogBoosting(several=False).run(problem, _BUDGET).mechanism)
+    release = _lectures.matrix_of(WatchdogBoosting(several=False).run(problem, _BUDGET).mechanism)
     best = problem.evaluate(Channel(release, joint.useful))
     alone = [x for x in _block() if release[:, release[x] == 1].sum() == 1]
     rest = [x + 1 for x in _block() if x + 1 not in (2, 6, 8)]
-    theirs = tools.informations(joint.table, tools.block_matrix(9, [rest]))[1] / tools.BITS
+    theirs = _lectures.informations(joint.table, _lectures.block_matrix(9, [rest]))[1] / _lectures.BITS
     ours = [*(v * 1.0002 for v in broken.tolist()), float(broken.sum()) * 1.0002]
     comparison = compared([0.0015, 0.0017, 0.0047, 0.0079], ours, 0.0, "")
     moved = ", ".join(f"x{x + 1}" for x in alone)
     why = (
         f"In units of the printed table. Not the best choice for 0.01: moving back {moved} violates with {_violating(joint, alone):.4f} "
-        f"and says {best.utility / tools.BITS:.4f} bits about X, the printed one {theirs:.4f}."
+        f"and says {best.utility / _lectures.BITS:.4f} bits about X, the printed one {theirs:.4f}."
     )
     return Reproduced(comparison.ours, comparison.finding, why)
 
@@ -282,12 +283,12 @@ def _losses(count: int, seed: int) -> dict[str, np.ndarray]:
     losses: dict[str, list[float]] = {name: [] for name in _METHODS}
     for _ in range(count):
         joint = JointDistribution.normalised(rng.random((4, 9)))
-        whole = tools.entropy(joint.p_x)
+        whole = _lectures.entropy(joint.p_x)
         for name, (delta, method) in _METHODS.items():
             problem = LocalInformationPrivacy(joint, epsilon=_LEVEL, delta=delta)
             release = method.run(problem, _BUDGET).mechanism
-            distribution_of = joint.p_x @ tools.matrix_of(release)
-            losses[name].append(1 - tools.entropy(distribution_of) / whole)
+            distribution_of = joint.p_x @ _lectures.matrix_of(release)
+            losses[name].append(1 - _lectures.entropy(distribution_of) / whole)
     return {name: np.array(values) for name, values in losses.items()}
 
 
@@ -310,7 +311,7 @@ def simulation(setting: Setting) -> Reproduced:
         name: list(zip(shown["utility loss"].tolist(), shown[name].tolist(), strict=True)) for name in losses
     }
     draw = partial(
-        tools.plotted,
+        _lectures.plotted,
         curves,
         ("utility loss", "share of tables with at most that"),
         "lf4",

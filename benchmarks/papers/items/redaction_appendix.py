@@ -11,7 +11,7 @@ import numpy as np
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _redaction as tools
+from privopt.benchmarks.papers.items import _redaction
 from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
 from privopt.core.dispatch import solve
@@ -27,11 +27,11 @@ def conditions(setting: Setting) -> Reproduced:
     """The exact conditions, as sums over subsets of the medium records."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, records = tools.chain(*tools.rates(rng, 1)), int(rng.integers(2, 5))
+        chain, records = _redaction.chain(*_redaction.rates(rng, 1)), int(rng.integers(2, 5))
         budget = float(rng.uniform(0.1, 2))
-        medium = tools.regions_of(chain, records, budget)[1]
-        rows = tools.mechanism_side(chain, records, budget, rng.uniform(0.05, 1, medium))
-        table = np.vstack([tools.ALWAYS, rows])
+        medium = _redaction.regions_of(chain, records, budget)[1]
+        rows = _redaction.mechanism_side(chain, records, budget, rng.uniform(0.05, 1, medium))
+        table = np.vstack([_redaction.ALWAYS, rows])
         return abs(all_at_once(chain, 0, table) - redaction_leakage(chain, 0, table))
 
     why = "The sums over all subsets of the medium records and the recursion over first releases are one number."
@@ -55,9 +55,12 @@ def _alike(names: tuple[str, str], setting: Setting, why: str, least: int) -> Re
     def check(rng: np.random.Generator) -> float:
         n = int(rng.integers(3, 20))
         one = Redaction(
-            tools.chain(*tools.rates(rng, 1)), n, int(rng.integers(least, n - least)), rng.uniform(0.1, 2)
+            _redaction.chain(*_redaction.rates(rng, 1)),
+            n,
+            int(rng.integers(least, n - least)),
+            rng.uniform(0.1, 2),
         )
-        ours, theirs = (tools.utility(one, name) for name in names)
+        ours, theirs = (_redaction.utility(one, name) for name in names)
         return abs(ours - theirs)
 
     return invariant(check, setting, setting.count(3, 30), why, 2e-5)
@@ -83,18 +86,18 @@ def closed_form(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         chain, records, budget = (
-            tools.chain(*tools.rates(rng, 1)),
+            _redaction.chain(*_redaction.rates(rng, 1)),
             int(rng.integers(2, 12)),
             rng.uniform(0.1, 2),
         )
-        budgets = tools.prefix_budgets(chain, records, budget)
+        budgets = _redaction.prefix_budgets(chain, records, budget)
         if not len(budgets):
             return 0.0
         q = float(np.exp(-budgets / np.arange(1, len(budgets) + 1)).max())
-        rows = tools.mechanism_side(chain, records, budget, np.full(len(budgets), q))
+        rows = _redaction.mechanism_side(chain, records, budget, np.full(len(budgets), q))
         one = Redaction(chain, records + 1, 0, budget)
         table = solve(one, ConstantClosedForm(share=0.0)).mechanism.probabilities[1:]
-        return max(tools.one_side(chain, rows) - budget, float(np.abs(rows - table).max()))
+        return max(_redaction.one_side(chain, rows) - budget, float(np.abs(rows - table).max()))
 
     why = "The printed maximum is feasible and is what the solver of that name returns; epsilon means the budget of the side."
     return invariant(check, setting, setting.count(10, 200), why)
@@ -103,8 +106,8 @@ def closed_form(setting: Setting) -> Reproduced:
 @reproduces("R-A4")
 def grid_search(setting: Setting) -> Reproduced:
     """The constant found on the exact leakage, by bisection and on a grid."""
-    problem = Redaction(tools.chain(0.01, 0.8), 10, 0, 1.0)
-    bisected = tools.utility(problem, ConstantSearch(all_regions=False))
+    problem = Redaction(_redaction.chain(0.01, 0.8), 10, 0, 1.0)
+    bisected = _redaction.utility(problem, ConstantSearch(all_regions=False))
     rows = np.linspace(0, 1, setting.count(101, 2001))
     private = [q for q in rows.tolist() if _leaks(problem, q) <= 1.0]
     gridded = problem.evaluate(problem.answer(_table(problem, min(private)))).utility
@@ -116,9 +119,9 @@ def grid_search(setting: Setting) -> Reproduced:
 
 
 def _table(problem: Redaction, q: float) -> np.ndarray:
-    medium = tools.regions_of(problem.chain, problem.length - 1, problem.epsilon)[1]
-    rows = tools.mechanism_side(problem.chain, problem.length - 1, problem.epsilon, np.full(medium, q))
-    return np.vstack([tools.ALWAYS, rows])
+    medium = _redaction.regions_of(problem.chain, problem.length - 1, problem.epsilon)[1]
+    rows = _redaction.mechanism_side(problem.chain, problem.length - 1, problem.epsilon, np.full(medium, q))
+    return np.vstack([_redaction.ALWAYS, rows])
 
 
 def _leaks(problem: Redaction, q: float) -> float:
@@ -131,7 +134,7 @@ def algorithm_one(setting: Setting) -> Reproduced:
     wider = []
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng)
+        one = _redaction.question(rng)
         table = solve(one, "markov-quilt", certify=False).mechanism.probabilities
         best = solve(one, "windows", certify=False).mechanism.probabilities
         wider.append(round(float(table[:, 0].sum() - best[:, 0].sum())))
@@ -150,11 +153,11 @@ def quilt_bound(setting: Setting) -> Reproduced:
     """The lower bound on the utility of MQ."""
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng)
+        one = _redaction.question(rng)
         (p,) = one.private
-        n, far = one.length, tools.reach(one.chain, one.epsilon)
-        r1, r2 = far + p, 2 * tools.reach(one.chain, one.epsilon / 2) - 1
-        ends = [tools.largest(one.chain, d) if d else 0.0 for d in (p, n - 1 - p)]
+        n, far = one.length, _redaction.reach(one.chain, one.epsilon)
+        r1, r2 = far + p, 2 * _redaction.reach(one.chain, one.epsilon / 2) - 1
+        ends = [_redaction.largest(one.chain, d) if d else 0.0 for d in (p, n - 1 - p)]
         if one.epsilon < ends[1]:
             least = 0.0
         elif one.epsilon >= sum(ends):
@@ -171,7 +174,7 @@ def quilt_bound(setting: Setting) -> Reproduced:
 @reproduces("R-MQ2")
 def asymptotic(setting: Setting) -> Reproduced:
     """MQ against the best window as the chain grows."""
-    chain, more = tools.chain(0.05, 0.2), []
+    chain, more = _redaction.chain(0.05, 0.2), []
     for n in (10, 100, 1000, setting.count(2000, 10_000)):
         one = Redaction(chain, n, n // 3, 1.0)
         quilt, best = (
@@ -208,7 +211,7 @@ def quilt_utility(setting: Setting) -> Reproduced:
     """The utility of MQ by its window."""
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng)
+        one = _redaction.question(rng)
         solution = solve(one, "markov-quilt", certify=False)
         width = float(solution.mechanism.probabilities[:, 0].sum())
         return abs((solution.utility or 0.0) - (1 - width / one.length))
@@ -224,11 +227,11 @@ def composition(setting: Setting) -> Reproduced:
     odd = [0.0]
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.chain(*tools.rates(rng))
+        chain = _redaction.chain(*_redaction.rates(rng))
         left, right = (int(d) for d in rng.integers(1, 6, 2))
         rows = [np.vstack([np.ones((d - 1, 2)), np.zeros((1, 2))]) for d in (left, right)]
-        together = tools.both_sides(chain, *rows)
-        alone = tools.largest(chain, left) + tools.largest(chain, right)
+        together = _redaction.both_sides(chain, *rows)
+        alone = _redaction.largest(chain, left) + _redaction.largest(chain, right)
         if (left + right) % 2 == 0 or chain.transition[0, 0] > chain.transition[1, 0]:
             return abs(together - alone)
         odd[0] = max(odd[0], alone - together)
@@ -247,15 +250,15 @@ def necessary(setting: Setting) -> Reproduced:
     """The necessary condition on the window."""
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng)
+        one = _redaction.question(rng)
         (p,) = one.private
         table = solve(one, "windows", certify=False).mechanism.probabilities[:, 0]
         left = next((d for d in range(1, p + 1) if table[p - d] < 1), p + 1) - 1
         right = next((d for d in range(1, one.length - p) if table[p + d] < 1), one.length - p) - 1
         if (left + right) % 2 and left < p:
             return 0.0
-        used = 0.0 if left == p else tools.largest(one.chain, left + 1)
-        used += 0.0 if right == one.length - 1 - p else tools.largest(one.chain, right + 1)
+        used = 0.0 if left == p else _redaction.largest(one.chain, left + 1)
+        used += 0.0 if right == one.length - 1 - p else _redaction.largest(one.chain, right + 1)
         return used - one.epsilon
 
     return invariant(
@@ -271,10 +274,10 @@ def lower_bound(setting: Setting) -> Reproduced:
     """Leakage is at least the influence of what can be released."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, n = tools.chain(*tools.rates(rng)), int(rng.integers(2, 7))
+        chain, n = _redaction.chain(*_redaction.rates(rng)), int(rng.integers(2, 7))
         table = instances.table(rng, n, 2, 0)
         leaks = redaction_leakage(chain, 0, table)
-        shown = [float(tools.told(chain, t)[v]) for t in range(1, n) for v in (0, 1) if table[t, v] < 1]
+        shown = [float(_redaction.told(chain, t)[v]) for t in range(1, n) for v in (0, 1) if table[t, v] < 1]
         return max(shown, default=0.0) - leaks
 
     why = (
@@ -287,7 +290,7 @@ def lower_bound(setting: Setting) -> Reproduced:
 @reproduces("R-JE")
 def minimum_numbers(setting: Setting) -> Reproduced:
     """Equations (9) and (10)."""
-    distribution, best = tools.chain(0.25, 0.5), Redaction(tools.chain(0.25, 0.5), 8, 3, 0.3)
+    distribution, best = _redaction.chain(0.25, 0.5), Redaction(_redaction.chain(0.25, 0.5), 8, 3, 0.3)
     half = BinaryChain.of(distribution)
     least = 2 * (half.first_within(0.15) if half else 0) - 2
     hidden = frames.proved(best, "windows")[1].mechanism.probabilities[:, 0]
@@ -308,15 +311,20 @@ def threshold(setting: Setting) -> Reproduced:
     """One side or both: the printed threshold against the best window."""
     rng, wrong, total = setting.rng(), 0, setting.count(100, 1000)
     for _ in range(total):
-        one = tools.question(rng, 1)
+        one = _redaction.question(rng, 1)
         (p,) = one.private
-        ends = [tools.largest(one.chain, d) if d else 0.0 for d in (p, one.length - p)]
+        ends = [_redaction.largest(one.chain, d) if d else 0.0 for d in (p, one.length - p)]
         if p == 0 or one.epsilon < sum(ends):
             continue
-        sign = p + 1 + tools.reach(one.chain, one.epsilon) - 2 * tools.reach(one.chain, one.epsilon / 2)
+        sign = (
+            p
+            + 1
+            + _redaction.reach(one.chain, one.epsilon)
+            - 2 * _redaction.reach(one.chain, one.epsilon / 2)
+        )
         table = solve(one, "windows", certify=False).mechanism.probabilities[:, 0]
         hidden = float(table.sum())
-        one_sided = p + tools.reach(one.chain, one.epsilon)
+        one_sided = p + _redaction.reach(one.chain, one.epsilon)
         wrong += (sign < 0) != (hidden >= one_sided)
     return refuted(
         wrong > 0,
@@ -328,7 +336,7 @@ def threshold(setting: Setting) -> Reproduced:
 @reproduces("R-BA")
 def balanced(setting: Setting) -> Reproduced:
     """Balanced radii."""
-    one = Redaction(tools.chain(0.6, 0.99), 12, 5, 1.2)
+    one = Redaction(_redaction.chain(0.6, 0.99), 12, 5, 1.2)
     table = solve(one, "windows").mechanism.probabilities[:, 0]
     left = int(np.argmin(table[5::-1] == 1)) - 1
     right = int(np.argmin(table[5:] == 1)) - 1
@@ -344,7 +352,7 @@ def closed_forms(setting: Setting) -> Reproduced:
     """The closed forms of the influences."""
 
     def check(rng: np.random.Generator) -> float:
-        alpha, beta = tools.rates(rng)
+        alpha, beta = _redaction.rates(rng)
         d = int(rng.integers(1, 8))
         power = (1 - alpha - beta) ** d
         printed = [abs(math.log((1 + c * power) / (1 - power))) for c in (alpha / beta, beta / alpha)]
@@ -360,7 +368,7 @@ def closed_forms(setting: Setting) -> Reproduced:
 @reproduces("R-P1b")
 def convexity(setting: Setting) -> Reproduced:
     """Convexity of the influence in the distance."""
-    told = [float(influence(tools.chain(0.9, 0.95), 0, d).max()) for d in range(1, 6)]
+    told = [float(influence(_redaction.chain(0.9, 0.95), 0, d).max()) for d in range(1, 6)]
     second = np.diff(told, 2)
     return claimed(
         Claim(
@@ -379,7 +387,7 @@ def product(setting: Setting) -> Reproduced:
     """(beta / alpha) |lambda| < 1 for a negative eigenvalue."""
 
     def check(rng: np.random.Generator) -> float:
-        alpha, beta = tools.rates(rng, -1)
+        alpha, beta = _redaction.rates(rng, -1)
         value = beta / alpha * abs(1 - alpha - beta)
         identity = abs(value - (1 - (alpha + beta) * (1 - beta) / alpha))
         return max(value - 1, identity)
@@ -394,8 +402,8 @@ def decreasing(setting: Setting) -> Reproduced:
     """The influence falls with the distance."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.chain(*tools.rates(rng))
-        values = [tools.largest(chain, d) for d in range(1, 7)]
+        chain = _redaction.chain(*_redaction.rates(rng))
+        values = [_redaction.largest(chain, d) for d in range(1, 7)]
         return max(b - a for a, b in itertools.pairwise(values))
 
     return invariant(

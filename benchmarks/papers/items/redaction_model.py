@@ -15,7 +15,7 @@ from privopt.benchmarks.papers import redaction_figures as drawings
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers import redactions as instances
 from privopt.benchmarks.papers.item import Claim, Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _redaction as tools
+from privopt.benchmarks.papers.items import _redaction
 from privopt.benchmarks.papers.redactions import all_at_once
 from privopt.benchmarks.papers.verdicts import compare, compared, holds, invariant, judge, substitute
 from privopt.files.text import number
@@ -54,7 +54,7 @@ def leakage(setting: Setting) -> Reproduced:
 def utility(setting: Setting) -> Reproduced:
     """The largest utility is (n - 1) / n."""
     problem = Redaction(frames.example_chain(), 5, 2, math.inf)
-    best = tools.utility(problem, "optimal")
+    best = _redaction.utility(problem, "optimal")
     return holds(
         best == 0.8,
         f"at most {best:g} of 5 records",
@@ -88,7 +88,7 @@ def influences(setting: Setting) -> Reproduced:
     """Regions from the influences, the private record in none."""
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng, longest=12)
+        one = _redaction.question(rng, longest=12)
         (p,) = one.private
         level = one.epsilon / 2
         ours = regions(one.chain, one.length, p, level, level)
@@ -111,11 +111,11 @@ def quilt(setting: Setting) -> Reproduced:
     """What lies beyond a window leaks as much as the window's border."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.chain(*tools.rates(rng))
+        chain = _redaction.chain(*_redaction.rates(rng))
         left, right = (int(d) for d in rng.integers(1, 4, 2))
         rows = [np.vstack([np.ones((d, 2)), np.zeros((k, 2))]) for d in (left, right) for k in (1, 3)]
-        near = tools.both_sides(chain, rows[0], rows[2])
-        far = tools.both_sides(chain, rows[1], rows[3])
+        near = _redaction.both_sides(chain, rows[0], rows[2])
+        far = _redaction.both_sides(chain, rows[1], rows[3])
         return abs(near - far)
 
     why = (
@@ -180,7 +180,7 @@ def _ratios(frame: DataFrame) -> Iterator[Claim]:
 def example_influences(setting: Setting) -> Reproduced:
     """Influences of the two-record chain, and the best window."""
     told = influence(frames.example_chain(), 0, 1)
-    none = tools.utility(Redaction(frames.example_chain(), 2, 0, 0.5), "windows")
+    none = _redaction.utility(Redaction(frames.example_chain(), 2, 0, 0.5), "windows")
     ours = [float(told.max()), float(told.min()), none]
     comparison = compared(
         [math.log(2), math.log(1.5), 0.0],
@@ -210,7 +210,7 @@ def example_choice(setting: Setting) -> Reproduced:
     """The utility with q = 1/8, and the best q."""
     problem = Redaction(frames.example_chain(), 2, 0, 0.5)
     told = problem.evaluate(RedactionMechanism(_CHOICE))
-    best = tools.utility(problem, "optimal")
+    best = _redaction.utility(problem, "optimal")
     comparison = compared([7 / 24, 0.292], [told.utility, told.utility], 5e-4, "")
     why = f"Feasible (leakage {told.leakage:.7f}) with the printed utility, but not the best choice: the optimum is {best:.10f}."
     if not (told.feasible and best > told.utility):
@@ -262,7 +262,7 @@ def figure_two(setting: Setting) -> Reproduced:
     """Influences by distance."""
     frame = frames.influences()
     chain = frames.example_chain()
-    low, high = tools.told(chain, 1)
+    low, high = _redaction.told(chain, 1)
     mechanisms = frames.middle()
     exhibits = (
         Exhibit(
@@ -280,7 +280,7 @@ def figure_two(setting: Setting) -> Reproduced:
             lambda: drawings.draw_bars(mechanisms, "distance from the private record", "figure2-mechanisms"),
         ),
     )
-    falling = all(tools.largest(chain, d) > tools.largest(chain, d + 1) for d in range(1, 9))
+    falling = all(_redaction.largest(chain, d) > _redaction.largest(chain, d + 1) for d in range(1, 9))
     outcome = holds(
         falling and low < high,
         f"at distance 1: {low:.6f} of a zero, {high:.6f} of a one",
@@ -305,7 +305,7 @@ def figure_three(setting: Setting) -> Reproduced:
     )
     problem = frames.figure_problem(1.0)
     names = ("windows", "constant-closed-form", "optimal")
-    window, relaxed, best = (tools.utility(problem, name) for name in names)
+    window, relaxed, best = (_redaction.utility(problem, name) for name in names)
     outcome = holds(
         window < relaxed < best,
         f"at 1 nat: window {window:.6f}, relaxed 3R {relaxed:.6f}, optimum {best:.6f}",

@@ -8,7 +8,7 @@ import numpy as np
 
 from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.papers.item import Claim, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _redaction as tools
+from privopt.benchmarks.papers.items import _redaction
 from privopt.benchmarks.papers.verdicts import claimed, holds, invariant, judge, refuted
 from privopt.core.dispatch import solve
 from privopt.files.text import number
@@ -24,7 +24,7 @@ def theorem_one(setting: Setting) -> Reproduced:
     """3R with half the budget a side: private, and of the stated utility."""
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng, longest=14)
+        one = _redaction.question(rng, longest=14)
         solution = solve(one, "constant-closed-form")
         (p,) = one.private
         _, medium, small = regions(one.chain, one.length, p, one.epsilon / 2, one.epsilon / 2)
@@ -34,8 +34,8 @@ def theorem_one(setting: Setting) -> Reproduced:
         excess = redaction_leakage(one.chain, p, solution.mechanism.probabilities) - one.epsilon
         return max(excess, stated - (solution.utility or 0.0))
 
-    problem = Redaction(tools.chain(0.01, 0.1), 40, 14, 1.0)
-    halves, window = (tools.utility(problem, name) for name in ("constant-closed-form", "windows"))
+    problem = Redaction(_redaction.chain(0.01, 0.1), 40, 14, 1.0)
+    halves, window = (_redaction.utility(problem, name) for name in ("constant-closed-form", "windows"))
     why = (
         "Private and of the stated utility; but half the budget for each side can be far below the best window: "
         f"alpha 0.01, beta 0.1, n 40, p 15, epsilon 1 gives {halves:.4f} against {window:.4f}."
@@ -53,7 +53,7 @@ def theorem_two(setting: Setting) -> Reproduced:
 
 def _above(alpha: float, beta: float, place: tuple[int, int], epsilon: float, why: str) -> Claim:
     """A window against the bound."""
-    problem = Redaction(tools.chain(alpha, beta), *place, epsilon)
+    problem = Redaction(_redaction.chain(alpha, beta), *place, epsilon)
     bound = data_independent_bound(problem.chain, *place, epsilon, corrected=False)
     best, solution = frames.proved(problem, "windows")
     return Claim(
@@ -73,8 +73,8 @@ def thresholds(setting: Setting) -> Reproduced:
     rng, total = setting.rng(), setting.count(200, 2000)
     apart = []
     for _ in range(total):
-        one = tools.question(rng, 1, 12)
-        theorem, proof = (tools.largest(one.chain, one.length - one.private[0] - 1 + d) for d in (0, 1))
+        one = _redaction.question(rng, 1, 12)
+        theorem, proof = (_redaction.largest(one.chain, one.length - one.private[0] - 1 + d) for d in (0, 1))
         apart.append(theorem - proof)
     return refuted(
         min(apart) > 0,
@@ -88,9 +88,9 @@ def smallest_distance(setting: Setting) -> Reproduced:
     """The distance from which records may be shown."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, budget = tools.chain(*tools.rates(rng)), float(rng.uniform(0.05, 3))
-        listed = next(d for d in range(1, 10_000) if tools.largest(chain, d) <= budget)
-        return float(abs(listed - tools.reach(chain, budget)))
+        chain, budget = _redaction.chain(*_redaction.rates(rng)), float(rng.uniform(0.05, 3))
+        listed = next(d for d in range(1, 10_000) if _redaction.largest(chain, d) <= budget)
+        return float(abs(listed - _redaction.reach(chain, budget)))
 
     why = "It has to be at least 1: the influence of the private record on itself is set to 0, which would make it 0 always."
     return invariant(check, setting, setting.count(20, 200), why)
@@ -102,10 +102,10 @@ def corollary_one(setting: Setting) -> Reproduced:
     weakly = [0, 0]
 
     def check(rng: np.random.Generator) -> float:
-        one = tools.question(rng, longest=14)
-        quilt = tools.utility(one, "markov-quilt")
+        one = _redaction.question(rng, longest=14)
+        quilt = _redaction.utility(one, "markov-quilt")
         shares = (0.0, 0.5, 1.0)
-        best = max(tools.utility(one, ConstantClosedForm(share=share)) for share in shares)
+        best = max(_redaction.utility(one, ConstantClosedForm(share=share)) for share in shares)
         weakly[0] += best > quilt + 1e-12
         weakly[1] += 1
         return quilt - best
@@ -120,7 +120,7 @@ def corollary_one(setting: Setting) -> Reproduced:
 
 def _quilt_or_halves() -> Claim:
     """An instance on which the split of the budget decides."""
-    problem = Redaction(tools.chain(0.01, 0.1), 40, 14, 1.0)
+    problem = Redaction(_redaction.chain(0.01, 0.1), 40, 14, 1.0)
     quilt, halves = (frames.proved(problem, name)[0] for name in ("markov-quilt", "constant-closed-form"))
     one_side = frames.proved(problem, ConstantClosedForm(share=0.0))[0]
     return Claim(
@@ -138,11 +138,13 @@ def form(setting: Setting) -> Reproduced:
     """The form of 3R against all local mechanisms."""
 
     def check(rng: np.random.Generator) -> float:
-        one = Redaction(tools.chain(*tools.rates(rng, 1)), int(rng.integers(2, 5)), 0, rng.uniform(0.1, 2))
+        one = Redaction(
+            _redaction.chain(*_redaction.rates(rng, 1)), int(rng.integers(2, 5)), 0, rng.uniform(0.1, 2)
+        )
         table = solve(one, "optimal").mechanism.probabilities
         partly = (table > 1e-9) & (table < 1 - 1e-9)
         return float((partly.sum(axis=1) > 1).any()) + max(
-            0.0, tools.utility(one, "oracle") - tools.utility(one, "optimal")
+            0.0, _redaction.utility(one, "oracle") - _redaction.utility(one, "optimal")
         )
 
     why = (
@@ -157,10 +159,10 @@ def sides_add(setting: Setting) -> Reproduced:
     """Leakage of both sides against the sum of each."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.chain(*tools.rates(rng))
+        chain = _redaction.chain(*_redaction.rates(rng))
         left, right = (rng.random((int(rng.integers(1, 5)), 2)) for _ in range(2))
-        alone = tools.one_side(chain, left) + tools.one_side(chain, right)
-        return tools.both_sides(chain, left, right) - alone
+        alone = _redaction.one_side(chain, left) + _redaction.one_side(chain, right)
+        return _redaction.both_sides(chain, left, right) - alone
 
     why = "Never more than the sum; exactly the largest sum over directions, which is less where the sides point apart."
     return invariant(check, setting, setting.count(50, 1000), why)
@@ -192,16 +194,16 @@ def equation_four(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         chain, records, budget = (
-            tools.chain(*tools.rates(rng, 1)),
+            _redaction.chain(*_redaction.rates(rng, 1)),
             int(rng.integers(2, 9)),
             rng.uniform(0.1, 2),
         )
-        _, medium = tools.regions_of(chain, records, budget)
+        _, medium = _redaction.regions_of(chain, records, budget)
         if not medium:
             return 0.0
         q = rng.uniform(0.05, 1.0, medium)
-        exact = tools.one_side(chain, tools.mechanism_side(chain, records, budget, q))
-        return exact - tools.relaxed_bound(chain, records, budget, q)
+        exact = _redaction.one_side(chain, _redaction.mechanism_side(chain, records, budget, q))
+        return exact - _redaction.relaxed_bound(chain, records, budget, q)
 
     why = "A bound once the plain influence of the first medium record is counted too; it was never tight."
     return invariant(check, setting, setting.count(100, 1000), why)
@@ -210,7 +212,7 @@ def equation_four(setting: Setting) -> Reproduced:
 @reproduces("R-O1")
 def one_constant(setting: Setting) -> Reproduced:
     """One q for all medium records."""
-    problem = Redaction(tools.chain(0.001, 0.04), 6, 0, 3.0)
+    problem = Redaction(_redaction.chain(0.001, 0.04), 6, 0, 3.0)
     one, several = (frames.proved(problem, name)[0] for name in ("constant-closed-form", "relaxation"))
     same = [
         frames.proved(frames.figure_problem(1.0), name)[0] for name in ("constant-closed-form", "relaxation")
@@ -233,8 +235,8 @@ def feasible(setting: Setting) -> Reproduced:
     """Some q in [0, 1] is always feasible."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, records = tools.chain(*tools.rates(rng)), int(rng.integers(2, 12))
-        budgets = tools.prefix_budgets(chain, records, float(rng.uniform(0.1, 2)))
+        chain, records = _redaction.chain(*_redaction.rates(rng)), int(rng.integers(2, 12))
+        budgets = _redaction.prefix_budgets(chain, records, float(rng.uniform(0.1, 2)))
         return -float(budgets.min(initial=0.0))
 
     return invariant(
@@ -248,9 +250,11 @@ def equal_rates(setting: Setting) -> Reproduced:
 
     def check(rng: np.random.Generator) -> float:
         alpha = float(rng.uniform(0.05, 0.45))
-        one = Redaction(tools.chain(alpha, alpha), int(rng.integers(2, 12)), 0, float(rng.uniform(0.1, 2)))
-        medium = tools.regions_of(one.chain, one.length - 1, one.epsilon)[1]
-        return medium + tools.utility(one, "optimal") - tools.utility(one, "windows")
+        one = Redaction(
+            _redaction.chain(alpha, alpha), int(rng.integers(2, 12)), 0, float(rng.uniform(0.1, 2))
+        )
+        medium = _redaction.regions_of(one.chain, one.length - 1, one.epsilon)[1]
+        return medium + _redaction.utility(one, "optimal") - _redaction.utility(one, "windows")
 
     return invariant(
         check,
@@ -301,14 +305,14 @@ def region_grows(setting: Setting) -> Reproduced:
 
 def _medium_records(alpha: float, beta: float) -> int:
     """Medium records on one side of 200, at a level of 1."""
-    return len(regions(tools.chain(alpha, beta), 200, 0, 0.0, 1.0)[1])
+    return len(regions(_redaction.chain(alpha, beta), 200, 0, 0.0, 1.0)[1])
 
 
 @reproduces("R-O4b")
 def region_grows_with_alpha(setting: Setting) -> Reproduced:
     """The medium region with beta fixed."""
     ratios = (1, 2, 16 / 3, 8, 16, 80, 800, 8000)
-    sizes = [tools.regions_of(tools.chain(0.8 / r, 0.8), 200, 1.0)[1] for r in ratios]
+    sizes = [_redaction.regions_of(_redaction.chain(0.8 / r, 0.8), 200, 1.0)[1] for r in ratios]
     return holds(
         sizes == sorted(sizes),
         f"sizes {', '.join(map(str, sizes))}",
@@ -320,7 +324,7 @@ def region_grows_with_alpha(setting: Setting) -> Reproduced:
 def jumps(setting: Setting) -> Reproduced:
     """Where the curves of Figure 3 jump."""
     chain = frames.figure_problem(1.0).chain
-    levels = np.array([value for d in range(1, 10) for value in tools.told(chain, d)])
+    levels = np.array([value for d in range(1, 10) for value in _redaction.told(chain, d)])
     gaps = []
     for level in sorted(levels[(levels > 0.05) & (levels < 5)].tolist())[: setting.count(4, 20)]:
         below, above = (
@@ -349,7 +353,8 @@ def beats(setting: Setting) -> Reproduced:
     budgets = np.linspace(0.25, 5, setting.count(4, 20)).tolist()
     names = ("windows", "constant-closed-form", "optimal")
     means = [
-        float(np.mean([tools.utility(frames.figure_problem(e), name) for e in budgets])) for name in names
+        float(np.mean([_redaction.utility(frames.figure_problem(e), name) for e in budgets]))
+        for name in names
     ]
     return holds(
         means[0] < means[1] < means[2],
@@ -363,7 +368,7 @@ def without_loss(setting: Setting) -> Reproduced:
     """Mirroring a chain."""
 
     def check(rng: np.random.Generator) -> float:
-        chain = tools.chain(*tools.rates(rng))
+        chain = _redaction.chain(*_redaction.rates(rng))
         table = rng.random((int(rng.integers(2, 8)), 2))
         p = int(rng.integers(len(table)))
         table[p] = 1.0
@@ -383,14 +388,14 @@ def several(setting: Setting) -> Reproduced:
     """Record-wise most conservative choices for several private records."""
 
     def check(rng: np.random.Generator) -> float:
-        chain, n = tools.chain(*tools.rates(rng)), int(rng.integers(3, 7))
+        chain, n = _redaction.chain(*_redaction.rates(rng)), int(rng.integers(3, 7))
         p, q = (int(i) for i in rng.choice(n, 2, replace=False))
         epsilon = float(rng.uniform(0.2, 2))
         tables = [solve(Redaction(chain, n, i, epsilon), "optimal").mechanism.probabilities for i in (p, q)]
         both = np.maximum(*tables)
         return max(redaction_leakage(chain, i, both) for i in (p, q)) - epsilon
 
-    chain = tools.chain(0.05, 0.3)
+    chain = _redaction.chain(0.05, 0.3)
     tables = [solve(Redaction(chain, 7, i, 1.0), "optimal").mechanism.probabilities for i in (1, 5)]
     kept = float((chain.initial * (1 - np.maximum(*tables))).sum() / 7)
     together = solve(Redaction(chain, 7, (1, 5), 1.0)).utility
@@ -406,10 +411,10 @@ def telling_value(setting: Setting) -> Reproduced:
     """The rarer value reveals more."""
 
     def check(rng: np.random.Generator) -> float:
-        alpha, beta = tools.rates(rng)
+        alpha, beta = _redaction.rates(rng)
         d = int(rng.integers(1, 6))
-        low, high = tools.told(tools.chain(alpha, beta), d)
-        other, swapped = tools.told(tools.chain(beta, alpha), d)
+        low, high = _redaction.told(_redaction.chain(alpha, beta), d)
+        other, swapped = _redaction.told(_redaction.chain(beta, alpha), d)
         return float(max(low - high, swapped - other))
 
     return invariant(

@@ -13,7 +13,7 @@ import numpy as np
 
 from privopt.benchmarks.data.streams import kosarak_rows
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items import _sequence
 from privopt.benchmarks.papers.items._sequence import (
     Released,
     Source,
@@ -219,7 +219,7 @@ def _panels(quick: bool) -> Iterator[Exhibit]:
             "The last column is what conditional RR leaks in a step.",
             frame,
             partial(
-                drawings.lines,
+                _sequence.lines,
                 frame,
                 (SINGLE, PRINTED, RR, DOUBLE),
                 "share of wrong clicks",
@@ -233,7 +233,7 @@ def _panels(quick: bool) -> Iterator[Exhibit]:
         f"Share of wrong clicks with batches, on {few_letters(clicks('msnbc'), KEPT).about}.",
         frame,
         partial(
-            drawings.lines,
+            _sequence.lines,
             frame,
             [str(c) for c in frame.columns[1:]],
             "share of wrong clicks",

@@ -13,7 +13,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items import _sequence
 from privopt.benchmarks.papers.items._sequence import (
     ABSENT,
     coded,
@@ -281,7 +281,7 @@ def _recognised(quick: bool) -> Exhibit:
         "Every mechanism has the same ε a sample; leakage is per step, at the beliefs that were met.",
         frame,
         partial(
-            drawings.pairs,
+            _sequence.pairs,
             frame,
             ("recognised, data only", "recognised, aware"),
             "sequence-recognition",
@@ -298,5 +298,5 @@ def _apart(quick: bool) -> Exhibit:
         "Mean Euclidean distance between true and released cell, in cells, at 10 nats a second (1/3 a sample) and at 1 a sample. "
         "Grids are coarser than the paper's 100 x 100; temporal RR reads the cell before and is LDP on no full alphabet.",
         apart,
-        partial(drawings.pairs, apart, ("distance",), "sequence-distances", "Mean distances by mechanism"),
+        partial(_sequence.pairs, apart, ("distance",), "sequence-distances", "Mean distances by mechanism"),
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items import _sequence
 from privopt.benchmarks.papers.items._sequence import listed, verdict
 from privopt.benchmarks.papers.sequences import leakages, printed
 
@@ -377,7 +377,7 @@ def _panels(setting: Setting, *shown: tuple[str, float, float]) -> Iterator[Exhi
             "points break the budget. The fourth panel, least leakage for bounded noise, needs a constraint the text does not give.",
             frame,
             partial(
-                drawings.panels,
+                _sequence.panels,
                 frame,
                 "correlation of the data",
                 columns,

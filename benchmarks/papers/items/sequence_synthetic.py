@@ -15,7 +15,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.benchmarks.papers.baselines import ThresholdSmoothing
 from privopt.benchmarks.papers.item import Exhibit, Finding, Reproduced, Setting, reproduces
-from privopt.benchmarks.papers.items import _sequence as drawings
+from privopt.benchmarks.papers.items import _sequence
 from privopt.benchmarks.papers.items._sequence import listed, verdict, walks
 from privopt.benchmarks.papers.sequences import (
     Kernels,
@@ -251,5 +251,5 @@ def _panel(setting: Setting, name: str, case: str) -> Iterator[Exhibit]:
             f"Share of wrong letters, P₁ = {p1:g}, letters stay with probability {stay:g}. {EXACT} Conditional RR is the paper's mechanism: the "
             "last column is what a step of it leaks, which is to be at most ε. Batches have budget ε a letter.",
             frame,
-            partial(drawings.lines, frame, DRAWN, "share of wrong letters", identifier, "Errors by budget"),
+            partial(_sequence.lines, frame, DRAWN, "share of wrong letters", identifier, "Errors by budget"),
         )
