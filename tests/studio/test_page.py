@@ -1,0 +1,240 @@
+"""The page in headless Chromium, from a table to what is saved; it asks for nothing from elsewhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from instances.people import EMPTY, ROWS, write_people
+
+from privopt.studio.server import Studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+
+PATIENCE = 120_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_api.sync_playwright() as playwright:
+        # the sandbox cannot start for the superuser, which tests in containers often are
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page of a studio whose faults are kept; what it asks of other places is refused."""
+
+    def __init__(self, browser: Browser, studio: Studio, width: int = 1280) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900})
+        self.page: Page = self.context.new_page()
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("console", self._heard)
+        self.page.route(lambda url: not url.startswith((studio.address, "blob:", "data:")), self._refuse)
+        self.page.goto(studio.address)
+
+    def _heard(self, message: Any) -> None:
+        if "status of 4" not in message.text:  # refusals of the server, which the page words
+            self.faults.append(message.text)
+
+    def _refuse(self, route: Any) -> None:
+        self.faults.append(f"asked for {route.request.url}")
+        route.abort()
+
+    def use(self, column: str, role: str) -> None:
+        self.page.get_by_label(f"Use of {column}", exact=True).select_option(role)
+
+    def told(self, name: str, text: str | re.Pattern[str]) -> None:
+        sync_api.expect(self.page.locator(f"#{name}")).to_contain_text(text, timeout=PATIENCE)
+
+    def saved(self, what: str) -> tuple[str, bytes]:
+        with self.page.expect_download(timeout=PATIENCE) as waiting:
+            self.page.locator(f"#export-{what}").click()
+        return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()
+
+    def seen(self, script: str) -> Any:
+        return self.page.evaluate(script)
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    path = write_people(tmp_path_factory.mktemp("people") / "people.csv")
+    yield from serve(path)
+
+
+def serve(path: Path) -> Iterator[Studio]:
+    with Studio(path) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def opened(browser: Browser, studio: Studio) -> Iterator[Opened]:
+    one = Opened(browser, studio)
+    one.told("file", f"people.csv: {ROWS} rows, 6 columns")
+    yield one
+    one.context.close()
+    assert one.faults == []
+
+
+def compute(opened: Opened) -> None:
+    opened.use("income", "secret")
+    opened.use("school", "release")
+    opened.use("age", "release")
+    opened.page.locator("#start").click()
+    opened.told("status", "Done")
+
+
+def test_from_a_table_to_a_release(opened: Opened) -> None:
+    compute(opened)
+    page = opened.page
+    opened.told("counted", f"{ROWS - EMPTY} rows ({EMPTY} left out")
+    stops = int(page.locator("#slider").get_attribute("max") or 0)
+    assert stops >= 4
+    for figure in ("useful", "risk"):
+        assert page.locator(f"#{figure} circle").count() == stops + 1
+        assert "Privacy budget ε" in (page.locator(f"#{figure}").text_content() or "")
+    page.locator("#slider").focus()
+    page.keyboard.press("Home")
+    low = page.locator("#key-useful").text_content()
+    opened.told("epsilon", re.compile(r"^ε = 0\.05$"))
+    page.keyboard.press("End")
+    assert page.locator("#key-useful").text_content() != low
+    assert "times as likely" in (page.locator("#slider").get_attribute("aria-valuetext") or "")
+    page.locator("#risk-rows tr").nth(3).wait_for()
+    page.locator("#book tr").first.wait_for()
+    name, content = opened.saved("release")
+    assert name == "people-release.zip"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        lines = archive.read("released.csv").decode().splitlines()
+    assert len(lines) == ROWS - EMPTY + 1
+    assert opened.saved("release")[1] == content
+    assert opened.saved("script")[0] == "people-release.py"
+    assert json.loads(opened.saved("notebook")[1])["nbformat"] == 4
+    page.locator("#slider").focus()
+    page.keyboard.press("Home")
+    page.locator("#export-release").click()
+    opened.told("again-why", "already drawn")
+    page.locator("#again-no").click()
+    assert page.locator("#stale").is_hidden()
+    opened.use("city", "release")
+    sync_api.expect(page.locator("#stale")).to_be_visible()
+    opened.use("city", "")
+    sync_api.expect(page.locator("#stale")).to_be_hidden()
+
+
+def test_a_wish_and_another_budget_move_the_slider(opened: Opened) -> None:
+    compute(opened)
+    page = opened.page
+    useful = float((page.locator("#key-useful").text_content() or "").split()[0])
+    page.locator("#wish").fill(str(int(useful) + 1))
+    page.locator("#least button").click()
+    assert float((page.locator("#key-useful").text_content() or "").split()[0]) >= int(useful) + 1 - 0.05
+    page.locator("#budget").fill("0.42")
+    page.locator("#exact button").click()
+    opened.told("epsilon", "ε = 0.42")
+    page.locator("#budget").fill("-1")
+    page.locator("#exact button").click()
+    opened.told("error", "from 0 to 20")
+
+
+def test_what_is_wrong_is_said_on_the_page(opened: Opened) -> None:
+    page = opened.page
+    page.locator("#start").click()
+    opened.told("error", "Choose a column to be the secret.")
+    opened.use("income", "secret")
+    opened.use("name", "release")
+    page.locator("#start").click()
+    opened.told("error", "'name' has 600 different values in 600 rows: leave it out")
+    opened.use("name", "")
+    opened.use("age", "release")
+    page.get_by_label("age: 18 to 79, as").select_option("own")
+    page.locator("#start").click()
+    opened.told("error", "Give the edges of the ranges of age")
+    page.get_by_label("Edges of the ranges of age").fill("30, 60")
+    page.locator("#start").click()
+    opened.told("error", "outside its bins")
+
+
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_nothing_is_cut_off(browser: Browser, studio: Studio, width: int) -> None:
+    opened = Opened(browser, studio, width)
+    compute(opened)
+    assert opened.seen("document.documentElement.scrollWidth") <= width
+    opened.context.close()
+    assert opened.faults == []
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keys(opened: Opened) -> None:
+    compute(opened)
+    nameless = opened.seen(
+        """[...document.querySelectorAll('button, input, select, [role=region], [role=img]')].filter(e => !(e.textContent.trim()
+        && e.tagName === 'BUTTON') && !e.ariaLabel && !e.getAttribute('aria-labelledby') && !(e.labels && e.labels.length)).map(e => e.id || e.outerHTML)"""
+    )
+    assert nameless == []
+    tabbed = opened.seen("[...document.querySelectorAll('[tabindex]')].filter(e => e.tabIndex > 0).length")
+    assert tabbed == 0
+    aligned = opened.seen(
+        "[...document.querySelectorAll('td.number')].every(e => getComputedStyle(e).textAlign === 'right')"
+    )
+    assert aligned
+    headings = opened.seen("[...document.querySelectorAll('h1, h2')].filter(e => e.checkVisibility()).length")
+    assert headings == 6
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(opened: Opened, scheme: Any) -> None:
+    opened.page.emulate_media(color_scheme=scheme)
+    compute(opened)
+    faint = opened.seen(CONTRAST)
+    assert faint == []
+
+
+def test_a_missing_file_is_said_and_read_when_it_is_there(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    for server in serve(path):
+        opened = Opened(browser, server)
+        opened.told("error", f"There is no file {path}")
+        write_people(path, 50)
+        opened.page.locator("#retry").click()
+        opened.told("file", "people.csv: 50 rows")
+        assert opened.page.locator("#error").is_hidden()
+        opened.context.close()
+        assert opened.faults == []
+
+
+CONTRAST = """
+(() => {
+  const parse = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+  const faint = [];
+  for (const e of document.querySelectorAll('body *')) {
+    if (!e.checkVisibility() || e.disabled || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    const own = e.namespaceURI.endsWith('svg'), style = getComputedStyle(e);
+    if (['SCRIPT', 'STYLE', 'title'].includes(e.tagName) || e.classList.contains('skip')) continue;
+    const [a, b] = [light(parse(own ? style.fill : style.color)), light(ground(e))].sort((x, y) => y - x);
+    if ((a + 0.05) / (b + 0.05) < 4.5) faint.push(e.outerHTML.slice(0, 80));
+  }
+  return faint;
+})()
+"""
