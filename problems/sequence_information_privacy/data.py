@@ -63,6 +63,19 @@ class SequenceData:
         """Letters, letters in one release, and the horizon."""
         return len(self.chain.letters), self.batch, self.horizon
 
+    @property
+    def words(self) -> tuple[float, float]:
+        """At most how many words a release reads, and may release: a count that lists nothing."""
+        letters, length = len(self.chain.letters), min(self.batch, self.horizon)
+        ever = self.chain.step(0) > 0 if self.chain.max_length != 1 else np.ones((1, 1), dtype=bool)
+        paths = np.ones(len(ever))
+        for _ in range(length - 1):
+            paths = np.minimum(ever @ paths, 1e300)
+        read = min(float(paths.sum()), float(letters) ** min(length, 64))
+        if isinstance(self.distortion, str) or len(self.distortion[0]) == letters:
+            return read, read
+        return read, float(len(self.distortion[0])) ** min(length, 64)
+
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""
         return Setting(self.chain, length, length * self.epsilon, self.distortion)

@@ -209,22 +209,28 @@ class _Exact:
             last = [p * c for p, c in zip(joint, column, strict=True)]
         for path, word, chance in () if self.release.paths.identity else self._ways:
             last[path[-1]] += joint[path[0]] * chance * column[word]
-        moved = fmpz_mat([last]) * self._step
+        rows, factors = self._step
+        moved = fmpz_mat([[p * factor for p, factor in zip(last, factors, strict=True)]]) * rows
         return [int(moved[0, s]) for s in range(self.chain.k)]
 
     @cached_property
-    def _step(self) -> fmpz_mat:
-        """The transition after the release."""
+    def _step(self) -> tuple[fmpz_mat, list[int]]:
+        """The transition after the release: rows of integers, each to be multiplied by its factor, up to a common one."""
         step = self.release.begin + self.release.length - 1
         return _matrix(self.chain, 0 if self.chain.homogeneous else step)
 
 
 @lru_cache(maxsize=4)
-def _matrix(chain: MarkovChain, step: int) -> fmpz_mat:
-    """A transition matrix as integers, up to a common factor."""
+def _matrix(chain: MarkovChain, step: int) -> tuple[fmpz_mat, list[int]]:
+    """The rows of a transition matrix as integers, and the factors that bring them over one denominator.
+
+    Of many states the denominator has thousands of digits: only what is multiplied by it has them, not the matrix.
+    """
     from flint import fmpz_mat
 
-    return fmpz_mat(_whole(chain, step)[0])
+    rows = chain.exact_step(step)
+    unit = math.lcm(*(row.total for row in rows))
+    return fmpz_mat([row.weights for row in rows]), [unit // row.total for row in rows]
 
 
 def _whole(chain: MarkovChain, step: int) -> tuple[list[list[int]], int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.formulas.types import count_joint_types
 from privopt.mechanisms.policy.formulas.words import (
@@ -35,6 +36,8 @@ from privopt.solvers.sequence.prices import alike, independent, proved, step_gua
 
 PREPARED_CELLS = 2**16
 """Larger kernels of the first release are left to the rule: as exact channels they are slow to write and read."""
+JUDGED = 0.85
+"""Share of the time that the judgement of a policy may take, as predicted; else it is not proposed."""
 MAX_ROWS = 50
 """Later releases are served by the last row of prices."""
 MAX_TYPES = 20_000
@@ -74,10 +77,19 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         return self.formula.method(setting, p, level, seconds)
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
-        """Propose the policy, its first kernel made ready, with the bound that prices prove."""
-        answers = self._answers(problem, budget)
+        """Propose the policy, its first kernel made ready, with the bound that prices prove.
+
+        A policy that could not be judged in time is not proposed: what is known already is handed back with the bound.
+        """
+        asking = self._asking(problem)
+        judged = asking <= JUDGED * budget.remaining
+        least = self.belief_seconds(problem) if asking else 0.0
+        if budget.remaining < least:
+            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": "out of time"})
+        until = budget.deadline - (asking if judged else 0.0)
+        answers = self._answers(problem, replace(budget, deadline=until))
         if not answers:
-            return Proposal(problem.anchor(), stats={"iterations": 0, "stop": "out of time"})
+            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": "out of time"})
         first = answers[0]
         stats: dict[str, float | int | str] = {
             "iterations": first.iterations,
@@ -86,11 +98,28 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             "first_bound": first.bound,
             "priced_releases": len(answers),
         }
-        policy = problem.answer(self.name, prepared=_prepared(problem, first))
+        if judged:
+            policy: Mechanism = problem.answer(self.name, prepared=_prepared(problem, first))
+        else:
+            policy = _known(problem, budget)
+            stats["not judged"] = f"judging what {self.name} releases takes longer than there is time"
         if len(first.lam) > MAX_WORDS:
             return Proposal(policy, stats=stats)
         bound, dual = proved(problem, [answer.lam for answer in answers], budget)
         return Proposal(policy, bound, dual, stats=stats)
+
+    def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
+        """Predicted seconds of the rule at one belief that the judge asks about."""
+        n, m = words_of(problem)
+        return 0.02 + 2e-6 * n * m
+
+    def _asking(self, problem: SequenceInformationPrivacy) -> float:
+        """Predicted seconds of judging the policy, where its kernels are too large to be made ready."""
+        n, m = words_of(problem)
+        if n * m <= PREPARED_CELLS:
+            return 0.0
+        releases = min(16, -(-problem.horizon // problem.batch))
+        return 1.7e-6 * n * m + (2 * releases - 1) * self.belief_seconds(problem)
 
     def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
         """An answer for each release at its level, until they repeat, or time is short."""
@@ -112,6 +141,11 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             answers.append(answer)
             before = step
         return answers
+
+
+def _known(problem: SequenceInformationPrivacy, budget: Budget) -> Mechanism:
+    """The best answer so far."""
+    return problem.anchor() if budget.incumbent is None else budget.incumbent
 
 
 def _prepared(

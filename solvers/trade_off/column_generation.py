@@ -25,6 +25,9 @@ from privopt.solvers.trade_off.zero_leakage import independent_release, nothing_
 SEEDS = (0.1, 0.3, 1.0)
 """Budgets of local information privacy whose optimal posteriors are tried first on large alphabets."""
 
+SEEDED = 2.0
+"""Seconds left above which those are sought."""
+
 MOST = 5
 """Values of S up to which boxes of P(s | v) are split until the gap is closed."""
 
@@ -109,7 +112,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         merged = solve(problem, "portfolio", time_limit=max(0.1, 0.1 * budget.remaining), certify=False)
         if merged.status.ok:
             columns.append(posteriors(problem, merged.mechanism))
-        for epsilon in SEEDS:
+        for epsilon in SEEDS if budget.remaining > SEEDED else ():
             try:
                 strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
             except InvalidProblem:  # cells that are too small for it
