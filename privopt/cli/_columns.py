@@ -144,7 +144,7 @@ def read_symbols(
 
 
 def draw(
-    machine: Machine, symbols: Sequence[Hashable], users: dict[str, Sequence[int]], seed: int | None
+    machine: Machine, symbols: Sequence[Hashable | None], users: dict[str, Sequence[int]], seed: int | None
 ) -> list[Hashable | None]:
     """The released symbols of all rows, None where redacted.
 
@@ -167,7 +167,7 @@ def draw(
             )
     table = [[symbols[i] for i in rows] for rows in users.values()]
     released: list[Hashable | None] = list(symbols)
-    for rows, row in zip(users.values(), mechanism.release(table, rng), strict=True):
+    for rows, row in zip(users.values(), mechanism.release(table, rng, gaps=True), strict=True):
         for i, letter in zip(rows, row, strict=True):
             released[i] = letter
     return released
@@ -201,6 +201,10 @@ def check_columns(mechanism: Runnable, columns: Sequence[str] | None) -> list[st
     """
     described = mechanism.columns if isinstance(mechanism, (po.Channel, po.Merging)) else None
     if described is None:
+        stream = mechanism.chain.columns if isinstance(mechanism, po.SequencePolicy) else None
+        stream = mechanism.stream if isinstance(mechanism, po.RedactionMechanism) else stream
+        if not columns and stream is not None:
+            return [stream.record.name]
         if not columns:
             raise InvalidMechanism("the mechanism does not say which columns it reads: give --column NAME")
         return list(columns)

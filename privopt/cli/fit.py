@@ -13,8 +13,9 @@ from privopt.cli import show
 from privopt.cli._csv import CsvTable, groups_of, read_table
 from privopt.cli._fit_joint import JointOptions, column_lines, count_joint, warnings
 from privopt.cli._noisy import fit_gaussian
+from privopt.cli._streams import ChainOptions, fit_chain
 from privopt.cli.solve import AsJson
-from privopt.errors import FileRefused, InvalidModel
+from privopt.errors import FileRefused
 from privopt.files.json import write_json
 from privopt.files.text import number
 
@@ -90,6 +91,16 @@ HierarchyFiles = Annotated[
 ]
 
 
+Period = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        metavar="RECORDS",
+        help="Chain: a matrix for each step of a period, 24 for hourly records of days; a row for each record.",
+    ),
+]
+
+
 def fit(
     data: Data,
     column: Column = None,
@@ -103,6 +114,7 @@ def fit(
     states: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="The letters; by default those that occur.")
     ] = None,
+    period: Period = None,
     bins: BinRules = None,
     ordered: OrderedColumns = None,
     missing: MissingRule = "refuse",
@@ -113,13 +125,18 @@ def fit(
 ) -> None:
     """Fit a model to data: a chain to --column, a joint distribution to --sensitive and --useful, a Gaussian model to --record.
 
-    No transition is counted across an empty cell or between users. A joint distribution counts the rows; several columns
+    No transition is counted across an empty cell or between users, and an empty cell keeps its place in
+    the --period. A joint distribution counts the rows; several columns
     make one symbol. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
-    if (bins or ordered or missing != "refuse" or minimum_count or hierarchy) and not sensitive:
+    if column is None and (period is not None or (bins and not sensitive)):
         raise FileRefused(
-            "--bins, --ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
+            "--bins are of a --column, or of --sensitive and --useful; --period is of a --column"
+        )
+    if (ordered or missing != "refuse" or minimum_count or hierarchy) and not sensitive:
+        raise FileRefused(
+            "--ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
         )
     if record or groups is not None:
         if column is not None or sensitive or useful or by is not None or states is not None:
@@ -141,22 +158,28 @@ def fit(
         raise FileRefused(
             "--column fits a chain, --sensitive and --useful a joint distribution; give one of the two"
         )
-    letters = None if states is None else states.split(",")
-    if letters is not None and "" in letters:
-        raise InvalidModel(f"--states {states!r} holds an empty letter; an empty cell is a missing one")
     read = read_table(data, list(dict.fromkeys([column, *user_columns(by)])))
-    cells = [cell or None for cell in read.columns[column]]
-    sequences = [[cells[i] for i in rows] for rows in users(data, by, read).values()]
-    chain = po.MarkovChain.fit(sequences, letters, order, smoothing)
+    sequences = list(users(data, by, read).values())
+    rules = JointOptions(bins or ()).rules()
+    chain = fit_chain(
+        data, column, by, read, sequences, ChainOptions(states, order, smoothing, period, rules)
+    )
     _keep(chain, output)
     if as_json:
         show.emit(chain.to_dict())
         return
-    facts = [("model", chain), ("records", read.rows), ("sequences", len(sequences))]
-    show.facts([*facts, ("empty cells", cells.count(None) or None), ("written", output)])
+    empty = read.columns[column].count("")
+    facts = [
+        ("model", chain),
+        ("records", read.rows),
+        ("sequences", len(sequences)),
+        ("empty cells", empty or None),
+    ]
+    show.facts([*facts, ("shown", chain.period and "the first step of the period"), ("written", output)])
     if chain.k > MOST_STATES:
         print(
-            f"{chain.k} states: too many for a table here; a column of numbers or free text is better put into a few classes first"
+            f"{chain.k} states: too many for a table here; give --bins {column}=quantiles:8 for a column of numbers, "
+            "and put free text into a few classes first"
         )
         return
     show.table(_distribution(chain), ("from \\ to", *map(str, chain.states)))

@@ -29,13 +29,14 @@ from privopt.cli._columns import (
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
 from privopt.cli._kept import Rows, judge_kept
 from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
+from privopt.cli._streams import check_stream, gap_facts, stream_letters
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
-from privopt.mechanisms.policy.journal import PolicyState, document, read_document
+from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, document, read_document
 from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
 
 
@@ -44,7 +45,8 @@ class Account:
     """One user: where the policy stands, and every letter released so far."""
 
     state: PolicyState
-    released: list[Label] = field(default_factory=list)
+    released: list[Label | None] = field(default_factory=list)
+    """None stands for a gap."""
 
 
 @dataclass
@@ -78,7 +80,7 @@ class Journals:
         if not path.exists():
             return journals
         fields = read_json(path)
-        if fields.get("type") != "policy_journals" or fields.get("version") != 1:
+        if fields.get("type") != "policy_journals" or fields.get("version") not in (1, GAP_VERSION):
             raise FileRefused(f"{path}: is not a file of policy journals; give another --state")
         if fields.get("policy") != policy.fingerprint:
             raise FileRefused(f"{path}: holds the journals of another policy; give another --state")
@@ -97,8 +99,9 @@ class Journals:
         key = self.policy.fingerprint
         users = {name: _plain(key, account, self.policy.batch) for name, account in self.accounts.items()}
         with writing(self.path) as stream:
+            version = GAP_VERSION if any("missing" in user for user in users.values()) else 1
             json.dump(
-                {"type": "policy_journals", "version": 1, "policy": key, "users": users},
+                {"type": "policy_journals", "version": version, "policy": key, "users": users},
                 stream,
                 allow_nan=False,
             )
@@ -110,9 +113,12 @@ class Journals:
 
 
 def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
-    word = tuple(account.released[-batch:])
+    word = tuple(letter for letter in account.released[-batch:] if letter is not None)
     last = None if not word else (word[0] if batch == 1 else word)
-    return {**document(policy, account.state, last), "released": encode_labels(account.released)}
+    there = [letter for letter in account.released if letter is not None]
+    gaps = [place for place, letter in enumerate(account.released) if letter is None]
+    written = {**document(policy, account.state, last), "released": encode_labels(there)}
+    return {**written, "missing": gaps} if gaps else written
 
 
 def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
@@ -120,12 +126,24 @@ def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
         raise FileRefused(f"{what}: is not a journal")
     state, _ = read_document(fields, what, policy.fingerprint, policy.chain.k)
     try:
-        released = list(decode_labels(fields.get("released"), "released"))
+        there = list(decode_labels(fields.get("released"), "released"))
     except InvalidModel as cause:
         raise FileRefused(f"{what}: {cause}") from cause
+    released = _with_gaps(what, there, fields.get("missing", []))
     if len(released) != state.step * policy.batch or state.ended:
         raise FileRefused(f"{what}: {len(released)} releases do not make {state.step} steps")
     return Account(state, released)
+
+
+def _with_gaps(what: str, there: list[Label], gaps: object) -> list[Label | None]:
+    """All records in their order, None where one was missing."""
+    count = len(there) + len(gaps) if isinstance(gaps, list) else 0
+    if not isinstance(gaps, list) or not all(type(place) is int and 0 <= place < count for place in gaps):
+        raise FileRefused(f"{what}: the missing records are not places in the sequence")
+    if len(set(gaps)) < len(gaps):
+        raise FileRefused(f"{what}: a record is missing twice")
+    missing, rest = set(gaps), iter(there)
+    return [None if place in missing else next(rest) for place in range(count)]
 
 
 @dataclass(frozen=True)
@@ -149,6 +167,7 @@ class Outcome:
     drawn: int
     waiting: int
     users: int
+    missing: int = 0
 
 
 def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
@@ -168,12 +187,10 @@ def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
 
 
 def _table(policy: SequencePolicy, order: Order) -> Outcome:
-    symbols = symbols_of(policy, len(order.columns), "")
     named: list[str] = [*user_columns(order.by), *order.keep]
     copied = list(dict.fromkeys(named))
     read = read_table(order.data, [*copied, *order.columns])
-    rows = list(zip(*(read.columns[name] for name in order.columns), strict=True))
-    letters = read_symbols(order.data, order.columns, rows, symbols)
+    letters = stream_letters(order.data, policy, order.columns, read.columns, "")
     users = (
         {"": range(read.rows)}
         if order.by is None
@@ -181,7 +198,7 @@ def _table(policy: SequencePolicy, order: Order) -> Outcome:
     )
     sequences = {name: [letters[i] for i in places] for name, places in users.items()}
     released, outcome = _release(policy, sequences, order)
-    outputs: dict[int, Hashable] = {}
+    outputs: dict[int, Hashable | None] = {}
     for name, places in users.items():
         outputs.update(zip(places, released[name], strict=False))
     kept = sorted(outputs)
@@ -201,12 +218,10 @@ def _folder(policy: SequencePolicy, order: Order) -> Outcome:
         raise FileRefused(f"{order.output}: cannot be written: there is no folder {order.output.parent}")
     if order.by is not None or order.keep:
         raise FileRefused("in a folder each file is a user: leave --by and --keep out")
-    symbols = symbols_of(policy, len(order.columns), "")
-    sequences: dict[str, list[Hashable]] = {}
+    sequences: dict[str, list[Hashable | None]] = {}
     for path in files:
-        read = read_table(path, order.columns)
-        rows = list(zip(*(read.columns[name] for name in order.columns), strict=True))
-        sequences[path.name] = read_symbols(path, order.columns, rows, symbols)
+        table = read_table(path, order.columns).columns
+        sequences[path.name] = stream_letters(path, policy, order.columns, table, "")
     released, outcome = _release(policy, sequences, order)
     order.output.mkdir(exist_ok=True)
     for name, letters in released.items():
@@ -215,10 +230,10 @@ def _folder(policy: SequencePolicy, order: Order) -> Outcome:
 
 
 def _release(
-    policy: SequencePolicy, sequences: dict[str, list[Hashable]], order: Order
-) -> tuple[dict[str, list[Hashable]], Outcome]:
+    policy: SequencePolicy, sequences: Mapping[str, Sequence[Hashable | None]], order: Order
+) -> tuple[dict[str, list[Label | None]], Outcome]:
     """Every release of each user, recorded ones included, and how many are new."""
-    codes = {name: encode(letters, policy.letters) for name, letters in sequences.items()}
+    codes = {name: encode(letters, policy.letters, gaps=True) for name, letters in sequences.items()}
     for name, places in codes.items():
         try:
             check_transitions(policy.chain, places[None, :], True, True)
@@ -241,12 +256,14 @@ def _release(
     drawn, states = release_from(policy, pending, [a.state for a in accounts.values()], rng)
     labels = outputs_of(policy)
     for (name, account), new, state in zip(accounts.items(), drawn, states, strict=True):
-        accounts[name] = Account(state, [*account.released, *(labels[i] for i in new.tolist())])
+        letters = [labels[i] if i >= 0 else None for i in new.tolist()]
+        accounts[name] = Account(state, [*account.released, *letters])
     if journals is not None:
         journals.accounts.update({name: account for name, account in accounts.items() if account.released})
         journals.write()  # before anything is written that anybody reads
     count = sum(len(account.released) for account in accounts.values())
-    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes))
+    missing = sum(account.released.count(None) for account in accounts.values())
+    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes), missing)
     return {name: account.released for name, account in accounts.items()}, outcome
 
 
@@ -258,6 +275,7 @@ def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
         ("users", outcome.users),
         ("drawn before", again or None),
         ("waiting for a full word", outcome.waiting or None),
+        *gap_facts(outcome.missing),
         ("how", how),
         *machine.facts(),
         ("state", order.state),
@@ -362,6 +380,7 @@ def release(
         show.check_output(output, mechanism, data)
     machine = load_machine(mechanism, simulate is not None)
     names = check_columns(machine.mechanism, column)
+    check_stream(machine.mechanism, names, by)
     if codebook is not None:
         show.check_output(codebook, mechanism, data, output)
     book = None if codebook is None else codebook_of(machine.mechanism, problem)
@@ -384,7 +403,8 @@ def release(
     copied = _copied(names, by, keep)
     read = read_table(data, [*copied, *names])
     symbols = _symbols(machine, data, names, mark, read)
-    kept = [row for row, symbol in enumerate(symbols) if symbol is not None]
+    stream = isinstance(machine.mechanism, po.RedactionMechanism)  # whose gaps keep their places
+    kept = [row for row, symbol in enumerate(symbols) if symbol is not None or stream]
     show.check_output(state, data, output, mechanism)
     show.check_output(receipt, data, output, mechanism)
     whose, chosen = users(data, by, read), [symbols[row] for row in kept]
@@ -423,6 +443,7 @@ def release(
         ("records", len(kept)),
         ("dropped", dropped),
         ("redacted", hidden),
+        *gap_facts(symbols.count(None) if stream else 0),
         ("drawn before", once.recorded or None if once else None),
     ]
     how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
@@ -447,6 +468,8 @@ def _symbols(
     mechanism = machine.mechanism
     if isinstance(mechanism, (po.Channel, po.Merging)) and mechanism.columns is not None:
         return described_rows(data, mechanism, {name: read.columns[name] for name in names})
+    if isinstance(mechanism, po.RedactionMechanism):
+        return stream_letters(data, mechanism, names, read.columns, mark)
     rows = list(zip(*(read.columns[name] for name in names), strict=True))
     return [*read_symbols(data, names, rows, symbols_of(mechanism, len(names), mark))]
 

@@ -209,7 +209,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         if self.side_information is not None:  # left out otherwise, so that fingerprints of older files hold
             fields.update(version=2, side_information=self.side_information)
         if self.period is not None:
-            fields.update(version=3, period=self.period)
+            fields.update(version=2, period=self.period)
         return fields
 
     @classmethod

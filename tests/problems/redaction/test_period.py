@@ -102,7 +102,7 @@ def test_it_is_the_problem_of_all_its_private_records() -> None:
 def test_files_keep_the_period_and_older_ones_are_as_they_were() -> None:
     problem = stream(DAY, 7, 1, 0.5, side_information="any")
     written = problem.to_dict()
-    assert (written["version"], written["private"], written["period"]) == (3, [1], 3)
+    assert (written["version"], written["private"], written["period"]) == (2, [1], 3)
     again = po.Redaction.from_dict(written)
     assert again == problem
     assert again.fingerprint == problem.fingerprint
