@@ -61,8 +61,9 @@ class Edges:
         """The points mixed with the distribution of the observations just enough to be allowed; those that need much are left out."""
         rows = self.pricing.rows
         over, room = np.maximum(points @ rows.T, 0.0), np.maximum(-(rows @ p), 1e-300)
-        level = room <= LEVEL * np.abs(rows).max(axis=1, initial=0.0)  # an equation: what misses it by rounding meets it
-        over = np.where(level & (over <= NEARLY * np.abs(rows).max(axis=1, initial=0.0)), 0.0, over)
+        largest = np.abs(rows).max(axis=1, initial=0.0)
+        level = room <= LEVEL * largest  # an equation: what misses it by rounding meets it
+        over = np.where(level & (over <= NEARLY * largest), 0.0, over)
         share = (over / (over + room)).max(axis=1, initial=0.0)
         mixed = np.maximum(points + share[:, None] * (p - points), 0.0)[share < MIXED]
         return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
