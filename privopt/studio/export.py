@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import privopt as po
 from privopt import __version__
-from privopt.errors import InvalidMechanism
 from privopt.files.text import number
-from privopt.mechanisms.codebook import codebook
-from privopt.publication.explain import explain
-from privopt.publication.receipt import make_receipt
-from privopt.publication.table import written_as
-from privopt.studio.analysis import Analysis, Point
+from privopt.publication.words import times
+from privopt.studio.analysis import Analysis
 from privopt.studio.choice import Choice
 from privopt.studio.table import MISSING, Table
 
 DAWN = (1980, 1, 1, 0, 0, 0)
-RELEASED, CODEBOOK, TEXT, PAGE, PROBLEM, SOLUTION, RECEIPT, README = (
-    "released.csv", "codebook.csv", "explanation.txt", "explanation.html", "problem.json", "solution.json", "receipt.json",
-    "README.txt",
-)  # fmt: skip
+PATIENCE = 30.0
+"""Seconds at least for solving a release once more before it is drawn."""
 
-ABOUT = """A release made with privopt {version}: {columns} of {rows} rows, so that little is learnt about {secret} (epsilon = {epsilon}).
 
-For those who use the release:
-  released.csv      one line a row of the table, in the same order
-  codebook.csv      what each released value stands for: it tells how people are spread over the values
-  explanation.txt   what is protected and what is not; explanation.html is the same with a picture
+@dataclass(frozen=True)
+class Release:
+    """A release that was drawn.
 
-For those who answer for it, and for nobody else (how many people have each combination of values, the secret among them, is in it):
-  problem.json, solution.json   prove the release again: privopt verify problem.json solution.json released.csv
-  receipt.json                  what was drawn from which columns, with hashes: add --receipt receipt.json
+    Parameters
+    ----------
+    content : bytes
+        A zip file with all that :meth:`Publication.save` writes.
+    facts : mapping
+        What the page says of it, as plain JSON values.
+    """
 
-Do not draw the same rows again and give out both releases: two say more about the secret than one, and the proof is of one.
-"""
+    content: bytes = field(repr=False)
+    facts: Mapping[str, Any]
 
 
 def script(choice: Choice, epsilon: float, source: Path) -> str:
@@ -56,7 +53,7 @@ def script(choice: Choice, epsilon: float, source: Path) -> str:
     Examples
     --------
     >>> text = script(Choice(("income",), ("age",), {"age": "width:10"}), 0.3, Path("people.csv"))
-    >>> print(text.splitlines()[-4])
+    >>> print(text.splitlines()[-5])
         bins={'age': 'width:10'},
     """
     head = f'"""Release columns of {_quiet(source.name)} so that little is learnt about a secret; made with the studio of privopt {__version__}."""'
@@ -87,19 +84,16 @@ def _publish(choice: Choice, epsilon: float) -> list[str]:
     ]
     if choice.bins:
         lines.append(f"    bins={dict(choice.bins)!r},")
-    if choice.minimum_count:
-        lines.append(f"    minimum_count={choice.minimum_count},")
-    return [*lines, ")"]
+    return [*lines, f"    minimum_count={choice.minimum_count},", ")"]
 
 
-def notebook(analysis: Analysis, point: Point, source: Path) -> str:
+def notebook(choice: Choice, epsilon: float, source: Path) -> str:
     """A Jupyter notebook that makes a release of the same choice, step by step."""
-    choice = analysis.choice
     cells = [
         _words(
             f"# A release of {_titles(choice.columns)} that says little about {_titles(choice.secret)}\n\n"
-            f"With ε = {number(point.epsilon)}: whatever is released of a row, no value of the secret becomes more than "
-            f"{analysis.shown(point).get('factor', '?')} times as likely, or as unlikely, as before. "
+            f"With ε = {number(epsilon)}: whatever is released of a row, no value of the secret becomes more than "
+            f"{times(epsilon)} times as likely, or as unlikely, as before. "
             f"Made with the studio of privopt {__version__}."
         ),
         _code(["import pandas as pd", "", "import privopt as po"]),
@@ -108,7 +102,7 @@ def notebook(analysis: Analysis, point: Point, source: Path) -> str:
         ),
         _code([*_read(choice, source), "len(frame)"]),
         _words("## The release\n\nThe best one within the budget, proved."),
-        _code([*_publish(choice, point.epsilon), "print(publication.explain())"]),
+        _code([*_publish(choice, epsilon), "print(publication.explain())"]),
         _words("## What it costs\n\nUsefulness for other budgets."),
         _code(["publication.frontier"]),
         _words("## What each released value stands for"),
@@ -156,70 +150,39 @@ def _quiet(name: str) -> str:
     return "".join(c if c.isprintable() and c not in '"\\`*_#<>[]' else " " for c in name)
 
 
-def release(analysis: Analysis, point: Point, table: Table) -> bytes:
-    """Draw a release and put it into a zip file with its codebook, explanation, problem, solution and receipt.
+def release(analysis: Analysis, epsilon: float, table: Table) -> Release:
+    """Draw a release by :func:`privopt.publish`, and put its folder into a zip file.
 
     Each call draws afresh: who calls keeps what it returned.
 
     Raises
     ------
-    InvalidMechanism
-        If the point was not solved, or is not proved.
+    InvalidModel, NotSolved
+        If there is nothing to release, or nothing was proved.
     """
-    solution, choice = point.solution, analysis.choice
-    mechanism, certificate = solution.mechanism, solution.certificate
-    if certificate is None or not certificate.ok:
-        raise InvalidMechanism("only what is proved is released; choose another point of the curve")
-    frame = table.frame(choice.used, list(choice.bins))[list(choice.columns)]
-    drawn = mechanism.release(frame)
-    released = {str(name): [str(cell) for cell in drawn[name]] for name in drawn}
-    explanation = explain(point.problem, solution)
-    book = codebook(mechanism, analysis.joint.useful, analysis.joint.p_x)
-    content = _csv(released)
-    kept = [i for i in range(table.rows) if all(table.cells[name][i] is not None for name in choice.used)]
-    read = {name: [table.cells[name][i] or "" for i in kept] for name in choice.columns}
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / RELEASED
-        place.write_bytes(content)
-        receipt = make_receipt(
-            mechanism,
-            certificate,
-            read,
-            place,
-            released,
-            how="drawn from the operating system generator",
-            symbols=written_as(mechanism),
-        )
-    about = ABOUT.format(
-        version=__version__, columns=", ".join(choice.columns), rows=analysis.rows, secret=", ".join(choice.secret),
-        epsilon=number(point.epsilon),
-    )  # fmt: skip
-    return _zip(
-        {
-            README: about.encode(),
-            RELEASED: content,
-            CODEBOOK: _csv(book.columns()),
-            TEXT: f"{explanation}\n".encode(),
-            PAGE: explanation.html().encode(),
-            PROBLEM: _json(point.problem.to_dict()),
-            SOLUTION: _json(solution.to_dict()),
-            RECEIPT: _json(receipt.to_dict()),
-        }
+    choice = analysis.choice
+    publication = po.publish(
+        table.frame(choice.used, list(choice.bins)),
+        secret=list(choice.secret),
+        columns=list(choice.columns),
+        epsilon=epsilon,
+        bins=choice.bins,
+        minimum_count=choice.minimum_count,
+        time_limit=max(PATIENCE, 2 * choice.seconds),
     )
-
-
-def _csv(columns: Mapping[str, Sequence[str]]) -> bytes:
-    # The writer leaves a lone carriage return bare, which readers take for the end of a line.
-    bare = any("\r" in cell for cells in columns.values() for cell in cells)
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL)
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return stream.getvalue().encode()
-
-
-def _json(fields: Mapping[str, Any]) -> bytes:
-    return (json.dumps(fields, indent=1, allow_nan=False) + "\n").encode()
+    receipt = publication.receipt
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "release"
+        publication.save(place)
+        parts = {path.name: path.read_bytes() for path in sorted(place.iterdir())}
+    facts = {
+        "epsilon": epsilon,
+        "rows": receipt.rows,
+        "useful": publication.told,
+        "smallest": None if receipt.smallest is None else list(receipt.smallest),
+        "unique": None if receipt.unique is None else list(receipt.unique),
+    }
+    return Release(_zip(parts), facts)
 
 
 def _zip(parts: Mapping[str, bytes]) -> bytes:

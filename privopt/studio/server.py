@@ -162,7 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
             "api/stop": lambda fields: _json(session.stop()),
             "api/script": lambda fields: ("text/x-python; charset=utf-8", session.script(fields).encode()),
             "api/notebook": lambda fields: ("application/x-ipynb+json", session.notebook(fields).encode()),
-            "api/release": lambda fields: ("application/zip", session.release(fields)),
+            "api/draw": lambda fields: _json(session.release(fields).facts),
+            "api/release": lambda fields: ("application/zip", session.release(fields).content),
         }
         if route not in takers:
             raise Refused(HTTPStatus.NOT_FOUND, "There is no such page.")

@@ -12,7 +12,7 @@ from privopt.errors import InvalidProblem, PrivoptError
 from privopt.files.text import number
 from privopt.studio.analysis import Analysis, Point
 from privopt.studio.choice import Choice, budget_of
-from privopt.studio.export import notebook, release, script
+from privopt.studio.export import Release, notebook, release, script
 from privopt.studio.table import Table, read_table
 
 AGAIN = (
@@ -43,7 +43,7 @@ class Session:
         self._job: Job | None = None
         self._count = 0
         self._reading = 0
-        self._releases: dict[tuple[object, ...], bytes] = {}
+        self._releases: dict[tuple[object, ...], Release] = {}
 
     def table(self, again: bool = False) -> Table:
         """The table, read when it is first asked for, or again.
@@ -68,6 +68,7 @@ class Session:
             "file": self.path.name,
             "rows": table.rows,
             "columns": [column.to_dict() for column in table.columns],
+            "minimum_count": table.minimum_count,
         }
 
     def start(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,9 +147,9 @@ class Session:
     def notebook(self, fields: Mapping[str, Any]) -> str:
         """The notebook of a point of the curve."""
         job, point = self._point(fields)
-        return notebook(job.analysis, point, self.path)
+        return notebook(job.analysis.choice, point.epsilon, self.path)
 
-    def release(self, fields: Mapping[str, Any]) -> bytes:
+    def release(self, fields: Mapping[str, Any]) -> Release:
         """The release of a point of the curve: drawn once, and given out again whenever it is asked for.
 
         Raises
@@ -158,18 +159,13 @@ class Session:
         """
         job, point = self._point(fields)
         choice = job.analysis.choice
-        key = (
-            job.reading,
-            choice.secret,
-            choice.columns,
-            point.epsilon,
-            point.solution.mechanism.fingerprint,
-        )
+        bins = tuple(sorted(choice.bins.items()))
+        key = (job.reading, choice.secret, choice.columns, bins, choice.minimum_count, point.epsilon)
         with self._drawing:
             if key not in self._releases:
                 if self._releases and fields.get("again") is not True:
                     raise Drawn(AGAIN)
-                self._releases[key] = release(job.analysis, point, job.table)
+                self._releases[key] = release(job.analysis, point.epsilon, job.table)
             return self._releases[key]
 
 

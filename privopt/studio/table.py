@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privopt.errors import FileRefused
 from privopt.models.columns import as_number
+from privopt.publication.people import MOST_VALUES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,8 +20,6 @@ MISSING = ("", "NA", "NaN")
 MAX_BYTES = 512 * 2**20
 MANY = 20
 """Distinct numbers in a column beyond which ranges are proposed."""
-MOST_VALUES = 50
-"""Distinct values of a column that may always be used one by one; in a long table, one for a hundred rows."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +99,12 @@ class Table:
     cells: dict[str, list[str | None]]
     rows: int
     columns: tuple[ColumnFacts, ...]
+
+    @property
+    def minimum_count(self) -> int:
+        """The least number of rows of a combination that is proposed: ten, or of one in a hundred if that is fewer."""
+        least = min(10, self.rows // 100)
+        return least if least > 1 else 0
 
     def column(self, name: str) -> ColumnFacts:
         """A column by its name.

@@ -8,6 +8,7 @@ import json
 import threading
 import time
 import zipfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from instances.people import EMPTY, ROWS, write_people
 
 import privopt as po
 from privopt.errors import FileRefused, InvalidProblem
-from privopt.publication.receipt import Receipt
-from privopt.publication.table import check_table, read_released
 from privopt.studio.session import Drawn, Session
 
 CHOICE = {"secret": ["income"], "columns": ["age", "school"], "bins": {"age": "quantiles:4"}}
@@ -81,49 +80,64 @@ def test_other_budgets_are_refused(session: Session, epsilon: object) -> None:
 
 
 def test_the_release_is_proved_plausible_and_whole(session: Session, tmp_path: Path) -> None:
-    content = session.release(wish(session, 0.5))
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    release = session.release(wish(session, 0.5))
+    with zipfile.ZipFile(io.BytesIO(release.content)) as archive:
         archive.extractall(tmp_path)
     problem = po.load_problem(tmp_path / "problem.json")
     solution = po.Solution[Any].load(tmp_path / "solution.json")
     assert po.verify(problem, solution).ok
-    receipt = Receipt.load(tmp_path / "receipt.json")
-    assert receipt.fault(solution.mechanism, solution.certificate) is None
-    assert receipt.fault_of_file(tmp_path / "released.csv") is None
-    released = read_released(tmp_path / "released.csv")
-    assert check_table(problem, solution.mechanism, released, receipt.layout).ok
-    assert {len(cells) for cells in released.values()} == {ROWS - EMPTY}
+    assert po.verify_bundle(tmp_path / "bundle.zip", tmp_path / "released.csv").ok
+    point = next(point for point in session.progress(0)["points"] if point["epsilon"] == 0.5)
+    assert release.facts["useful"] == pytest.approx(point["useful"], abs=1e-6)
+    with (tmp_path / "released.csv").open(encoding="utf-8", newline="") as stream:
+        released = list(csv.DictReader(stream))
     with (tmp_path / "codebook.csv").open(encoding="utf-8", newline="") as stream:
         explained = {line["release"] for line in csv.DictReader(stream)}
-    (written,) = released.values()
-    assert set(written) <= explained
-    assert "1.65 times" in (tmp_path / "explanation.txt").read_text(encoding="utf-8")
+    assert len(released) == release.facts["rows"] == ROWS - EMPTY
+    assert list(released[0]) == ["released", "age", "school"]
+    assert {line["released"] for line in released} <= explained
+    groups = Counter(tuple(line.values()) for line in released)
+    assert release.facts["smallest"][1] == min(groups.values())
+    assert release.facts["unique"][1] == sum(count == 1 for count in groups.values())
+    assert "1.65 times" in (tmp_path / "explanation.html").read_text(encoding="utf-8")
 
 
 def test_a_release_is_drawn_once(session: Session) -> None:
     first = session.release(wish(session, 0.5))
-    assert session.release(wish(session, 0.5)) == first
+    assert session.release(wish(session, 0.5)) is first
     with pytest.raises(Drawn, match="already drawn"):
         session.release(wish(session, 1.0))
-    assert session.release(wish(session, 1.0, again=True)) != first
-    assert session.release(wish(session, 0.5)) == first
+    assert session.release(wish(session, 1.0, again=True)).content != first.content
+    assert session.release(wish(session, 0.5)) is first
 
 
-def test_the_script_and_the_notebook_say_the_same_call(session: Session) -> None:
-    text = session.script(wish(session, 0.5))
-    compile(text, "release.py", "exec")
-    for part in (
-        "secret='income'",
-        "columns=['age', 'school']",
-        "epsilon=0.5",
-        "bins={'age': 'quantiles:4'}",
-    ):
-        assert part in text
+def test_the_script_makes_such_a_release(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    variables: dict[str, Any] = {}
+    exec(compile(session.script(wish(session, 0.5)), "release.py", "exec"), variables)
+    made = po.load_problem(tmp_path / "release" / "problem.json")
+    with zipfile.ZipFile(io.BytesIO(session.release(wish(session, 0.5)).content)) as archive:
+        (tmp_path / "problem.json").write_bytes(archive.read("problem.json"))
+    assert made.fingerprint == po.load_problem(tmp_path / "problem.json").fingerprint
+    assert po.verify_bundle(tmp_path / "release" / "bundle.zip", tmp_path / "release" / "released.csv").ok
+
+
+def test_the_notebook_runs_cell_by_cell(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     book = json.loads(session.notebook(wish(session, 0.5)))
     assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
-    code = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]
-    assert any("po.publish(" in cell and "epsilon=0.5" in cell for cell in code)
-    compile("\n".join(code), "release.ipynb", "exec")
+    assert len({cell["id"] for cell in book["cells"]}) == len(book["cells"])
+    variables: dict[str, Any] = {}
+    for cell in book["cells"]:
+        assert all(line.endswith("\n") for line in cell["source"][:-1])
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), variables)
+    assert (tmp_path / "release" / "released.csv").is_file()
+    assert "ε = 0.5" in "".join(book["cells"][0]["source"])
 
 
 def test_names_with_quotes_do_not_become_code(tmp_path: Path) -> None:
