@@ -67,7 +67,7 @@ from privopt.problems.sequence_information_privacy.problem import (
 )
 from privopt.publication.bundle import bundle as bundle
 from privopt.publication.bundle import verify_bundle as verify_bundle
-from privopt.publication.publish import Publication as Publication
+from privopt.publication.publication import Publication as Publication
 from privopt.publication.publish import publish as publish
 
 __version__ = "0.1.0"

@@ -14,9 +14,11 @@ from privopt.cli._fit_joint import JointOptions
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused
 from privopt.models.columns import as_number
-from privopt.publication.folder import BUNDLE, TABLE, check_new, earlier
+from privopt.publication.earlier import earlier
+from privopt.publication.least import Wish, check
 from privopt.publication.people import FEW, People, Rules, count_people, roles
-from privopt.publication.publish import Wish, check, release
+from privopt.publication.publication import BUNDLE, TABLE, check_new
+from privopt.publication.publish import release
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -39,6 +39,15 @@ REACHED = 1e-9
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What a release is wished to be: a budget, or a part of what the columns say."""
+
+    epsilon: float | None
+    min_utility: float | None
+    time_limit: float
+
+
+@dataclass(frozen=True)
 class Choice:
     """The problem with the chosen budget, its solution, and the trade-off around it."""
 
@@ -52,7 +61,7 @@ def told_share(solution: Solution[Any], joint: JointDistribution) -> float:
     return 0.0 if solution.utility is None else max(0.0, solution.utility) / entropy(joint.p_x)
 
 
-def check_wish(epsilon: float | None, min_utility: float | None) -> None:
+def check(wish: Wish) -> None:
     """Refuse two wishes, none, or one that makes no sense.
 
     Raises
@@ -60,6 +69,7 @@ def check_wish(epsilon: float | None, min_utility: float | None) -> None:
     InvalidProblem
         With what to give.
     """
+    epsilon, min_utility = wish.epsilon, wish.min_utility
     if (epsilon is None) == (min_utility is None):
         which = "neither" if epsilon is None else "both"
         raise InvalidProblem(
@@ -75,6 +85,8 @@ def check_wish(epsilon: float | None, min_utility: float | None) -> None:
         raise InvalidProblem(
             f"min_utility is {min_utility}: give a part of what the columns say, more than 0 and at most 1, such as 0.8 for 80 %"
         )
+    if not 0 < wish.time_limit < math.inf:
+        raise InvalidProblem(f"time_limit is {wish.time_limit}: give seconds, more than 0")
 
 
 def at_budget(joint: JointDistribution, epsilon: float, time_limit: float, progress: Progress) -> Choice:

@@ -132,7 +132,7 @@ def eager(frame: object) -> nw.DataFrame[Any]:
     import narwhals as nw
 
     try:
-        return nw.from_native(frame, eager_only=True)  # type: ignore[call-overload,no-any-return]
+        return nw.from_native(frame, eager_only=True)
     except TypeError as cause:
         raise InvalidModel(
             f"frame is a {type(frame).__name__}: give a pandas or Polars data frame, collected if it is lazy"

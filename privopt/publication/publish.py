@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from privopt.core.compare import Frontier
-from privopt.core.solution import Solution
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.files.labels import Label
-from privopt.files.text import html_table
-from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel, Merging
 from privopt.mechanisms.codebook import Codebook, codebook
 from privopt.mechanisms.tables import RELEASED, table_of
 from privopt.models import JointDistribution
-from privopt.models.columns import TableColumns
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins
-from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.publication.explain import Explanation, explain
-from privopt.publication.folder import TABLE, save, write_table
-from privopt.publication.least import GRID, Choice, Progress, at_budget, check_wish, for_utility, told_share
+from privopt.publication.least import GRID, Choice, Progress, Wish, at_budget, check, for_utility
 from privopt.publication.people import People, Rules, count_people, eager, people_of, roles
+from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns, write_table
 from privopt.publication.receipt import Receipt, make_receipt
 from privopt.publication.spelled import spell
-from privopt.publication.words import plain, share, times
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from privopt.publication.words import plain, share
 
 DRAWN = "drawn from the operating system generator"
 
@@ -43,135 +28,6 @@ CONFIDENCE = (
     "confidence= is for sets of distributions, which a release cannot be made for yet: leave it out. What is proved then holds for people "
     "who are spread exactly as in this table"
 )
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What a release is wished to be: a budget, or a part of what the columns say."""
-
-    epsilon: float | None
-    min_utility: float | None
-    time_limit: float
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The released table as text, and how each output of the mechanism is written in it."""
-
-    labels: tuple[Label, ...] = field(repr=False)
-    table: Mapping[str, Sequence[str]] = field(repr=False)
-    symbols: tuple[tuple[str, ...], ...] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Publication:
-    """A release with all that speaks for it.
-
-    Parameters
-    ----------
-    frame : pandas or Polars frame
-        What was released: the name of a message, and in each column the values that it stands for.
-    codebook : Codebook
-    problem : LocalInformationPrivacy
-    solution : Solution
-    frontier : Frontier
-        What other budgets allow.
-    receipt : Receipt
-    notes : tuple of str
-        What was chosen on the way, a sentence each.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
-    >>> publication = publish(people, secret="vote", columns="age", epsilon=0.3)
-    >>> list(publication.frame.columns), len(publication.frame), publication.solution.certified
-    (['released', 'age'], 200, True)
-    """
-
-    frame: Any = field(repr=False)
-    codebook: Codebook
-    problem: LocalInformationPrivacy
-    solution: Solution[Any]
-    frontier: Frontier[Any] = field(repr=False)
-    receipt: Receipt = field(repr=False)
-    notes: tuple[str, ...]
-    people: People = field(repr=False)
-    drawn: Drawn = field(repr=False)
-
-    @property
-    def told(self) -> float:
-        """The part of what there is to say about the released columns that the release says."""
-        return told_share(self.solution, joint_of(self.problem))
-
-    def explain(self) -> Explanation:
-        """What it means, in at most eight plain sentences."""
-        return explain(self.problem, self.solution)
-
-    def figure(self) -> Figure:
-        """What each budget allows, with the chosen one marked.
-
-        Raises
-        ------
-        MissingExtra
-            If matplotlib is not installed.
-        """
-        from privopt.plots.curves import frontier_figure
-
-        figure = frontier_figure(self.frontier)
-        axes, most = figure.axes[0], entropy(joint_of(self.problem).p_x)
-        axes.axvline(
-            self.problem.budget, color="#d1601f", linestyle=":", linewidth=1.4, label="chosen epsilon"
-        )
-        axes.set_ylim(0.0, 1.03 * most)
-        parts = axes.secondary_yaxis("right", functions=(_times(100.0 / most), _times(most / 100.0)))
-        parts.set_ylabel("of all that there is to say (%)")
-        axes.set_title(
-            f"epsilon {plain(self.problem.budget)} keeps {share(self.told)} of what the columns say",
-            fontsize=10,
-        )
-        axes.set_xlabel("epsilon: the most that a release may leak (nats)")
-        axes.set_ylabel("what a release says of the columns (nats)")
-        axes.legend(frameon=False, loc="lower right")
-        return figure
-
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write everything into a new folder, whole or not at all; see :func:`privopt.publication.folder.save`."""
-        save(self, folder)
-
-    def facts(self) -> list[tuple[str, str]]:
-        """The most important numbers, each with its name."""
-        budget, rows = self.problem.budget, self.receipt.rows
-        said = [
-            ("rows", str(rows)),
-            ("protected", ", ".join(joint_columns(self.problem).secret_names)),
-            ("released", ", ".join(joint_columns(self.problem).reads_names)),
-            ("epsilon", f"{plain(budget)}: at most {times(budget)} times as likely, or as unlikely"),
-            ("useful", f"keeps {share(self.told)} of what the columns say"),
-            ("messages", str(len(self.codebook))),
-        ]
-        if self.receipt.smallest is not None and self.receipt.unique is not None:
-            (least, after), (alone, still) = self.receipt.smallest, self.receipt.unique
-            said.append(
-                (
-                    "smallest group",
-                    f"{least} rows before, {after} after; alone in theirs: {alone} before, {still} after",
-                )
-            )
-        if self.solution.utility is not None and self.told <= 0:
-            said.append(
-                (
-                    "note",
-                    "this release does not depend on the data: a larger epsilon is needed for one that does",
-                )
-            )
-        return [*said, *(("note", note) for note in self.notes)]
-
-    def __repr__(self) -> str:
-        return f"Publication({self.receipt.rows} rows, epsilon {plain(self.problem.budget)}, keeps {share(self.told)})"
-
-    def _repr_html_(self) -> str:
-        return html_table(self.facts())
 
 
 def publish(
@@ -248,19 +104,6 @@ def publish(
     return release(people, joint, notes, wish, progress)
 
 
-def check(wish: Wish) -> None:
-    """Refuse a wish that makes no sense.
-
-    Raises
-    ------
-    InvalidProblem
-        With what to give.
-    """
-    check_wish(wish.epsilon, wish.min_utility)
-    if not 0 < wish.time_limit < math.inf:
-        raise InvalidProblem(f"time_limit is {wish.time_limit}: give seconds, more than 0")
-
-
 def release(
     people: People,
     joint: JointDistribution,
@@ -312,29 +155,6 @@ def _least(budget: float, wished: float) -> str:
     if budget <= GRID[0]:
         return f"epsilon {plain(budget)} is enough to keep {share(wished)}; smaller ones were not tried"
     return f"epsilon {plain(budget)} is the least of those tried that keeps {share(wished)}"
-
-
-def _times(factor: float) -> Callable[[Any], Any]:
-    """A scale of an axis."""
-    return lambda values: factor * np.asarray(values)
-
-
-def joint_of(problem: LocalInformationPrivacy) -> JointDistribution:
-    """The joint distribution of the problem of a release."""
-    joint = problem.joint
-    if not isinstance(joint, JointDistribution):
-        raise InvalidModel(
-            "the problem of a release is about secret and released columns, and this one is not"
-        )
-    return joint
-
-
-def joint_columns(problem: LocalInformationPrivacy) -> TableColumns:
-    """The columns that it was counted from."""
-    columns = joint_of(problem).columns
-    if columns is None:
-        raise InvalidModel("the model does not remember the table that it was counted from")
-    return columns
 
 
 def _draw(people: People, mechanism: Channel | Merging, book: Codebook, joint: JointDistribution) -> Drawn:

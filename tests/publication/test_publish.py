@@ -14,7 +14,8 @@ import pytest
 
 import privopt as po
 from privopt.errors import FileRefused, InvalidModel, InvalidProblem, NotSolved
-from privopt.publication import folder as folders
+from privopt.models.hierarchies import Ancestors
+from privopt.publication import publication as written
 from privopt.publication.bundle import read_bundle
 
 ROWS = 1200
@@ -95,7 +96,7 @@ def test_cells_name_the_values_of_a_message(publication: po.Publication) -> None
 
 def test_the_frontier_never_falls_and_holds_what_was_chosen(publication: po.Publication) -> None:
     curve = publication.frontier
-    utilities = [s.utility for s in curve]
+    utilities = [s.utility or 0.0 for s in curve]
     assert 0.2 in curve.budgets
     assert utilities == sorted(utilities)
     assert curve[curve.budgets.index(0.2)].utility == publication.solution.utility
@@ -125,7 +126,9 @@ def test_a_wish_that_no_budget_reaches_says_how_far_it_comes() -> None:
 
 
 def test_polars_in_polars_out() -> None:
-    publication = po.publish(pl.DataFrame(PEOPLE.to_dict("list")), secret="income", columns="school", epsilon=0.5)
+    publication = po.publish(
+        pl.DataFrame(PEOPLE.to_dict("list")), secret="income", columns="school", epsilon=0.5
+    )
     assert isinstance(publication.frame, pl.DataFrame)
     assert publication.frame.columns == ["released", "school"]
     assert publication.frame.height == ROWS
@@ -178,7 +181,11 @@ def test_rules_that_are_given_hold() -> None:
 
 
 def test_a_hierarchy_names_cells() -> None:
-    tree = {"low": ["school", "*"], "middle": ["school", "*"], "high": ["degree", "*"]}
+    tree: Ancestors = {
+        "low": ["school", "*"],
+        "middle": ["school", "*"],
+        "high": ["degree", "*"],
+    }
     publication = po.publish(
         PEOPLE, secret="income", columns=["school"], epsilon=0.01, hierarchies={"school": tree}
     )
@@ -299,7 +306,7 @@ def test_nothing_is_left_where_writing_fails(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folders, "bundle", full)
+    monkeypatch.setattr(written, "bundle", full)
     with pytest.raises(FileRefused, match="No space left"):
         publication.save(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
