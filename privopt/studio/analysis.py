@@ -9,6 +9,7 @@ from typing import Any
 
 import privopt as po
 from privopt.core.dispatch import carried_over, solve_from
+from privopt.errors import InvalidModel
 from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel, Merging
 from privopt.mechanisms.codebook import codebook
@@ -53,12 +54,15 @@ class Analysis:
     joint : JointDistribution
     rows, dropped : int
         Rows that were counted, and rows left out since a cell is missing.
+    before : Risk
+        Of publishing the columns as they are.
     """
 
     choice: Choice
     joint: po.JointDistribution
     rows: int
     dropped: int
+    before: risk.Risk
 
     @classmethod
     def of(cls, choice: Choice, table: Table) -> Analysis:
@@ -70,8 +74,13 @@ class Analysis:
             If the choice does not fit the table.
         """
         joint = choice.joint(table)
-        rows = 0 if joint.columns is None else joint.columns.rows
-        return cls(choice, joint, rows, table.rows - rows)
+        if joint.columns is None:
+            raise InvalidModel("the joint does not remember the columns that it was counted from")
+        frame = table.frame(choice.used, list(choice.bins))
+        secret = zip(*(c.symbols(frame[c.name].tolist()) for c in joint.columns.sensitive), strict=True)
+        values = zip(*(frame[name].tolist() for name in choice.columns), strict=True)
+        before = risk.of_values(list(values), list(secret))
+        return cls(choice, joint, len(frame), table.rows - len(frame), before)
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -122,7 +131,7 @@ class Analysis:
             "small": self.joint.small_cells(5),
             "budgets": list(self.budgets),
             "nothing": risk.of_nothing(self.joint, self.rows).to_dict(),
-            "columns_as_they_are": risk.of_columns(self.joint, self.rows).to_dict(),
+            "columns_as_they_are": self.before.to_dict(),
         }
 
     def shown(self, point: Point) -> dict[str, Any]:

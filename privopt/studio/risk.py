@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,17 +55,31 @@ def of_nothing(joint: po.JointDistribution, rows: int) -> Risk:
     return Risk(float(joint.p_s.max()), 1.0, float(rows), 0.0)
 
 
-def of_columns(joint: po.JointDistribution, rows: int) -> Risk:
-    """Where the columns are published as they are, in the ranges that were chosen.
+def of_values(values: Sequence[Hashable], secret: Sequence[Hashable]) -> Risk:
+    """Where the values of each row are published as they are.
+
+    Parameters
+    ----------
+    values, secret : sequence
+        What would be published of each row, and its secret.
 
     Examples
     --------
-    >>> joint = po.JointDistribution.normalised([[3, 1], [0, 4]])
-    >>> of_columns(joint, 8)
-    Risk(guess=0.875, factor=inf, smallest=3.0, unique=0.0, exact=True)
+    >>> of_values(["a", "a", "a", "b", "b"], [0, 0, 1, 0, 0])
+    Risk(guess=0.8, factor=inf, smallest=2.0, unique=0.0, exact=True)
     """
-    counts = np.rint(joint.p_x * rows)
-    return _counted(joint.table, counts[counts > 0])
+    pairs = Counter(zip(values, secret, strict=True))
+    groups, secrets = Counter(values), Counter(secret)
+    rows = len(values)
+    right: dict[Hashable, int] = {}
+    for (value, _), count in pairs.items():
+        right[value] = max(right.get(value, 0), count)
+    factor = math.inf
+    if len(pairs) == len(groups) * len(secrets):  # else some value rules a secret out
+        lifts = [count * rows / (groups[value] * secrets[hidden]) for (value, hidden), count in pairs.items()]
+        factor = max(max(lifts), 1.0 / min(lifts))
+    alone = sum(count == 1 for count in groups.values())
+    return Risk(sum(right.values()) / rows, factor, float(min(groups.values())), float(alone))
 
 
 def of_release(joint: po.JointDistribution, rows: int, matrix: Floats) -> Risk:
