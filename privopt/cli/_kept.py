@@ -100,10 +100,7 @@ def judge_kept(
     FileRefused
         With what they leak, or why that cannot be known.
     """
-    if accepted is not None and not keep:
-        raise FileRefused("--accept-leakage is about kept columns: give it with --keep")
-    if accepted is not None and not accepted >= 0:
-        raise FileRefused(f"--accept-leakage must be at least 0 nats, got {accepted}")
+    _check_accepted(keep, accepted)
     columns: tuple[str, ...] = tuple(dict.fromkeys(keep))
     mechanism = machine.mechanism
     if not isinstance(mechanism, (po.Channel, po.Merging)):
@@ -124,6 +121,25 @@ def judge_kept(
         _refuse_secret(columns, secrets, accepted)
         return Kept(columns, None, accepted, NO_BUDGET)
     return _counted(machine, mechanism, problem, columns, rows, accepted)
+
+
+def kept_of_stream(keep: Sequence[str], accepted: float | None) -> Kept:
+    """What is known of columns that are kept beside a stream: nothing, which is said.
+
+    Raises
+    ------
+    FileRefused
+        If a leakage is accepted that is none, or of no column.
+    """
+    _check_accepted(keep, accepted)
+    return Kept(tuple(dict.fromkeys(keep)), None, accepted, NO_MODEL) if keep else Kept()
+
+
+def _check_accepted(keep: Sequence[str], accepted: float | None) -> None:
+    if accepted is not None and not keep:
+        raise FileRefused("--accept-leakage is about kept columns: give it with --keep")
+    if accepted is not None and not accepted >= 0:
+        raise FileRefused(f"--accept-leakage must be at least 0 nats, got {accepted}")
 
 
 def _counted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,13 @@ import privopt as po
 from privopt.cli import show
 from privopt.cli._columns import Machine
 from privopt.cli._csv import CsvTable, read_table, write_table
+from privopt.core.ledger import BudgetLedger
 from privopt.errors import FileRefused
 from privopt.files.json import write_json
+from privopt.files.text import number
+from privopt.mechanisms.policy.journal import alone
+from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.publication.receipt import CHARGED, NOT_RECORDED, make_receipt
 
 
 def fit_gaussian(
@@ -67,6 +73,36 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
     return values
 
 
+@dataclass(frozen=True)
+class Account:
+    """Where the answers of noisy queries are charged, and where a receipt goes.
+
+    Parameters
+    ----------
+    ledger : Path or None
+        The file of the ledger, which is begun where there is none.
+    total : float or None
+        What all answers may leak together, in nats; needed to begin one.
+    problem : Path or None
+        The problem that was solved, whose model a new ledger is about.
+    receipt : Path or None
+    """
+
+    ledger: Path | None = None
+    total: float | None = None
+    problem: Path | None = None
+    receipt: Path | None = None
+
+    def check(self, seed: int | None) -> None:
+        """Refuse options that do not go together."""
+        if self.ledger is None and self.total is not None:
+            raise FileRefused("--total is what a ledger may spend: give it with --ledger FILE")
+        if self.ledger is not None and seed is not None:
+            raise FileRefused(
+                "--ledger charges real answers; a simulation has none, leave --simulate or --ledger out"
+            )
+
+
 def answer_query(
     machine: Machine,
     mechanism: po.NoisyQuery,
@@ -75,23 +111,99 @@ def answer_query(
     output: Path,
     seed: int | None,
     how: str,
+    account: Account,
 ) -> None:
     """Answer a noisy query on all cells of some columns and write the answer as CSV."""
-    read = read_table(data, list(dict.fromkeys(columns)))
+    account.check(seed)
+    names = list(dict.fromkeys(columns))
+    read = read_table(data, names)
     records: list[Any] = []
-    for name in dict.fromkeys(columns):
+    for name in names:
         records += _records(mechanism, data, name, read)
     rng = None if seed is None else np.random.default_rng(seed)
-    answer = mechanism.release(records, rng)
+    ledger = None
+    if account.ledger is None:
+        answer = mechanism.release(records, rng)
+    else:
+        answer, ledger = _charged(account.ledger, account, machine, mechanism, records, data)
     if mechanism.query == "histogram":
         states = [str(state) for state in mechanism.states or ()]
-        write_table(output, {"state": states, "count": [str(n) for n in answer.tolist()]})
+        table = {"state": states, "count": [str(n) for n in answer.tolist()]}
         shown = ", ".join(f"{s}: {n}" for s, n in zip(states, answer.tolist(), strict=True))
     else:
         shown = str(answer)
-        write_table(output, {"query": [mechanism.name], "released": [shown]})
-    facts = [("records", len(records)), (mechanism.name, shown), ("accuracy", mechanism.accuracy_statement())]
-    show.facts([*facts, ("scope", mechanism.scope), ("how", how), *machine.facts(), ("written", output)])
+        table = {"query": [mechanism.name], "released": [shown]}
+    write_table(output, table)
+    if account.receipt is not None:
+        make_receipt(
+            mechanism,
+            machine.certificate,
+            {name: read.columns[name] for name in names},
+            output,
+            table,
+            how=how,
+            once=NOT_RECORDED if ledger is None else CHARGED,
+            total=None if ledger is None else ledger.leakage,
+        ).save(account.receipt)
+    show.facts(
+        [
+            ("records", len(records)),
+            (mechanism.name, shown),
+            ("accuracy", _accuracy(mechanism, records)),
+            ("scope", mechanism.scope),
+            ("how", how),
+            *machine.facts(),
+            ("written", output),
+            ("ledger", None if ledger is None else f"{account.ledger}: {ledger}"),
+            ("receipt", account.receipt),
+        ]
+    )
+
+
+def _accuracy(mechanism: po.NoisyQuery, records: Sequence[Any]) -> str:
+    """The accuracy of the noise, and the share of clipped records, which is for the owner's eyes."""
+    if mechanism.query not in ("sum", "mean") or mechanism.clip is None or mechanism.constant:
+        return mechanism.accuracy_statement()
+    return f"{mechanism.accuracy_statement(0.95, records)}; that share is counted from the data, do not publish it"
+
+
+def _charged(
+    place: Path,
+    account: Account,
+    machine: Machine,
+    mechanism: po.NoisyQuery,
+    records: Sequence[Any],
+    data: Path,
+) -> tuple[Any, BudgetLedger]:
+    """The answer, and the ledger after it, which is on the disk before the noise is drawn; one run at a time."""
+    mechanism.release(
+        records, np.random.default_rng(0)
+    )  # thrown away: records that do not fit are refused before they are charged
+    with alone(place):
+        before = BudgetLedger.load(place) if place.exists() else _begun(place, account, machine, data)
+        if account.total is not None and account.total != before.epsilon:
+            raise FileRefused(
+                f"{place}: its total is {number(before.epsilon, 6)} nats, which cannot be changed: leave --total out"
+            )
+        return before.release(mechanism, records, data.name, place)
+
+
+def _begun(place: Path, account: Account, machine: Machine, data: Path) -> BudgetLedger:
+    """A new ledger for the model of the problem; the data are known to it by the name of their file."""
+    if account.total is None or account.problem is None:
+        raise FileRefused(
+            f"{place}: there is no ledger yet; to begin one give --total NATS, what all answers may leak together, and --problem PROBLEM.json"
+        )
+    problem = po.load_problem(account.problem)
+    if not isinstance(problem, BayesianPrivacyData):
+        raise FileRefused(
+            f"{account.problem}: is no problem of noisy queries; a ledger is about the model of one"
+        )
+    if machine.certificate is not None and machine.certificate.problem != problem.fingerprint:
+        raise FileRefused(
+            f"{account.problem}: is another problem than the one that was solved (its fingerprint differs)"
+        )
+    return BudgetLedger(problem.model, account.total, data.name, problem.length, problem.clip, problem.scope)
 
 
 def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) -> list[Any]:

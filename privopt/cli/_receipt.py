@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import privopt as po
 from privopt.cli._columns import Cells, Machine, draw
 from privopt.cli._kept import Kept, Rows
 from privopt.errors import FileRefused
-from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, crowd, make_receipt
+from privopt.measures.sequence.composition import composition
+from privopt.publication.receipt import AGAIN, DELTA, NOT_RECORDED, RECORDED, crowd, make_receipt
 from privopt.publication.state import Once, release_once
-from privopt.publication.table import written_as
+from privopt.publication.table import BY_FILE, Columns, read_released, written_as
 
 
 def draw_once(
@@ -117,3 +120,68 @@ def crowd_facts(
         ("smallest group", f"{before[0]} before, {after[0]} after"),
         ("rows alone", f"{before[1]} before, {after[1]} after"),
     ]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Where the sequences of users were read, and where their releases stand.
+
+    Parameters
+    ----------
+    data, output : Path
+        Files, or folders with a file for each user.
+    columns : sequence of str
+        Those that were read.
+    by : str or None
+        The column of users.
+    """
+
+    data: Path
+    output: Path
+    columns: Sequence[str]
+    by: str | None
+
+
+def leave_stream_receipt(
+    path: Path,
+    machine: Machine,
+    policy: po.SequencePolicy,
+    stream: Stream,
+    beside: Kept,
+    *,
+    drawn: int,
+    how: str,
+    once: str,
+) -> None:
+    """Write the receipt of streams that were just released, with what all releases of the longest leak together."""
+    by = BY_FILE if stream.output.is_dir() else stream.by
+    read, table = read_released(stream.data), read_released(stream.output)
+    copied = {*beside.columns, *(() if by is None else (by,))}
+    longest = max(_lengths(table, by))
+    words = -(-longest // policy.batch)
+    budgets = [policy.batch * policy.epsilon] * words
+    make_receipt(
+        policy,
+        machine.certificate,
+        {name: read[name] for name in (*stream.columns, *(() if by is None else (by,)))},
+        stream.output,
+        {name: cells for name, cells in table.items() if name not in copied},
+        kept=beside.columns,
+        accepted_leakage=beside.accepted,
+        kept_how=beside.how,
+        drawn=drawn,
+        once=once,
+        how=how,
+        by=by or "",
+        total=composition(budgets),
+        total_within=composition(budgets, DELTA),
+        delta=DELTA,
+        crowds=False,
+    ).save(path)
+
+
+def _lengths(table: Columns, by: str | None) -> list[int]:
+    """Records of each user."""
+    if by is None:
+        return [len(next(iter(table.values())))]
+    return list(Counter(table[by]).values())

@@ -27,8 +27,8 @@ from privopt.cli._columns import (
     symbols_of,
 )
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
-from privopt.cli._kept import Rows, judge_kept
-from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
+from privopt.cli._kept import Rows, judge_kept, kept_of_stream
+from privopt.cli._receipt import Stream, crowd_facts, draw_once, leave_receipt, leave_stream_receipt
 from privopt.cli._streams import check_stream, gap_facts, stream_letters
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
@@ -38,6 +38,7 @@ from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
 from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, document, read_document
 from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
+from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED
 
 
 @dataclass
@@ -334,6 +335,18 @@ ProblemFile = Annotated[
 ]
 
 
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="LEDGER.json",
+        help="Charge a noisy query here; what would exceed the total is refused.",
+    ),
+]
+Total = Annotated[
+    float | None,
+    typer.Option("--total", metavar="NATS", help="To begin a ledger: what all answers may leak together."),
+]
 AcceptLeakage = Annotated[
     float | None,
     typer.Option(
@@ -366,6 +379,8 @@ def release(
     codebook: CodebookFile = None,
     problem: ProblemFile = None,
     accept_leakage: AcceptLeakage = None,
+    ledger: LedgerFile = None,
+    total: Total = None,
 ) -> None:
     """Run a mechanism on columns of data.
 
@@ -384,21 +399,31 @@ def release(
     if codebook is not None:
         show.check_output(codebook, mechanism, data, output)
     book = None if codebook is None else codebook_of(machine.mechanism, problem)
+    if (ledger is not None or total is not None) and not isinstance(machine.mechanism, po.NoisyQuery):
+        raise FileRefused(
+            "a ledger is charged by noisy queries: leave --ledger and --total out, or give --state"
+        )
     if isinstance(machine.mechanism, po.SequencePolicy):
         _policy(
             machine,
             machine.mechanism,
             Order(data, names, output, by, keep or [], state, simulate),
             receipt,
+            accept_leakage,
         )
         return
     if isinstance(machine.mechanism, po.NoisyQuery):
-        if state is not None or receipt is not None:
-            raise FileRefused("a noisy query keeps no record of releases: leave --state and --receipt out")
+        if state is not None:
+            raise FileRefused(
+                "a noisy query draws anew each time and is charged for it: give --ledger, not --state"
+            )
         if by is not None or keep:
             raise FileRefused("a noisy query answers with a number: --by and --keep do not apply")
         drawing = SYSTEM if simulate is None else SIMULATED
-        _cli_noisy.answer_query(machine, machine.mechanism, data, names, output, simulate, drawing)
+        for written in (ledger, receipt):
+            show.check_output(written, data, output, mechanism)
+        account = _cli_noisy.Account(ledger, total, problem, receipt)
+        _cli_noisy.answer_query(machine, machine.mechanism, data, names, output, simulate, drawing, account)
         return
     copied = _copied(names, by, keep)
     read = read_table(data, [*copied, *names])
@@ -474,13 +499,21 @@ def _symbols(
     return [*read_symbols(data, names, rows, symbols_of(mechanism, len(names), mark))]
 
 
-def _policy(machine: Machine, policy: po.SequencePolicy, order: Order, receipt: Path | None) -> None:
-    if receipt is not None:
-        raise FileRefused("a sequence policy keeps its record in --state; leave --receipt out")
+def _policy(
+    machine: Machine, policy: po.SequencePolicy, order: Order, receipt: Path | None, accepted: float | None
+) -> None:
     _copied(order.columns, order.by, order.keep)
     show.check_output(order.state, order.data, order.output)
+    show.check_output(receipt, order.data, order.output)
+    beside = kept_of_stream(order.keep, accepted)
     how = SYSTEM if order.seed is None else SIMULATED
-    report(run(machine, policy, order), order, how, machine)
+    outcome = run(machine, policy, order)
+    if receipt is not None:
+        once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
+        stream = Stream(order.data, order.output, order.columns, order.by)
+        leave_stream_receipt(receipt, machine, policy, stream, beside, drawn=outcome.drawn, how=how, once=once)
+    report(outcome, order, how, machine)
+    show.facts([*beside.facts(), ("receipt", receipt)])
 
 
 def _copied(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:

@@ -205,7 +205,8 @@ class BudgetLedger:
     ) -> tuple[Any, Self]:
         """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
 
-        A file that is already there must be an earlier state of this ledger. Only one process at a time may use it.
+        A file that is already there must be an earlier state of this ledger. Only one process at a time may use it: hold
+        :func:`privopt.mechanisms.policy.journal.alone` from loading it until here, as ``privopt release --ledger`` does.
 
         Returns
         -------

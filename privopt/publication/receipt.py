@@ -19,7 +19,7 @@ from privopt.errors import FileRefused
 from privopt.files.json import check_limits, check_schema, read_json, write_json
 from privopt.files.numbers import decode_float, encode_float
 from privopt.mechanisms import Mechanism
-from privopt.publication.table import Columns, Layout
+from privopt.publication.table import Columns, Layout, released_files
 from privopt.publication.words import listed, plain, share, times
 
 FORMAT = "privopt/receipt"
@@ -311,18 +311,13 @@ def file_digest(path: str | os.PathLike[str]) -> str:
     """
     place = Path(path)
     if place.is_dir():
-        lines = [f"{file_digest(file)}  {file.name}\n" for file in files_of(place)]
+        lines = [f"{file_digest(file)}  {file.name}\n" for file in released_files(place)]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
     try:
         with place.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as cause:
         raise FileRefused(f"{path}: cannot be read: {cause.strerror or cause}") from cause
-
-
-def files_of(folder: Path) -> list[Path]:
-    """The files of a released folder, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".txt"))
 
 
 def certificate_fingerprint(certificate: Certificate) -> str:
@@ -365,6 +360,7 @@ def make_receipt(
     kept_how: str = "",
     total_within: float | None = None,
     delta: float | None = None,
+    crowds: bool = True,
 ) -> Receipt:
     r"""The receipt of a file that was just written.
 
@@ -384,6 +380,8 @@ def make_receipt(
         The kept columns: groups of equal rows are those of all columns that anybody sees.
     kept_leakage, kept_how, total_within, delta
         As in :class:`Receipt`.
+    crowds : bool
+        Groups of equal rows mean something: rows are people, not records of a stream.
 
     Examples
     --------
@@ -397,7 +395,7 @@ def make_receipt(
     """
     salt = new_salt()
     rows = len(next(iter(read.values()), ()))
-    table = bool(released) and rows == len(next(iter(released.values())))
+    table = crowds and bool(released) and rows == len(next(iter(released.values())))
     beside = {name: cells for name, cells in (copied or {}).items() if name in kept}
     before, after = (crowd({**beside, **read}), crowd({**beside, **released})) if table else ((0, 0), (0, 0))
     return Receipt(

@@ -27,6 +27,9 @@ from privopt.publication.frequencies import ALARM, Odd, hidden_tails, odd_count,
 RELEASED = "released"
 """The column of a release that is not of the columns it was drawn from."""
 
+BY_FILE = "(file)"
+"""The column of users of a folder that has a file for each of them."""
+
 MOST_BYTES = 2**31
 LONGEST = 3000
 """Records of the longest sequence for which the number of hidden ones is summed over exactly."""
@@ -73,12 +76,16 @@ class TableCheck:
 def read_released(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     """All columns of a CSV file with a header, every cell as it is written.
 
+    A folder has a file for each user: their rows one after the other, with a column :data:`BY_FILE` of the names of the files.
+
     Raises
     ------
     FileRefused
-        If it cannot be read, is not UTF-8, repeats a column or has rows of other lengths.
+        If it cannot be read, is not UTF-8, repeats a column, or has rows of other lengths or files of other columns.
     """
     place = Path(path)
+    if place.is_dir():
+        return _read_folder(place)
     try:
         if place.stat().st_size > MOST_BYTES:
             raise FileRefused(f"{place}: more than {MOST_BYTES} bytes; no more are read")
@@ -100,6 +107,25 @@ def read_released(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     if odd is not None:
         raise FileRefused(f"{place}: row {odd} has {len(rows[odd - 1])} cells, the header has {wide}")
     return {name: [row[j] for row in rows] for j, name in enumerate(header)}
+
+
+def released_files(folder: Path) -> list[Path]:
+    """The files of a folder of sequences, in the order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".txt"))
+
+
+def _read_folder(folder: Path) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {}
+    for path in released_files(folder):
+        table = read_released(path)
+        if BY_FILE in table or (columns and [BY_FILE, *table] != list(columns)):
+            raise FileRefused(f"{path}: has other columns than the files before it")
+        named = {BY_FILE: [path.name] * len(next(iter(table.values()))), **table}
+        for name, cells in named.items():
+            columns.setdefault(name, []).extend(cells)
+    if not columns:
+        raise FileRefused(f"{folder}: has no .csv or .txt file")
+    return columns
 
 
 @dataclass(frozen=True)

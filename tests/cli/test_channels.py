@@ -48,7 +48,17 @@ def test_a_table_becomes_a_private_column(folder: Path) -> None:
     fields = {"type": "local_information_privacy", "joint": {"file": "joint.json"}, "epsilon": 0.3}
     Path("problem.json").write_text(json.dumps(fields))
     assert run("solve", "problem.json", "--output", "solution.json")[0] == 0
-    command = ("release", "solution.json", "people.csv", "--column", "vote", "--column", "age", "--output", "out.csv")
+    command = (
+        "release",
+        "solution.json",
+        "people.csv",
+        "--column",
+        "vote",
+        "--column",
+        "age",
+        "--output",
+        "out.csv",
+    )
     code, _, complaint = run(*command, "--keep", "sex")
     assert code == 2
     assert "'sex' is the secret itself" in " ".join(complaint.split())

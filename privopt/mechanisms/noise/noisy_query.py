@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -106,7 +106,7 @@ class NoisyQuery(Mechanism):
     --------
     >>> mechanism = NoisyQuery("sum", "laplace", 240.0, 0.5, 1.0, "targets_in_interval", clip=(40, 160), length=3)
     >>> mechanism.accuracy_statement(0.95)
-    'with 95 % probability the sum is within +-718.976'
+    'with 95 % probability the sum is within +-718.976 (noise only, clipping to 40 to 160 not counted)'
     >>> mechanism.release([90, 110, 400], np.random.default_rng(0)).simulated
     True
     """
@@ -190,19 +190,39 @@ class NoisyQuery(Mechanism):
             raise InvalidMechanism(f"beta must be a probability in (0, 1), got {beta}")
         return self._shape.quantile(self.scale, self.length, beta)
 
-    def accuracy_statement(self, confidence: float = 0.95) -> str:
-        """The accuracy in plain words.
+    def accuracy_statement(self, confidence: float = 0.95, records: Sequence[float] | None = None) -> str:
+        """The accuracy in plain words: of the noise only, and what share of the records is clipped besides.
+
+        Parameters
+        ----------
+        confidence : float
+        records : sequence of float, optional
+            The records, to count those that are clipped. That count is of the data, and not for publication.
 
         Examples
         --------
         >>> NoisyQuery("count", "discrete_laplace", 5.0, 0.2, 1.0).accuracy_statement()
-        'with 95 % probability the count is within +-15'
+        'with 95 % probability the count is within +-15 (noise only)'
+        >>> mechanism = NoisyQuery("sum", "laplace", 240.0, 0.5, 1.0, "targets_in_interval", clip=(40, 160), length=4)
+        >>> mechanism.accuracy_statement(0.95, [90, 110, 400, 80])
+        'with 95 % probability the sum is within +-718.976 (noise only; 1 of 4 records, 25 %, is outside 40 to 160 and clipped)'
         """
         if self.constant:
             return f"the {self.name} is not read: the answer is a constant"
         alpha = self.accuracy(1.0 - confidence)
         what = "each cell of the histogram" if self.query == "histogram" else f"the {self.name}"
-        return f"with {100 * confidence:g} % probability {what} is within +-{alpha:.6g}"
+        return f"with {100 * confidence:g} % probability {what} is within +-{alpha:.6g} (noise only{self._clipped(records)})"
+
+    def _clipped(self, records: Sequence[float] | None) -> str:
+        """What clipping adds to the noise, in words."""
+        if self.query not in ("sum", "mean") or self.clip is None:
+            return ""
+        low, high = self.clip
+        if records is None:
+            return f", clipping to {low:g} to {high:g} not counted"
+        count = sum(not low <= record <= high for record in records)
+        share = 100 * count / max(1, len(records))
+        return f"; {count} of {len(records)} records, {share:.3g} %, {'is' if count == 1 else 'are'} outside {low:g} to {high:g} and clipped"
 
     @property
     def name(self) -> str:

@@ -1,0 +1,157 @@
+"""Noisy answers on the command line: receipts, a ledger that is charged by one run at a time, and what the accuracy says."""
+
+from __future__ import annotations
+
+import csv
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+from privopt.core.ledger import BudgetLedger
+from privopt.publication.receipt import CHARGED, NOT_RECORDED, Receipt
+
+HEIGHTS = [160, 171, 182, 149, 195, 178, 166, 173]
+"""Two of them are outside of the interval that is clipped to."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    with Path("heights.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["father", "child"], *zip(HEIGHTS[::2], HEIGHTS[1::2], strict=True)])
+    model = {"type": "group", "size": 2}
+    problem = {"type": "bayesian_privacy", "model": model, "query": "sum", "epsilon": 0.5, "clip": [150, 190]}
+    Path("problem.json").write_text(json.dumps(problem), encoding="utf-8")
+    run("solve", "problem.json", "--output", "solution.json")
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, done.output
+    return " ".join(done.output.split())
+
+
+def release(*words: str, output: str = "sum.csv", code: int = 0) -> str:
+    columns = ("--column", "father", "--column", "child")
+    return run("release", "solution.json", "heights.csv", *columns, "--output", output, *words, code=code)
+
+
+NEW = ("--ledger", "ledger.json", "--total", "1.2", "--problem", "problem.json")
+
+
+def test_what_is_beyond_the_total_is_refused_and_draws_nothing(folder: Path) -> None:
+    assert "at most 0.5 of 1.2 nats" in release(*NEW)
+    assert "at most 1 of 1.2 nats" in release("--ledger", "ledger.json")
+    before = Path("ledger.json").read_bytes()
+    said = release("--ledger", "ledger.json", output="third.csv", code=2)
+    assert "would leak 1.5 nats, the total is 1.2; a level of 0.1 is left" in said
+    assert not Path("third.csv").exists()
+    assert Path("ledger.json").read_bytes() == before
+    ledger = BudgetLedger.load("ledger.json")
+    assert ledger.leakage == pytest.approx(1.0)
+    assert len(ledger.entries) == 2
+    assert [path.name for path in folder.glob(".*")] == []
+
+
+def test_a_ledger_is_begun_with_a_total_and_kept_to_its_data(folder: Path) -> None:
+    assert "give --total NATS" in release("--ledger", "ledger.json", code=2)
+    assert "give it with --ledger" in release("--total", "1", code=2)
+    assert not Path("ledger.json").exists()
+    release(*NEW)
+    assert "cannot be changed" in release("--ledger", "ledger.json", "--total", "9", code=2)
+    Path("copy.csv").write_bytes(Path("heights.csv").read_bytes())
+    words = (
+        "release",
+        "solution.json",
+        "copy.csv",
+        "--column",
+        "father",
+        "--output",
+        "sum.csv",
+        "--ledger",
+        "ledger.json",
+    )
+    assert "is for other data than 'copy.csv'" in run(*words, code=2)
+    assert "leave --simulate or --ledger out" in release("--ledger", "ledger.json", "--simulate", "1", code=2)
+    assert "give --ledger, not --state" in release("--state", "state.json", code=2)
+
+
+def test_records_that_do_not_fit_are_refused_before_they_are_charged(folder: Path) -> None:
+    model = {"type": "group", "size": 2}
+    mean = {
+        "type": "bayesian_privacy",
+        "model": model,
+        "query": "mean",
+        "epsilon": 0.5,
+        "clip": [150, 190],
+        "length": 9,
+    }
+    Path("problem.json").write_text(json.dumps(mean), encoding="utf-8")
+    run("solve", "problem.json", "--output", "solution.json")
+    release(*NEW, code=2)
+    assert not Path("ledger.json").exists()
+
+
+def test_runs_at_once_never_spend_more_than_the_total(folder: Path) -> None:
+    release(*NEW)
+    answer = po.Solution[Any].load("solution.json").mechanism
+    from privopt.cli._columns import Machine
+    from privopt.cli._noisy import Account, answer_query
+
+    refused: list[Exception] = []
+
+    def one(number: int) -> None:
+        try:
+            account = Account(Path("ledger.json"))
+            columns, output = ["father", "child"], Path(f"{number}.csv")
+            assert isinstance(answer, po.NoisyQuery)
+            answer_query(
+                Machine(answer, ""), answer, Path("heights.csv"), columns, output, None, "drawn", account
+            )
+        except po.errors.InvalidMechanism as cause:
+            refused.append(cause)
+
+    runs = [threading.Thread(target=one, args=(i,)) for i in range(6)]
+    for thread in runs:
+        thread.start()
+    for thread in runs:
+        thread.join()
+    assert len(refused) == 5
+    assert BudgetLedger.load("ledger.json").leakage == pytest.approx(1.0)
+    assert len(list(folder.glob("[0-9].csv"))) == 1
+
+
+def test_the_receipt_says_what_was_read_and_what_all_answers_leak(folder: Path) -> None:
+    release(*NEW, "--receipt", "receipt.json")
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.rows, receipt.columns, receipt.once) == (4, ("query", "released"), CHARGED)
+    assert receipt.total == pytest.approx(0.5)
+    assert receipt.smallest is None
+    table = {"father": list(map(str, HEIGHTS[::2])), "child": list(map(str, HEIGHTS[1::2]))}
+    assert receipt.fault_of_data(table) is None
+    assert "is plausible" in run(
+        "verify", "problem.json", "solution.json", "sum.csv", "--receipt", "receipt.json"
+    )
+    run("bundle", "problem.json", "solution.json", "--receipt", "receipt.json", "--output", "bundle.zip")
+    assert "PROVED" in run("verify", "bundle.zip", "sum.csv")
+    Path("other.csv").write_text("query,released\nsum,1000.5\n", encoding="utf-8")
+    assert "is not the file that was released" in run("verify", "bundle.zip", "other.csv", code=1)
+    release("--receipt", "receipt.json")
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.once, receipt.total) == (NOT_RECORDED, None)
+
+
+def test_the_accuracy_is_of_the_noise_and_says_what_is_clipped(folder: Path) -> None:
+    said = release("--receipt", "receipt.json")
+    assert "(noise only; 2 of 8 records, 25 %, are outside 150 to 190 and clipped)" in said
+    assert "do not publish it" in said
+    assert "clipped" not in Path("sum.csv").read_text(encoding="utf-8") + Path("receipt.json").read_text(
+        encoding="utf-8"
+    )

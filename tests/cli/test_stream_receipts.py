@@ -1,0 +1,132 @@
+"""Receipts of streams: which records, which files, once, and what all releases of the longest stream leak together."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+from privopt.publication.receipt import AGAIN, DELTA, RECORDED, Receipt
+
+CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["in", "out"])
+PROBLEM = po.SequenceInformationPrivacy(CHAIN, 1.0, horizon=4)
+
+
+@pytest.fixture(scope="module")
+def solution() -> po.Solution[Any]:
+    """A policy that is certified without a solver."""
+    policy = po.SequencePolicy(CHAIN, 1.0)
+    reading = PROBLEM.evaluate(policy)
+    return po.Solution[Any](
+        po.Status.FEASIBLE,
+        answer=policy,
+        utility=reading.utility,
+        leakage=reading.leakage,
+        objective=reading.objective,
+        certificate=PROBLEM.certify(policy),
+        guarantee=po.Guarantee.FEASIBLE,
+        problem=PROBLEM.fingerprint,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, solution: po.Solution[Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two users, one with 31 records and one with 20; a policy of one letter a time and one of two."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    users = (("u", 31), ("v", 20))
+    rows = [(who, i, str(rng.choice(["in", "out"]))) for who, count in users for i in range(count)]
+    with Path("days.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([("user", "day", "place"), *rows])
+    Path("people").mkdir()
+    for who in "uv":
+        lines = ["place", *(place for name, _, place in rows if name == who), ""]
+        Path(f"people/{who}.csv").write_text("\n".join(lines), encoding="utf-8")
+    Path("problem.json").write_text(json.dumps(PROBLEM.to_dict()), encoding="utf-8")
+    solution.save("solution-1.json")
+    words = po.SequencePolicy(CHAIN, 1.0, 2, rule="randomised-response")
+    Path("solution-2.json").write_text(json.dumps(words.to_dict()), encoding="utf-8")
+    return tmp_path
+
+
+def run(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(app, list(words))
+    assert done.exit_code == code, done.output
+    return " ".join(done.output.split())
+
+
+def release(
+    *words: str, batch: int = 1, data: str = "days.csv", output: str = "out.csv", code: int = 0
+) -> str:
+    return run(
+        "release",
+        f"solution-{batch}.json",
+        data,
+        "--column",
+        "place",
+        "--output",
+        output,
+        "--receipt",
+        "receipt.json",
+        *words,
+        code=code,
+    )
+
+
+def test_a_stream_leaves_a_receipt_with_its_total_and_is_verified_with_it(folder: Path) -> None:
+    release("--by", "user", "--state", "state.json")
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.rows, receipt.drawn, receipt.once, receipt.by) == (51, 51, RECORDED, "user")
+    assert receipt.total == 31.0
+    assert receipt.delta == DELTA
+    assert receipt.total_within == pytest.approx(po.measures.composition([1.0] * 31, DELTA))
+    assert receipt.total_within < receipt.total
+    assert receipt.smallest is None
+    with Path("days.csv").open(newline="", encoding="utf-8") as stream:
+        table = list(csv.DictReader(stream))
+    assert receipt.fault_of_data({name: [row[name] for row in table] for name in ("user", "place")}) is None
+    assert "is plausible" in run(
+        "verify", "problem.json", "solution-1.json", "out.csv", "--receipt", "receipt.json"
+    )
+    release("--by", "user", "--state", "state.json", output="again.csv")
+    assert Receipt.load("receipt.json").once == AGAIN
+    assert Path("again.csv").read_bytes() == Path("out.csv").read_bytes()
+
+
+def test_words_of_a_batch_are_charged_whole(folder: Path) -> None:
+    release("--by", "user", batch=2)
+    receipt = Receipt.load("receipt.json")
+    assert receipt.total == 32.0
+    assert receipt.total_within == pytest.approx(po.measures.composition([2.0] * 16, DELTA))
+
+
+def test_a_folder_has_one_receipt_for_all_its_files(folder: Path) -> None:
+    release(data="people", output="released")
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.rows, receipt.released) == (51, "released")
+    assert receipt.total == 31.0
+    said = run("verify", "problem.json", "solution-1.json", "released", "--receipt", "receipt.json")
+    assert "is plausible" in said
+    lines = Path("released/v.csv").read_text(encoding="utf-8").splitlines()
+    Path("released/v.csv").write_text("\n".join([lines[0], *lines[:0:-1], ""]), encoding="utf-8")
+    if lines[1:] != lines[:0:-1]:
+        said = run(
+            "verify", "problem.json", "solution-1.json", "released", "--receipt", "receipt.json", code=1
+        )
+        assert "is not the file that was released" in said
+
+
+def test_kept_columns_of_a_stream_are_said_to_be_unknown(folder: Path) -> None:
+    said = release("--by", "user", "--keep", "day")
+    assert "only how records follow each other" in said
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.kept, receipt.kept_leakage) == (("day",), None)
+    assert receipt.kept_how.startswith("not computed")
+    assert "give it with --keep" in release("--by", "user", "--accept-leakage", "1", code=2)
