@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.files.numbers import decode_float
-from privopt.models.channel_data import Observation, Release
+from privopt.mechanisms import Merging
+from privopt.models import JointDistribution
+from privopt.models.channel_data import Joint, Observation, Release, observation
 from privopt.models.columns import TableColumns
 from privopt.models.distance import Distance
+from privopt.models.generalisation import Generalisation, generalisation
 from privopt.models.validation import distinct_labels
 
 Cost: TypeAlias = Callable[[NDArray[np.float64]], float]
@@ -158,6 +161,51 @@ def check_outputs(release: Release, names: Labels | None) -> None:
     raise InvalidMechanism(
         f"the mechanism names its release {odd} {release.outputs[odd]!r}, the problem {names[odd]!r}: give it the problem's outputs"
     )
+
+
+def contiguous(flag: object, joint: Joint) -> None:
+    """Refuse contiguous blocks where no column has an order or a hierarchy, or a symbol never occurs."""
+    if not isinstance(flag, bool):
+        raise InvalidProblem(f"contiguous must be True or False, got {flag!r}")
+    if not flag:
+        return
+    shape = shape_of(joint)
+    unseen = observation(joint).unseen
+    if unseen:
+        raise InvalidProblem(
+            f"the symbol {shape.symbols[unseen[0]]!r} has probability 0, so it belongs to no block: leave it out"
+        )
+
+
+def shape_of(joint: Joint) -> Generalisation:
+    """The orders and hierarchies of the symbols that a mechanism reads."""
+    if not isinstance(joint, JointDistribution):
+        raise InvalidProblem(
+            "contiguous blocks are of the useful columns: give a JointDistribution, whose mechanism reads these"
+        )
+    try:
+        return generalisation(joint)
+    except InvalidModel as cause:
+        raise InvalidProblem(str(cause)) from cause
+
+
+def check_contiguous(release: Release, shape: Generalisation, problem: str) -> Merging:
+    """The mechanism, if it is a merging into intervals and nodes.
+
+    Raises
+    ------
+    InvalidMechanism
+        If it draws at random, or with the first block that leaves out what lies between its symbols.
+    """
+    if not isinstance(release, Merging):
+        raise InvalidMechanism(
+            f"this {problem} asks for contiguous blocks, which a Merging has: got a Channel"
+        )
+    blocks = [np.flatnonzero(release.assignment == y).tolist() for y in range(len(release.blocks))]
+    fault = shape.fault(blocks)
+    if fault is not None:
+        raise InvalidMechanism(f"this {problem} asks for contiguous blocks: {fault}")
+    return release
 
 
 def cost(function: Cost, symbols: int) -> Cost:

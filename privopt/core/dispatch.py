@@ -48,6 +48,10 @@ def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
     """One solver's fitness for one problem."""
     try:
         posed = seen_by(solver, problem)
+        if posed.contiguous and not solver.contiguous:
+            return Candidate(
+                solver, "the problem asks for intervals and nodes of a hierarchy, which it does not keep to"
+            )
         refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))

@@ -116,6 +116,9 @@ class Problem(ABC, Generic[M]):
     kind: ClassVar[str]
     mechanism_type: ClassVar[type[Mechanism]]
 
+    contiguous: bool = False
+    """Whether blocks must be intervals of ordered columns, and nodes of hierarchies; only few solvers make such."""
+
     @property
     def judging_seconds(self) -> float:
         """Predicted seconds of judging one mechanism (evaluate, quantise, certify); 0 where it never matters.

@@ -4,6 +4,7 @@ The kinds of dual:
 
 - ``{"kind": "analytic"}``: what is released cannot say more than W itself, nor more about X than
   H(X | S) + B, where B bounds I(S;Y) by the two levels.
+- ``{"kind": "contiguous"}``: where blocks must be contiguous, every partition of one column tried again.
 - ``{"kind": "linear", "multipliers": [[...], ...]}``: multipliers >= 0 of the posterior rows, one list a
   release, for a distortion; weak duality in integers.
 - ``{"kind": "pricing", "pi": [...], "tree": [...]}``: prices of the observations, and a tree of boxes that
@@ -33,6 +34,7 @@ from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
+from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
@@ -60,6 +62,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
     kind = dual.get("kind")
     if kind == "analytic":
         return analytic_enclosure(data)
+    if kind == "contiguous":
+        return proved_best(data)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
     if kind == "linear":

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
+from privopt.errors import InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.models.channel_data import Joint, Observation, observation
 from privopt.models.distance import Distance
+from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy.polytope import ULPS, Polytope, polytope, rounded_exp
 
@@ -29,6 +31,7 @@ class LocalInformationPrivacyData:
     notion: str
     utility: checks.Utility
     outputs: Labels | None
+    contiguous: bool
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class LocalInformationPrivacyData:
         notion: str = "lip",
         utility: str | ArrayLike | checks.Cost | Distance = checks.MUTUAL_INFORMATION,
         outputs: Iterable[Label] | None = None,
+        contiguous: bool = False,
     ) -> None:
         observed = observation(joint)
         low, high = checks.levels(epsilon, lower, upper)
@@ -57,9 +61,20 @@ class LocalInformationPrivacyData:
             "notion": name,
             "utility": value,
             "outputs": checks.outputs(outputs, columns),
+            "contiguous": contiguous,
         }
         for field, entry in fields.items():
             object.__setattr__(self, field, entry)
+        if contiguous and not isinstance(value, str):
+            raise InvalidProblem(
+                'contiguous blocks say as much as they can: leave utility at "mutual_information"'
+            )
+        checks.contiguous(contiguous, joint)
+
+    @cached_property
+    def shape(self) -> Generalisation:
+        """The orders and hierarchies that contiguous blocks keep to."""
+        return checks.shape_of(self.joint)
 
     @cached_property
     def observation(self) -> Observation:

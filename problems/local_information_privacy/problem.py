@@ -14,7 +14,7 @@ from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Proble
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
-from privopt.mechanisms import Channel, Mechanism
+from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
@@ -60,6 +60,9 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     outputs : iterable of labels, optional
         Names of the releases, a column of the distortion each. By default the useful symbols where the distortion is
         square, else 0, 1, ...
+    contiguous : bool
+        Answer by a merging whose blocks hold what lies between their symbols: intervals of ordered columns, nodes of
+        hierarchies, boxes of several; see :mod:`privopt.models.generalisation`.
 
     Raises
     ------
@@ -109,6 +112,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             notion=self.notion,
             utility=self.utility,
             outputs=self.outputs,
+            contiguous=self.contiguous,
         )
 
     def check(self, mechanism: Mechanism) -> Release:
@@ -119,7 +123,9 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
                 f"the distortion has {self.matrix.shape[1]} columns, the mechanism {len(release.outputs)} outputs"
             )
         checks.check_outputs(release, self.outputs)
-        return release
+        return (
+            checks.check_contiguous(release, self.shape, type(self).__name__) if self.contiguous else release
+        )
 
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility, leakage and the worst pair (s, y) in float64."""
@@ -174,8 +180,10 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         """Whether the named value of the secret and release leak as much as any pair, in integers."""
         return proofs.is_worst(self, self.check(mechanism), worst)
 
-    def safe(self) -> Channel:
+    def safe(self) -> Release:
         """One release for all: says nothing. With a distortion, the best constant column."""
+        if self.contiguous:
+            return Merging([self.observation.observed], self.observation.observed)
         n = len(self.observation.observed)
         if self.matrix is None:
             return Channel(np.ones((n, 1)), self.observation.observed, [WITHHELD])
@@ -186,13 +194,23 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         """The channel of this problem's symbols with a given matrix, shape (n_w, n_y); rows may hold Fractions."""
         return Channel(matrix, self.observation.observed, self.outputs)
 
-    def anchor(self) -> Channel:
+    def anchor(self) -> Release:
         """A mechanism strictly inside the constraint: the one that says nothing."""
         return self.safe()
 
     def repair(self, mechanism: Release, margin: float) -> Release:
-        """The mechanism mixed with its own output distribution by the least weight that keeps the bounds times (1 - margin)."""
-        return repair(self, self.check(mechanism), margin)
+        """The mechanism mixed with its own output distribution by the least weight that keeps the bounds times (1 - margin).
+
+        Of contiguous blocks there are no mixtures: one block of everything where the bounds are not kept.
+        """
+        release = self.check(mechanism)
+        if not self.contiguous:
+            return repair(self, release, margin)
+        return (
+            release
+            if self.with_budget(self.budget * (1 - margin)).evaluate(release).feasible
+            else self.safe()
+        )
 
     def scale(self, solution: Numbers) -> float:
         """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""
@@ -231,11 +249,18 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             "delta": self.delta,
             "notion": self.notion,
         }
+        if self.contiguous:
+            written["contiguous"] = True
         return written if self.outputs is None else {**written, "outputs": encode_labels(self.outputs)}
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON form; a cost that is a function counts as itself, in this process only."""
+        """SHA-256 of the canonical JSON form; a cost that is a function counts as itself, in this process only.
+
+        Orders and hierarchies count where blocks must be contiguous.
+        """
+        if self.contiguous:
+            return fingerprint_of({**self.to_dict(), "shape": self.shape.to_dict()})
         if self.cost is None:
             return super().fingerprint
         return fingerprint_of({**self._fields(), "utility": f"function {id(self.cost)}"})
@@ -253,7 +278,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         """
         checked = checks.fields(fields, f"problem-{cls.kind}")
         joint = model_from_dict(checked["joint"])
-        names = ("epsilon", "lower", "upper", "delta", "notion", "utility")
+        names = ("epsilon", "lower", "upper", "delta", "notion", "utility", "contiguous")
         known = {name: checked[name] for name in names if name in checked}
         if "outputs" in checked:
             known["outputs"] = decode_labels(checked["outputs"], "outputs")
@@ -278,4 +303,5 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             else "distortion"
         )
         extra = "" if self.delta == 0 else f", delta={self.delta:g}"
+        extra += ", contiguous=True" if self.contiguous else ""
         return f"LocalInformationPrivacy({self.joint!r}, {sides}{extra}, notion={self.notion!r}, utility={shown})"

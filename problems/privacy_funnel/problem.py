@@ -35,6 +35,9 @@ class PrivacyFunnel(TradeOff):
         In [0, 1]: min_utility as a share of the most that can be said about X, H(X) where X itself is read.
     form : {"stochastic", "merging"}
         "merging": deterministic, a partition of the symbols into blocks.
+    contiguous : bool
+        Of form "merging": blocks hold what lies between their symbols, as intervals of ordered columns, nodes of
+        hierarchies, boxes of several; see :mod:`privopt.models.generalisation`.
 
     Raises
     ------
@@ -62,6 +65,7 @@ class PrivacyFunnel(TradeOff):
         trade_off: float | None = None,
         form: str = "stochastic",
         theta_fraction: float | None = None,
+        contiguous: bool = False,
     ) -> None:
         if theta_fraction is not None:
             if min_utility is not None:
@@ -70,7 +74,7 @@ class PrivacyFunnel(TradeOff):
                 )
             min_utility = _share(joint, theta_fraction)
         budgets = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
-        self._fill(joint, budgets, form)
+        self._fill(joint, budgets, form, contiguous)
 
     def split(self, secret: float, useful: float) -> tuple[float, float]:
         """Utility I(X;Y) and leakage I(S;Y)."""

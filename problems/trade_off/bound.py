@@ -7,6 +7,7 @@ The kinds of dual:
 - ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...], "tightened": True}``: prices of the observations at which no
   posterior costs less than the tree shows (:mod:`privopt.problems.trade_off.tree`); this bounds I(S;Y) - m I(X;Y)
   over every release.
+- ``{"kind": "contiguous"}``: where blocks must be contiguous, every partition of one column tried again.
 - ``{"kind": "partitions"}``: for form "merging", every partition tried again; small alphabets only.
 
 What :func:`prove_bound` returns is rounded outward from integers, fractions and balls; the search for duals uses the
@@ -25,6 +26,7 @@ from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint, enclose
+from privopt.problems.trade_off import contiguous
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import exact_table, most_information
 from privopt.problems.trade_off.partitions import proved_best
@@ -48,6 +50,8 @@ def prove_bound(problem: TradeOffData, dual: object, seconds: float) -> Enclosur
     if kind == "partitions" and problem.form == "merging":
         best, simple = proved_best(problem, seconds), proved_analytic(problem)
         return None if best is None else (min(best[0], simple[0]), min(best[1], simple[1]))
+    if kind == "contiguous":
+        return contiguous.proved_best(problem, seconds)
     return _priced(problem, dual, seconds) if kind == "pricing" else None
 
 

@@ -15,6 +15,7 @@ from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel, Merging
 from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
 from privopt.problems.trade_off.information import (
     entropies,
@@ -51,8 +52,11 @@ class TradeOffData(ABC):
     mode: str
     level: float
     form: str
+    contiguous: bool
 
-    def _fill(self, joint: Joint, budgets: Mapping[str, float | None], form: str) -> None:
+    def _fill(
+        self, joint: Joint, budgets: Mapping[str, float | None], form: str, contiguous: bool = False
+    ) -> None:
         observation(joint)
         named = [name for name, value in budgets.items() if value is not None]
         if len(named) != 1:
@@ -64,9 +68,20 @@ class TradeOffData(ABC):
         mode, level = named[0], checks.level(budgets[named[0]], named[0])
         for name, value in {"joint": joint, "mode": mode, "level": level, "form": form}.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "contiguous", contiguous)
+        if contiguous and form != "merging":
+            raise InvalidProblem(
+                'contiguous blocks are those of a merging: give form="merging" with contiguous=True'
+            )
+        checks.contiguous(contiguous, joint)
         refuse_rare(self.observation)
         if level == math.inf and mode not in ("max_leakage", "max_rate"):
             raise InvalidProblem(f"{mode} must be finite")
+
+    @cached_property
+    def shape(self) -> Generalisation:
+        """The orders and hierarchies that contiguous blocks keep to."""
+        return checks.shape_of(self.joint)
 
     @property
     def sizes(self) -> tuple[int, ...]:

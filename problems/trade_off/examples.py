@@ -46,6 +46,7 @@ def funnel_examples(make: Make) -> tuple[Example[Release], ...]:
         Example("lecture-weighed", make(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8),
         Example("lecture", make(lecture, theta_fraction=0.7), -0.0198045 * BITS, 2e-6),
         Example("small-capped", make(small, max_leakage=0.05)),
+        Example("intervals", make(small, max_leakage=0.05, form="merging", contiguous=True)),
     )
 
 

@@ -53,12 +53,12 @@ def block_costs(problem: TradeOffData) -> BlockCosts:
     table = observed.leaking.table[:, symbols]
     of_s, of_x = (ends[0] for ends in problem.entropies)
     secret = _informations(table) - mass
-    error = _error(table) + _error(observed.p_w[None, symbols])
+    error = error_of(table) + error_of(observed.p_w[None, symbols])
     if observed.useful is None:
-        return BlockCosts(symbols, secret, 0.0 - mass, of_s, 0.0, error, _error(observed.p_w[None, symbols]))
+        return BlockCosts(symbols, secret, 0.0 - mass, of_s, 0.0, error, error_of(observed.p_w[None, symbols]))
     other = observed.useful.table[:, symbols]
     useful = _informations(other) - mass
-    more = _error(other) + _error(observed.p_w[None, symbols])
+    more = error_of(other) + error_of(observed.p_w[None, symbols])
     return BlockCosts(symbols, secret, useful, of_s, of_x, error, more)
 
 
@@ -70,7 +70,7 @@ def _informations(table: Floats) -> Floats:
     return total
 
 
-def _error(table: Floats) -> float:
+def error_of(table: Floats) -> float:
     """By how much the sum of t ln t over the cells of a merged table may be off, whatever is merged.
 
     Of r rows and n columns. Every mass is off by at most (n + 1) u of itself, which moves t ln t by

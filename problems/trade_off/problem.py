@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from privopt.core.certificate import Certificate, Terms
-from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism, Merging
@@ -36,7 +36,8 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with another bound or weight."""
-        return type(self)(self.joint, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]
+        options = {"contiguous": True} if self.contiguous else {}
+        return type(self)(self.joint, form=self.form, **{self.mode: budget}, **options)  # type: ignore[call-arg]
 
     def check(self, mechanism: Mechanism) -> Release:
         """The mechanism, if it reads this problem's symbols and is of its form."""
@@ -45,7 +46,9 @@ class TradeOff(TradeOffData, Problem[Release]):
             raise InvalidMechanism(
                 'form "merging" is answered by a Merging, got a Channel; ask form="stochastic"'
             )
-        return release
+        return (
+            checks.check_contiguous(release, self.shape, type(self).__name__) if self.contiguous else release
+        )
 
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility, leakage and objective in float64."""
@@ -87,8 +90,12 @@ class TradeOff(TradeOffData, Problem[Release]):
         return self.everything() if self.is_floor else self.nothing()
 
     def repair(self, mechanism: Release, margin: float) -> Release:
-        """The nearest release of the same form that keeps the bound, with a relative margin."""
-        return repair(self, self.check(mechanism), margin)
+        """The nearest release of the same form that keeps the bound, with a relative margin; of contiguous blocks, the anchor."""
+        release = self.check(mechanism)
+        if not self.contiguous:
+            return repair(self, release, margin)
+        inner = self.with_budget(self.budget * (1 + margin if self.is_floor else 1 - margin))
+        return release if inner.evaluate(release).feasible else self.anchor()
 
     def scale(self, solution: Numbers) -> float:
         """What gaps are relative to: a leakage, min(1, utility), or the sizes of both terms that are weighed."""
@@ -100,13 +107,21 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
-        return {
+        written = {
             "type": self.kind,
             "version": 1,
             "joint": self.joint.to_dict(),
             self.mode: encode_float(self.budget),
             "form": self.form,
         }
+        return {**written, "contiguous": True} if self.contiguous else written
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON form; orders and hierarchies count where blocks must be contiguous."""
+        if self.contiguous:
+            return fingerprint_of({**self.to_dict(), "shape": self.shape.to_dict()})
+        return super().fingerprint
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
@@ -120,8 +135,13 @@ class TradeOff(TradeOffData, Problem[Release]):
             If the numbers do not make a joint or a problem.
         """
         read = checks.fields(fields, f"problem-{cls.kind}")
-        options = {name: read[name] for name in (*cls.modes, "form", "theta_fraction") if name in read}
+        options = {
+            name: read[name] for name in (*cls.modes, "form", "theta_fraction", "contiguous") if name in read
+        }
         return cls(model_from_dict(read["joint"]), **options)  # type: ignore[call-arg]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.joint!r}, {self.mode}={self.budget:g}, form={self.form!r})"
+        extra = ", contiguous=True" if self.contiguous else ""
+        return (
+            f"{type(self).__name__}({self.joint!r}, {self.mode}={self.budget:g}, form={self.form!r}{extra})"
+        )

@@ -1,0 +1,327 @@
+"""Partitions into boxes of most worth, where the worth of a partition is a sum over its blocks: dynamic programming.
+
+With one ordered column the boxes are intervals, and with one hierarchy nodes: every partition into such blocks is tried. With
+several columns a partition is tried if it comes from cutting everything in two (or a node into its children) in one
+column, each part again, and so on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from privopt.arrays import Bools, Floats, Ints
+from privopt.models.generalisation import Box, Generalisation
+
+MOST_BOXES = 100_000
+"""Boxes that are looked at."""
+
+MOST_SPLITS = 2_000_000
+"""Ways to split boxes that are looked at."""
+
+MOST_SUMMANDS = 1000
+"""The same of each of two parts whose pairs are added."""
+
+MOST_POINTS = 4000
+"""Pairs of costs that are kept of a part of the symbols: with more, some are left out and nothing is proved."""
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """The boxes over which a dynamic programme runs, the smaller ones first.
+
+    Parameters
+    ----------
+    shape : Generalisation
+    boxes : tuple of Box
+        The last one holds everything.
+    splits : tuple of tuple of tuple of int
+        For each box the ways in which it falls into others, by their positions; none where the boxes are all intervals of
+        one column, in which these ways go without saying.
+    """
+
+    shape: Generalisation
+    boxes: tuple[Box, ...]
+    splits: tuple[tuple[tuple[int, ...], ...], ...]
+
+    @property
+    def are_intervals(self) -> bool:
+        """Whether they are all intervals of one column."""
+        return not self.splits
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every partition into allowed blocks is tried."""
+        axis = self.shape.single
+        return axis is not None and axis.kind != "any" and not len(self.shape.special)
+
+    def members(self) -> Bools:
+        """Which symbols are in each, shape (m, n)."""
+        return self.shape.members(self.boxes)
+
+
+def boxes_of(shape: Generalisation) -> Boxes | None:
+    """The boxes that splitting leads to; None if they are too many."""
+    axis = shape.single
+    if axis is not None and axis.kind == "interval":
+        n = len(axis.labels)
+        if n * (n + 1) // 2 > MOST_BOXES:
+            return None
+        parts = [tuple(range(first, last)) for last in range(1, n + 1) for first in range(last)]
+        return Boxes(shape, tuple((part,) for part in parts), ())
+    reached: dict[Box, list[tuple[Box, ...]]] = {}
+    waiting, count = [shape.whole], 0
+    while waiting:
+        box = waiting.pop()
+        if box in reached:
+            continue
+        ways = [
+            tuple((*box[:j], part, *box[j + 1 :]) for part in parts)
+            for j, axis in enumerate(shape.axes)
+            for parts in axis.splits(box[j])
+        ]
+        count += len(ways)
+        if len(reached) >= MOST_BOXES or count > MOST_SPLITS:
+            return None
+        reached[box] = ways
+        waiting.extend(part for way in ways for part in way if part not in reached)
+    ordered = sorted(reached, key=lambda box: sum(map(len, box)))
+    place = {box: i for i, box in enumerate(ordered)}
+    splits = tuple(tuple(tuple(place[part] for part in way) for way in reached[box]) for box in ordered)
+    return Boxes(shape, tuple(ordered), splits)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Boxes by their positions, and which of them holds the special symbols (none: they are a block of their own)."""
+
+    value: float
+    blocks: tuple[int, ...]
+    joined: int | None = None
+
+
+def best_partition(boxes: Boxes, value: Floats, joined: Floats | None = None) -> Partition | None:
+    """The partition of most worth; None if none is allowed.
+
+    Parameters
+    ----------
+    boxes : Boxes
+    value : float array (m,)
+        The worth of each as a block, -inf where it may not be one; 0 of those that hold nothing.
+    joined : float array (m,), optional
+        The same together with the special symbols, which exactly one block must then hold.
+    """
+    table = _Table(value, joined)
+    (_of_intervals if boxes.are_intervals else _of_splits)(boxes, table)
+    last, level = table.end(boxes), 0 if joined is None else 1
+    best = table.best[level][last]
+    if best == -math.inf:
+        return None
+    blocks, holder = table.blocks(last, level)
+    return Partition(float(best), tuple(blocks), holder)
+
+
+class _Table:
+    """The best values without (0) and with (1) the special symbols, and how they come about."""
+
+    def __init__(self, value: Floats, joined: Floats | None) -> None:
+        levels = [value] if joined is None else [value, joined]
+        self.own = levels
+        self.best = [level.copy() for level in levels]
+        self.way: list[dict[int, list[tuple[int, int]]]] = [{} for _ in levels]
+        """For each box that is split, the parts and their levels."""
+
+    def end(self, boxes: Boxes) -> int:
+        """The position of the best partition of everything."""
+        return _prefix(len(boxes.shape.whole[0])) if boxes.are_intervals else len(boxes.boxes) - 1
+
+    def blocks(self, start: int, level: int) -> tuple[list[int], int | None]:
+        """The boxes of a partition, and the one with the special symbols."""
+        waiting, blocks = [(start, level)], []
+        holder: int | None = None
+        while waiting:
+            box, at = waiting.pop()
+            if box in self.way[at]:
+                waiting.extend(self.way[at][box])
+                continue
+            blocks.append(box)
+            holder = box if at == 1 else holder
+        return blocks, holder
+
+    def offer(self, level: int, box: int, value: float, way: list[tuple[int, int]]) -> None:
+        """Take a way to split a box if it is better."""
+        if value > self.best[level][box]:
+            self.best[level][box] = value
+            self.way[level][box] = way
+
+
+def _prefix(length: int) -> int:
+    """The position of the interval of the first so many values."""
+    return length * (length - 1) // 2
+
+
+def _of_intervals(boxes: Boxes, table: _Table) -> None:
+    """The best partition of the first values, as far as each of them: a last interval, and the best of what is before."""
+    n = len(boxes.shape.whole[0])
+    for length in range(2, n + 1):
+        start = _prefix(length)
+        before = np.array([_prefix(k) for k in range(1, length)])
+        last = np.arange(start + 1, start + length)
+        for level, best in enumerate(table.best):
+            choices = [(table.best[level][before] + table.own[0][last], level, 0)]
+            if level == 1:
+                choices.append((table.best[0][before] + table.own[1][last], 0, 1))
+            for values, rest, own in choices:
+                k = int(np.argmax(values))
+                if values[k] > best[start]:
+                    best[start] = values[k]
+                    table.way[level][start] = [(int(before[k]), rest), (int(last[k]), own)]
+
+
+def _of_splits(boxes: Boxes, table: _Table) -> None:
+    """The best partition of each box: itself, or the best of the parts that a split leads to."""
+    plain = table.best[0]
+    for box, ways in enumerate(boxes.splits):
+        for way in ways:
+            parts = [float(plain[part]) for part in way]
+            table.offer(0, box, sum(parts), [(part, 0) for part in way])
+            if len(table.best) == 1:
+                continue
+            for i, holder in enumerate(way):
+                total = sum(parts[:i]) + sum(parts[i + 1 :]) + float(table.best[1][holder])
+                table.offer(1, box, total, [(part, int(part == holder)) for part in way])
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """The partitions of one column that no other one beats in both of two costs.
+
+    Parameters
+    ----------
+    low, high : float array (k,)
+        Of each: the cost that is to be small, and the gain that is to be large.
+    complete : bool
+        Whether none was left out.
+    """
+
+    low: Floats
+    high: Floats
+    complete: bool
+    _boxes: Boxes
+    _points: tuple[_Points, ...]
+
+    def blocks(self, point: int) -> tuple[int, ...]:
+        """The boxes of a partition."""
+        waiting, blocks = [(len(self._points) - 1, point)], []
+        while waiting:
+            stage, at = waiting.pop()
+            points = self._points[stage]
+            if points.block[at] >= 0:
+                blocks.append(int(points.block[at]))
+            waiting.extend((int(s), int(i)) for s, i in points.parts[at] if s >= 0)
+        return tuple(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Costs of partitions of some symbols; a block of its own each (or -1), and the points of other stages that it adds to."""
+
+    low: Floats
+    high: Floats
+    block: Ints
+    parts: Ints
+    complete: bool = True
+
+    def kept(self) -> _Points:
+        """Those that none beats, by falling gain; at most as many as may be kept."""
+        order = np.lexsort((self.low, -self.high))
+        least = np.minimum.accumulate(self.low[order])
+        better = np.concatenate([[True], self.low[order][1:] < least[:-1]])
+        chosen = order[better]
+        complete = self.complete and len(chosen) <= MOST_POINTS
+        if len(chosen) > MOST_POINTS:
+            chosen = chosen[np.linspace(0, len(chosen) - 1, MOST_POINTS).astype(np.int64)]
+        return _Points(self.low[chosen], self.high[chosen], self.block[chosen], self.parts[chosen], complete)
+
+
+def front_of(boxes: Boxes, low: Floats, high: Floats) -> Front:
+    """The partitions of one column, an interval or a node a block, that no other one beats.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        Of one column.
+    low, high : float array (m,)
+        What each box as a block adds to the cost that is to be small, and to the gain that is to be large.
+    """
+    stages = (_interval_stages if boxes.are_intervals else _tree_stages)(boxes, low, high)
+    return Front(stages[-1].low, stages[-1].high, all(s.complete for s in stages), boxes, tuple(stages))
+
+
+def _interval_stages(boxes: Boxes, low: Floats, high: Floats) -> list[_Points]:
+    """A stage for the first values, as far as each of them."""
+    stages: list[_Points] = []
+    for length in range(1, len(boxes.shape.whole[0]) + 1):
+        start = _prefix(length)
+        united = [_block(start, low, high)]
+        for k, stage in enumerate(stages):
+            box, count = start + k + 1, len(stage.low)
+            parts = np.stack([np.full(count, k), np.arange(count)], axis=1)[:, None, :]
+            united.append(_Points(stage.low + low[box], stage.high + high[box], np.full(count, box), parts))
+        stages.append(_united(united).kept())
+    return stages
+
+
+def _tree_stages(boxes: Boxes, low: Floats, high: Floats) -> list[_Points]:
+    """Stages for the nodes, the smaller ones first; the sums over the children one after the other are stages too."""
+    stages: list[_Points] = []
+    of_box: dict[int, int] = {}
+    for box, ways in enumerate(boxes.splits):
+        united = [_block(box, low, high)]
+        for way in ways:
+            total, at = stages[of_box[way[0]]], of_box[way[0]]
+            for part in way[1:]:
+                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept()
+                stages.append(total)
+                at = len(stages) - 1
+            count = len(total.low)
+            parts = np.stack([np.full(count, at), np.arange(count)], axis=1)[:, None, :]
+            united.append(_Points(total.low, total.high, np.full(count, -1), parts))
+        stages.append(_united(united).kept())
+        of_box[box] = len(stages) - 1
+    return stages
+
+
+def _block(box: int, low: Floats, high: Floats) -> _Points:
+    return _Points(low[[box]], high[[box]], np.array([box]), np.full((1, 1, 2), -1))
+
+
+def _united(points: list[_Points]) -> _Points:
+    width = max(p.parts.shape[1] for p in points)
+    parts = [
+        np.pad(p.parts, ((0, 0), (0, width - p.parts.shape[1]), (0, 0)), constant_values=-1) for p in points
+    ]
+    return _Points(
+        np.concatenate([p.low for p in points]),
+        np.concatenate([p.high for p in points]),
+        np.concatenate([p.block for p in points]),
+        np.concatenate(parts),
+    )
+
+
+def _added(first: tuple[int, _Points], second: tuple[int, _Points]) -> _Points:
+    """All sums of two stages."""
+    (i, a), (j, b) = first, second
+    rows, columns = _some(len(a.low)), _some(len(b.low))
+    left, right = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
+    ends = [np.stack([np.full(len(left), i), left], axis=1), np.stack([np.full(len(left), j), right], axis=1)]
+    complete = len(rows) == len(a.low) and len(columns) == len(b.low)
+    low, high = a.low[left] + b.low[right], a.high[left] + b.high[right]
+    return _Points(low, high, np.full(len(left), -1), np.stack(ends, axis=1), complete)
+
+
+def _some(count: int) -> Ints:
+    """Positions of as many points as may be added to others."""
+    return np.linspace(0, count - 1, min(count, MOST_SUMMANDS)).astype(np.int64)

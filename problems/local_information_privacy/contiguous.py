@@ -1,0 +1,60 @@
+"""The most that a merging into intervals, or into nodes of a hierarchy, may say: every such partition is tried, in floats with room for errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from privopt.arrays import Bools, Floats
+from privopt.core.problem import Enclosure
+from privopt.problems.box_partitions import best_partition, boxes_of
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+
+SLACK = 1e-11
+"""Nats by which a block may miss a bound and still count: far above the errors of floats, so that no allowed block is left out."""
+
+ERROR = 1e-12
+"""By how much the sum of what the blocks say may be off, relative to 1 + its size."""
+
+CHUNK = 4_000_000
+"""Cells of a table of blocks that are summed at once."""
+
+
+def proved_best(data: LocalInformationPrivacyData) -> Enclosure | None:
+    """Floats around the most that a contiguous merging may say; None where not every one of them is tried."""
+    if not data.contiguous or data.delta > 0:
+        return None
+    boxes = boxes_of(data.shape)
+    if boxes is None or not boxes.are_all:
+        return None
+    members = boxes.members()
+    values = np.concatenate([_values(data, part) for part in chunks(members)])
+    best = best_partition(boxes, values)
+    several = best_partition(boxes, np.where(members.all(axis=1), -math.inf, values))
+    if best is None or several is None:
+        return None if best is None else (0.0, 0.0)  # one block says nothing, exactly
+    error = ERROR * (1.0 + best.value)
+    return best.value - error, best.value + error
+
+
+def chunks(members: Bools) -> list[Bools]:
+    """The rows of a table of blocks, a few at a time."""
+    step = max(1, CHUNK // members.shape[1])
+    return [members[i : i + step] for i in range(0, len(members), step)]
+
+
+def _values(data: LocalInformationPrivacyData, members: Bools) -> Floats:
+    """What each block says in nats, -inf where it misses a bound by more than the slack."""
+    table = data.observation.leaking.table
+    prior = table.sum(axis=1)
+    sums = members.astype(np.float64) @ table[prior > 0].T
+    mass = sums.sum(axis=1)
+    with np.errstate(divide="ignore"):
+        lifts = np.log(sums) - np.log(mass)[:, None] - np.log(prior[prior > 0])[None, :]
+    high, low = lifts.max(axis=1), lifts.min(axis=1)
+    if data.notion == "ldp":
+        broken = high - low > data.budget + SLACK
+    else:
+        broken = (high > data.upper + SLACK) | (low < -data.lower - SLACK)
+    return np.where(broken, -math.inf, -mass * np.log(mass))
