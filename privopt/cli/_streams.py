@@ -10,6 +10,7 @@ import privopt as po
 from privopt.cli._columns import Cells, Runnable, read_symbols, symbols_of
 from privopt.cli._csv import CsvTable
 from privopt.errors import FileRefused, InvalidModel
+from privopt.measures.sequence.total import stream_total
 from privopt.models.columns import as_number
 from privopt.models.markov.stream import StreamColumns
 
@@ -119,6 +120,14 @@ def _number(data: Path, column: str, row: int, cell: object) -> float | None:
     if number is None and cell is not None:
         raise FileRefused(f"{data}: row {row}: {column!r} is not a number; leave it out of --bins")
     return number
+
+
+def total_facts(mechanism: Runnable, records: int, users: int) -> list[tuple[str, object]]:
+    """What is printed of all releases of one stream together, that of the user with the most records."""
+    if not isinstance(mechanism, po.SequencePolicy) or not records:
+        return []
+    whose = "" if users == 1 else "of the user with the most records: "
+    return [("all together", whose + stream_total(mechanism, records).sentence())]
 
 
 def gap_facts(missing: int) -> list[tuple[str, object]]:

@@ -29,7 +29,7 @@ from privopt.cli._columns import (
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
 from privopt.cli._kept import Rows, judge_kept, kept_of_stream
 from privopt.cli._receipt import Stream, crowd_facts, draw_once, leave_receipt, leave_stream_receipt
-from privopt.cli._streams import check_stream, gap_facts, stream_letters
+from privopt.cli._streams import check_stream, gap_facts, stream_letters, total_facts
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
@@ -169,6 +169,7 @@ class Outcome:
     waiting: int
     users: int
     missing: int = 0
+    longest: int = 0
 
 
 def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
@@ -263,8 +264,9 @@ def _release(
         journals.accounts.update({name: account for name, account in accounts.items() if account.released})
         journals.write()  # before anything is written that anybody reads
     count = sum(len(account.released) for account in accounts.values())
-    missing = sum(account.released.count(None) for account in accounts.values())
-    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes), missing)
+    gaps = [account.released.count(None) for account in accounts.values()]
+    there = [len(account.released) - gap for account, gap in zip(accounts.values(), gaps, strict=True)]
+    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes), sum(gaps), max(there, default=0))
     return {name: account.released for name, account in accounts.items()}, outcome
 
 
@@ -279,6 +281,7 @@ def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
         *gap_facts(outcome.missing),
         ("how", how),
         *machine.facts(),
+        *total_facts(machine.mechanism, outcome.longest, outcome.users),
         ("state", order.state),
         ("written", order.output),
     ]
@@ -511,7 +514,9 @@ def _policy(
     if receipt is not None:
         once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
         stream = Stream(order.data, order.output, order.columns, order.by)
-        leave_stream_receipt(receipt, machine, policy, stream, beside, drawn=outcome.drawn, how=how, once=once)
+        leave_stream_receipt(
+            receipt, machine, policy, stream, beside, drawn=outcome.drawn, how=how, once=once
+        )
     report(outcome, order, how, machine)
     show.facts([*beside.facts(), ("receipt", receipt)])
 

@@ -52,6 +52,8 @@ def facts(rows: Iterable[tuple[str, object]]) -> None:
         for name, value in rows
         if value not in ("", None, [])
     ]
+    if not lines:
+        return
     if not sys.stdout.isatty():
         width = max(len(name) for name, _ in lines)
         print("\n".join(f"{name:<{width}}  {item}" for name, value in lines for item in value))

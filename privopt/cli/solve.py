@@ -10,6 +10,7 @@ import typer
 import privopt as po
 from privopt.cli import show
 from privopt.files.text import number
+from privopt.publication.constant import constant_sentence
 
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.json", help="The problem.", show_default=False)]
 TimeLimit = Annotated[float, typer.Option(help="Seconds for each run, more than 0.")]
@@ -41,11 +42,12 @@ def solve(
     if as_json:
         show.emit(solution.to_dict())
     else:
-        show.facts([*_facts(solution, loaded.budget), ("written", output)])
+        note = constant_sentence(loaded, solution.mechanism) if solution.status.ok else ""
+        show.facts([*_facts(solution, loaded.budget, note), ("written", output)])
     raise typer.Exit(0 if solution.status.ok else 1)
 
 
-def _facts(s: po.Solution[Any], budget: float) -> list[tuple[str, object]]:
+def _facts(s: po.Solution[Any], budget: float, note: str) -> list[tuple[str, object]]:
     """A solution in lines."""
     proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
     if s.certificate is not None:
@@ -54,6 +56,7 @@ def _facts(s: po.Solution[Any], budget: float) -> list[tuple[str, object]]:
     return [
         ("status", f"{s.status.name}: {s.status.value}"),
         ("reason", s.reason),
+        ("note", note),
         ("solver", s.solver),
         ("utility", number(s.utility)),
         ("leakage", leakage),

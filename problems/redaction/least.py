@@ -1,0 +1,59 @@
+"""The least budget at which a redaction can release anything at all.
+
+To hide all records but one, and all its values but one, is to erase releases afterwards, so no leakage rises. So a
+mechanism that ever releases value v of record t leaks at least what that release alone tells, the influence of v on each
+private record. And releasing v alone, seldom enough, leaks no more: with chance s its other output, that nothing is released,
+has the ratio (1 - s P(v | x)) / (1 - s P(v | x')), which goes to 1. So the least budget is the smallest over records and
+values of the largest influence over private records. Form and weights change nothing: beyond a first release a sequential
+mechanism tells nothing more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.measures.redaction.influence import influences
+from privopt.measures.redaction.leakage import equal_steps, steps_away
+from privopt.mechanisms import RedactionMechanism
+from privopt.problems.redaction.data import RedactionData
+
+MOST_CELLS = 2**24
+"""Records times private records times states beyond which it is left out."""
+
+
+def least_epsilon(data: RedactionData) -> float | None:
+    """The least epsilon at which a record can ever be released, to about 1e-12; inf if none can, None if not known.
+
+    It is not computed against an adversary who knows other records, nor for very long streams.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> from privopt.problems.redaction.problem import Redaction
+    >>> problem = Redaction(MarkovChain([[0.75, 0.25], [0.5, 0.5]]), length=3, private=0, epsilon=0.01)
+    >>> round(least_epsilon(problem), 6) == round(float(np.log(11 / 10)), 6)
+    True
+    """
+    if data.side_information is not None or data.length * len(data.private) * data.chain.k > MOST_CELLS:
+        return None
+    worst = np.where(data.supports, 0.0, np.inf)
+    for p in data.private:
+        possible = data.possible_values(p)
+        if len(possible) < 2:
+            continue
+        worst[p] = np.inf
+        back, ahead = steps_away(data.chain, p, data.length)
+        sides = ((worst[:p][::-1], back, -1), (worst[p + 1 :], ahead, 1))
+        for rows, steps, sign in sides:
+            for row, influence in zip(
+                rows, influences(steps, possible, equal_steps(data.chain, sign)), strict=False
+            ):
+                np.maximum(row, influence, out=row)
+    return float(worst.min())
+
+
+def releases_nothing(data: RedactionData, mechanism: RedactionMechanism) -> bool:
+    """Whether every value that a record can have is hidden always, so that no release depends on the data."""
+    table: Floats = mechanism.probabilities
+    return bool((table[data.supports] == 1).all())

@@ -1,0 +1,229 @@
+"""Streams on the command line: days of hours, numbers in bins, gaps, a restart, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+from privopt.files.json import write_json
+
+DAYS, HOURS = 30, 24
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stream of 30 days of hourly watts, low at night, with three gaps."""
+    monkeypatch.chdir(tmp_path)
+    rng, state, rows = np.random.default_rng(5), 0, []
+    for t in range(DAYS * HOURS):
+        up = 0.55 if 7 <= t % HOURS <= 22 else 0.1
+        state = int(rng.random() < (0.3 + up * 0.6 if state else up))
+        watts = int(rng.integers(900, 2000) if state else rng.integers(50, 400))
+        rows.append((f"d{t // HOURS:02d}", "" if t in (30, 31, 200) else watts))
+    with Path("stream.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([("day", "watts"), *rows])
+    return tmp_path
+
+
+def call(*args: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(args), prog_name="privopt")
+    assert result.exit_code == code, result.output
+    return result
+
+
+def fit(*more: str) -> dict[str, Any]:
+    call(
+        "fit",
+        "stream.csv",
+        "--column",
+        "watts",
+        "--bins",
+        "watts=0,500,2500",
+        "--output",
+        "chain.json",
+        *more,
+    )
+    chain: dict[str, Any] = json.loads(Path("chain.json").read_text())
+    return chain
+
+
+def column(path: str, name: str = "watts") -> list[str]:
+    with Path(path).open(newline="") as stream:
+        return [row[name] for row in csv.DictReader(stream)]
+
+
+def solved(name: str, problem: dict[str, Any], solver: str) -> None:
+    write_json(Path(f"{name}.problem.json"), problem)
+    call("solve", f"{name}.problem.json", "--solver", solver, "--output", f"{name}.json")
+
+
+def test_a_private_hour_of_every_day_of_one_stream(folder: Path) -> None:
+    chain = fit("--period", "24", "--smoothing", "0.5")
+    assert (chain["version"], chain["periodic"], len(chain["transition"])) == (2, True, 24)
+    solved(
+        "whole",
+        {"type": "redaction", "chain": chain, "length": 720, "private": 20, "period": 24, "epsilon": 1.0},
+        "windows",
+    )
+    output = call("release", "whole.json", "stream.csv", "--mark", "hidden", "--output", "out.csv").output
+    assert "missing      3 records" in output
+    released, raw = column("out.csv"), column("stream.csv")
+    assert set(released) == {"0-499", "500-2500", "hidden"}
+    assert all(released[t] == "hidden" for t in range(20, 720, 24))
+    assert released[30] == released[31] == "hidden"
+    shown = [(cell, watts) for cell, watts in zip(released, raw, strict=True) if cell != "hidden"]
+    assert all(cell == ("0-499" if int(watts) < 500 else "500-2500") for cell, watts in shown)
+    assert len(shown) > 300
+    assert "PROVED" in call("verify", "whole.problem.json", "whole.json").output
+
+
+def test_days_of_one_stream_are_not_released_as_if_they_were_independent(folder: Path) -> None:
+    chain = fit("--period", "24", "--smoothing", "0.5")
+    solved(
+        "day", {"type": "redaction", "chain": chain, "length": 24, "private": 0, "epsilon": 1.0}, "windows"
+    )
+    refused = call("release", "day.json", "stream.csv", "--by", "day", "--output", "out.csv", code=2)
+    assert "fitted to one stream" in refused.stderr
+    assert "period=" in refused.stderr
+    assert not Path("out.csv").exists()
+    mechanism = po.Solution.load("day.json").mechanism
+    whole = po.Redaction(po.MarkovChain.from_dict(chain), 720, 0, 1.0, period=24)
+    tiled = po.RedactionMechanism(np.tile(mechanism.probabilities, (30, 1)), mechanism.states)
+    assert whole.evaluate(tiled).leakage > 1.2  # what the refusal keeps from happening
+    apart = fit("--by", "day", "--smoothing", "0.5")
+    solved(
+        "apart", {"type": "redaction", "chain": apart, "length": 24, "private": 0, "epsilon": 1.0}, "windows"
+    )
+    call("release", "apart.json", "stream.csv", "--by", "day", "--mark", "hidden", "--output", "out.csv")
+    assert column("out.csv")[::24] == ["hidden"] * 30
+
+
+def test_another_column_is_refused_and_the_own_one_need_not_be_named(folder: Path) -> None:
+    chain = fit("--smoothing", "0.5")
+    solved(
+        "p",
+        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
+        "closed-form",
+    )
+    refused = call("release", "p.json", "stream.csv", "--column", "day", "--output", "out.csv", code=2)
+    assert "fitted to 'watts', not 'day'" in refused.stderr
+    Path("far.csv").write_text("watts\n100\n98765\n")
+    refused = call("release", "p.json", "far.csv", "--output", "out.csv", code=2)
+    assert "row 2 is outside its bins, 0 to 2500" in refused.stderr
+    assert "98765" not in refused.stderr
+
+
+def test_a_stream_with_gaps_goes_on_after_a_stop(folder: Path) -> None:
+    chain = fit("--period", "24", "--smoothing", "0.5")
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("begun.csv").write_text("".join(lines[:32]))  # it ends with a gap
+    call("release", "p.json", "begun.csv", "--state", "state.json", "--output", "begun.out.csv")
+    state = json.loads(Path("state.json").read_text())
+    assert state["version"] == state["users"][""]["version"] == 2
+    assert (state["users"][""]["step"], state["users"][""]["missing"]) == (31, [30])
+    output = call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv").output
+    assert "drawn before  31" in output
+    assert "all together  717 releases of at most 0.8 nats tell at most 573.6 nats" in output
+    assert "but for a chance of 1e-06" in output
+    released = column("out.csv")
+    assert released[:31] == column("begun.out.csv")
+    assert [t for t, cell in enumerate(released) if not cell] == [30, 31, 200]
+    policy = po.Solution.load("p.json").mechanism
+    walked = policy.start()
+    for cell in released:
+        walked = policy.advance(walked, cell) if cell else policy.skip(1, walked)
+    assert json.loads(Path("state.json").read_text())["users"][""]["belief"] == list(walked.belief)
+    again = Path("out.csv").read_text()
+    call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv")
+    assert Path("out.csv").read_text() == again
+
+
+def test_a_gap_that_is_filled_in_later_stays_a_gap(folder: Path) -> None:
+    chain = fit("--smoothing", "0.5")
+    solved(
+        "p",
+        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
+        "closed-form",
+    )
+    Path("first.csv").write_text('watts\n100\n""\n1200\n')
+    call("release", "p.json", "first.csv", "--state", "state.json", "--output", "out.csv")
+    Path("first.csv").write_text("watts\n100\n100\n1200\n300\n")
+    call("release", "p.json", "first.csv", "--state", "state.json", "--output", "out.csv")
+    assert [cell == "" for cell in column("out.csv")] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "change", [{"missing": [99]}, {"missing": [30, 30]}, {"missing": "30"}, {"missing": [0, 30]}]
+)
+def test_a_damaged_state_is_refused(folder: Path, change: dict[str, Any]) -> None:
+    chain = fit("--smoothing", "0.5")
+    solved(
+        "p",
+        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
+        "closed-form",
+    )
+    call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv")
+    state = json.loads(Path("state.json").read_text())
+    state["users"][""].update(change)
+    write_json(Path("state.json"), state)
+    call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv", code=2)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--column", "watts", "--period", "24", "--order", "2"], "order 1"),
+        (["--column", "watts", "--bins", "day=quantiles:2"], "give --bins watts=RULE"),
+        (["--column", "day", "--bins", "day=quantiles:2"], "row 1: 'day' is not a number"),
+        (["--sensitive", "day", "--useful", "watts", "--period", "24"], "--period is of a --column"),
+        (["--column", "watts", "--bins", "watts=quantiles:2", "--states", "a,b"], "leave states out"),
+    ],
+)
+def test_bad_fits_of_streams(folder: Path, args: list[str], message: str) -> None:
+    assert message in call("fit", "stream.csv", *args, code=2).stderr
+
+
+def test_a_real_month_of_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Path(os.environ.get("PRIVOPT_DATA", "")) / "electricity" / "ampds_hourly.csv.gz"
+    if not data.is_file():
+        pytest.skip("PRIVOPT_DATA names no folder with electricity/ampds_hourly.csv.gz")
+    monkeypatch.chdir(tmp_path)
+    with gzip.open(data, "rt") as stream:
+        by_time = {int(row["unix_ts"]): float(row["house_wh"]) for row in csv.DictReader(stream)}
+    begin = min(t for t in by_time if t % 86400 == 0)
+    hours = [by_time.get(begin + 3600 * i, -1) for i in range(24 * 395)]
+    cells = ["" if wh < 0 else f"{wh:.0f}" for wh in hours]
+    Path("year.csv").write_text("wh\n" + "\n".join(c or '""' for c in cells[: 24 * 365]) + "\n")
+    Path("month.csv").write_text("wh\n" + "\n".join(c or '""' for c in cells[24 * 365 :]) + "\n")
+    call(
+        "fit", "year.csv", "--column", "wh", "--bins", "wh=0,1000,20000", "--period", "24",
+        "--smoothing", "0.5", "--output", "chain.json",
+    )  # fmt: skip
+    chain = json.loads(Path("chain.json").read_text())
+    problem = {
+        "type": "redaction",
+        "chain": chain,
+        "length": 720,
+        "private": 22,
+        "period": 24,
+        "epsilon": 1.0,
+    }
+    solved("p", problem, "windows")
+    call("release", "p.json", "month.csv", "--mark", "hidden", "--output", "out.csv")
+    released = column("out.csv", "wh")
+    assert released[22::24] == ["hidden"] * 30
+    assert set(released) == {"0-999", "1000-20000", "hidden"}
+    assert released.count("hidden") < 400
