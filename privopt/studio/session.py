@@ -21,6 +21,8 @@ AGAIN = (
 )
 CHANGED = "The curve on this page is not the newest one, perhaps because of another tab; compute it again."
 
+BROKEN = "The computation failed; the window of the command says how."
+
 
 class Drawn(PrivoptError):
     """A release was drawn before, with other settings."""
@@ -142,12 +144,12 @@ class Session:
     def script(self, fields: Mapping[str, Any]) -> str:
         """The script of a point of the curve."""
         job, point = self._point(fields)
-        return script(job.analysis.choice, point.epsilon, self.path)
+        return script(job.analysis.choice, point.epsilon, self.path.resolve())
 
     def notebook(self, fields: Mapping[str, Any]) -> str:
         """The notebook of a point of the curve."""
         job, point = self._point(fields)
-        return notebook(job.analysis.choice, point.epsilon, self.path)
+        return notebook(job.analysis.choice, point.epsilon, self.path.resolve())
 
     def release(self, fields: Mapping[str, Any]) -> Release:
         """The release of a point of the curve: drawn once, and given out again whenever it is asked for.
@@ -225,6 +227,8 @@ class Job:
     def progress(self, since: int) -> dict[str, Any]:
         """How far it is, and the points after the first ``since``."""
         ended = self.ended  # before the points are read, so that none comes after
+        if ended and self._short and not self.stopped.is_set() and not self._error:
+            self._error = BROKEN
         state = "failed" if self._error else "running" if not ended else "stopped" if self._short else "done"
         return {
             "job": self.number,
