@@ -18,8 +18,9 @@ from privopt.mechanisms.policy.formulas.steps import (
     StepFormula,
     interval_pairs,
 )
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.belief_release.problem import BeliefRelease
-from privopt.problems.sequence_information_privacy.leakage import slow_seconds
+from privopt.problems.sequence_information_privacy.leakage import asking_seconds, slow_seconds
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
@@ -165,7 +166,9 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
         """A programme for each release, with the beliefs that the judge asks about."""
         cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
         once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
-        return float(once * (1 + min(100, problem.horizon / problem.batch)))
+        plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, self.name)
+        asked = asking_seconds(problem, plain, ASKED * slow_seconds(cells))
+        return float(once * (1 + min(100, problem.horizon / problem.batch)) + asked)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what does not fit."""

@@ -20,10 +20,19 @@ from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
-from privopt.solvers.trade_off.zero_leakage import independent_release, nothing_may_leak, posteriors, thinned
+from privopt.solvers.trade_off.zero_leakage import (
+    ZeroLeakage,
+    independent_release,
+    nothing_may_leak,
+    posteriors,
+    thinned,
+)
 
 SEEDS = (0.1, 0.3, 1.0)
 """Budgets of local information privacy whose optimal posteriors are tried first on large alphabets."""
+
+ENDLESS = 600.0
+"""Predicted seconds of a proof that will not end: the search does, where nothing more turns up."""
 
 SEEDED = 2.0
 """Seconds left above which those are sought."""
@@ -80,9 +89,12 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         return Guarantee.OPTIMAL if self._small(problem) else Guarantee.BOUNDED
 
     def cost(self, problem: PrivacyFunnel) -> float:
-        """Seconds until the gap is closed, where it can be: about 2 ms a support, more for posteriors of many symbols."""
+        """Seconds until the gap is closed, or nothing helps: about 2 ms a support, more for posteriors of many symbols."""
+        if nothing_may_leak(problem):
+            return ZeroLeakage().cost(problem)
         n, rank = len(problem.observation.support), len(problem.observation.p_s)
-        return 0.5 + 0.02 * n + 2e-3 * supports(problem) * 1.5 ** max(0, min(rank, n) - 4)
+        proof = 2e-3 * supports(problem) * 1.5 ** max(0, min(rank, n) - 4)
+        return 0.5 + 0.02 * n + min(proof, ENDLESS)
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the best mixture of posteriors, and the best bound proved."""
