@@ -16,7 +16,7 @@ from privopt.errors import FileRefused
 from privopt.models.columns import as_number
 from privopt.publication.earlier import earlier
 from privopt.publication.least import Wish, check
-from privopt.publication.people import FEW, People, Rules, count_people, roles
+from privopt.publication.people import FEW, MOST_VALUES, People, Rules, count_people, roles
 from privopt.publication.publication import BUNDLE, TABLE, check_new
 from privopt.publication.publish import release
 
@@ -80,7 +80,7 @@ def publish(
     The folder holds the released table, its codebook, an explanation in plain sentences, a picture of what other budgets allow,
     the receipt, and a bundle for 'privopt verify'. A second run into it draws nothing: it says what was released of the same rows.
     """
-    wish = Wish(epsilon, min_utility, time_limit)
+    wish = Wish(epsilon, min_utility, time_limit, bool(order or hierarchy))
     check(wish)
     hidden, shown = roles(_names(secret), _names(columns))
     again = earlier(output)
@@ -123,8 +123,9 @@ def _read(
     rules, orders, trees = options.rules(), options.orders(), options.files()
     columns: dict[str, pd.Series[float] | pd.Series[str]] = {}
     for name, texts in cells.items():
-        numbers = _numbers(data, name, texts, name in rules)
         distinct = sorted({text for text in texts if text})
+        many = len(distinct) > max(MOST_VALUES, len(texts) // 100)
+        numbers = _numbers(data, name, texts, name in rules, many)
         plain = name not in orders and name not in trees
         if numbers is not None and (name in rules or (plain and len(distinct) > FEW)):
             columns[name] = pd.Series(numbers, dtype="float64")
@@ -137,16 +138,20 @@ def _read(
     return People(pd.DataFrame(columns), cells), Rules(rules, orders, trees, minimum_count)
 
 
-def _numbers(data: Path, name: str, texts: Sequence[str], wanted: bool) -> list[float | None] | None:
-    """The numbers of a column, None where it holds others; a cell that is none where bins are wanted is refused, and not quoted."""
-    numbers: list[float | None] = []
-    for row, text in enumerate(texts, 1):
-        number = as_number(text) if text else None
-        if text and number is None:
-            if wanted:
-                raise FileRefused(
-                    f"{data}: row {row}: {name!r} is not a number; empty the cell if it is missing, or leave the column out of --bins"
-                )
-            return None
-        numbers.append(number)
-    return numbers
+def _numbers(
+    data: Path, name: str, texts: Sequence[str], wanted: bool, many: bool
+) -> list[float | None] | None:
+    """The numbers of a column, None where it holds others; where they must be numbers, a cell that is none is refused and not quoted."""
+    numbers = [as_number(text) if text else None for text in texts]
+    odd = [row for row, text in enumerate(texts, 1) if text and numbers[row - 1] is None]
+    if not odd:
+        return numbers
+    if wanted:
+        raise FileRefused(
+            f"{data}: row {odd[0]}: {name!r} is not a number; empty the cell if it is missing, or leave the column out of --bins"
+        )
+    if many and 2 * len(odd) < len(texts):
+        raise FileRefused(
+            f"{data}: row {odd[0]}: {name!r} is not a number, as are {len(odd)} cells in all: empty those that stand for a missing value"
+        )
+    return None

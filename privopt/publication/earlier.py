@@ -36,7 +36,7 @@ class Earlier:
             If the rows, the columns or the wish are others, or the released table was changed.
         """
         which = f"epsilon {plain(self.problem.budget)}, which keeps {share(self._told)}"
-        if self.receipt.fault_of_data(cells) is not None or self.problem.joint != joint:
+        if self.receipt.fault_of_data(cells) is not None or not self._is_alike(joint, wish):
             raise FileRefused(
                 f"{self.folder}: holds the release of other rows or columns, or of the same ones read in another way ({which}). Records are "
                 f"released {AGAIN}. Give another folder for other people only"
@@ -55,6 +55,9 @@ class Earlier:
             f"These rows were released before ({which}): {self.folder / TABLE} stands as it was, and nothing was drawn. Records are released "
             f"{AGAIN}."
         )
+
+    def _is_alike(self, joint: JointDistribution, wish: Wish) -> bool:
+        return self.problem.joint == joint and self.problem.contiguous == wish.contiguous
 
     @property
     def _told(self) -> float:

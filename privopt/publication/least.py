@@ -15,7 +15,7 @@ from privopt.core.dispatch import solve_from
 from privopt.core.solution import Solution, Status
 from privopt.errors import InvalidProblem, NotSolved
 from privopt.measures.shannon import entropy
-from privopt.mechanisms import Channel
+from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.publication.words import plain, share
@@ -40,11 +40,22 @@ REACHED = 1e-9
 
 @dataclass(frozen=True)
 class Wish:
-    """What a release is wished to be: a budget, or a part of what the columns say."""
+    """What a release is wished to be: for a budget, or for a part of what the columns say.
+
+    Parameters
+    ----------
+    epsilon, min_utility : float or None
+        One of the two.
+    time_limit : float
+        Seconds.
+    contiguous : bool
+        Messages hold neighbouring values of ordered columns, and nodes of hierarchies, only.
+    """
 
     epsilon: float | None
     min_utility: float | None
     time_limit: float
+    contiguous: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,17 +100,19 @@ def check(wish: Wish) -> None:
         raise InvalidProblem(f"time_limit is {wish.time_limit}: give seconds, more than 0")
 
 
-def at_budget(joint: JointDistribution, epsilon: float, time_limit: float, progress: Progress) -> Choice:
+def at_budget(joint: JointDistribution, wish: Wish, epsilon: float, progress: Progress) -> Choice:
     """The best release for a budget, within the trade-off around it."""
-    search = _Search(joint, time_limit, progress)
+    search, time_limit = _Search(joint, wish, progress), wish.time_limit
     search.solve(epsilon, time_limit / 3)
-    if search.points[epsilon].status is not Status.OPTIMAL:
+    if (
+        search.points[epsilon].status is not Status.OPTIMAL and not wish.contiguous
+    ):  # goes on from the first answer
         search.solve(epsilon, time_limit / 3)
     search.fill(epsilon)
     return search.choice(epsilon)
 
 
-def for_utility(joint: JointDistribution, wish: float, time_limit: float, progress: Progress) -> Choice:
+def for_utility(joint: JointDistribution, wish: Wish, part: float, progress: Progress) -> Choice:
     """The release with the least budget that keeps a part of what the columns say.
 
     Raises
@@ -107,22 +120,22 @@ def for_utility(joint: JointDistribution, wish: float, time_limit: float, progre
     NotSolved
         If no budget that protects anything was seen to.
     """
-    search = _Search(joint, time_limit, progress)
+    search, time_limit = _Search(joint, wish, progress), wish.time_limit
     turn = time_limit / TURNS
     grid = [*search.grid] if search.grid[-1] < LARGEST else [*search.grid[:-1], LARGEST]
     low, high = -1, len(grid)
     while high - low > 1:
         middle = (low + high) // 2
-        if search.solve(grid[middle], turn) >= wish - REACHED:
+        if search.solve(grid[middle], turn) >= part - REACHED:
             high = middle
         else:
             low = middle
     if high == len(grid):
         high -= 1
         most = search.solve(grid[high], max(turn, search.left))
-        if most < wish - REACHED:
+        if most < part - REACHED:
             raise NotSolved(
-                f"a release that keeps {share(wish)} of what the columns say was not reached: at epsilon {plain(grid[high])} it was "
+                f"a release that keeps {share(part)} of what the columns say was not reached: at epsilon {plain(grid[high])} it was "
                 f"{share(most)}. Give a smaller min_utility, coarser bins, or more time_limit"
             )
     least, short = grid[high], grid[low] if low >= 0 else grid[high]
@@ -130,7 +143,7 @@ def for_utility(joint: JointDistribution, wish: float, time_limit: float, progre
         between = _three_digits(0.5 * (least + short))
         if not short < between < least:
             break
-        if search.solve(between, turn) >= wish - REACHED:
+        if search.solve(between, turn) >= part - REACHED:
             least = between
         else:
             short = between
@@ -143,15 +156,15 @@ class _Search:
     """Budgets that were solved so far, and the time that is left."""
 
     joint: JointDistribution
-    seconds: float
+    wish: Wish
     progress: Progress
     points: dict[float, Solution[Any]] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        n = len(self.joint.useful)
-        self.problem = LocalInformationPrivacy(self.joint, GRID[0])
-        everything = self.problem.evaluate(Channel(np.eye(n), self.joint.useful, self.joint.useful)).leakage
+        self.seconds = self.wish.time_limit
+        self.problem = LocalInformationPrivacy(self.joint, GRID[0], contiguous=self.wish.contiguous)
+        everything = self.problem.evaluate(Merging([[symbol] for symbol in self.joint.useful])).leakage
         ends = [_three_digits(everything)] if everything <= LARGEST else [LARGEST]
         self.grid = [*(b for b in GRID if b < everything), *ends]
 

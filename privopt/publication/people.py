@@ -206,19 +206,27 @@ def _own_bins(
     many: list[str] = []
     others = 1
     for name in (*hidden, *shown):
-        if rules.mention(name):
-            continue
         numbers = _numbers(data[name])
-        if numbers is not None and len(numbers) > FEW:
+        if not rules.mention(name) and numbers is not None and len(numbers) > FEW:
             many.append(name)
-            continue
-        count = len(numbers) if numbers is not None else _values_of(data[name], len(data))
-        others *= max(1, count) if name in shown else 1
+        elif name in shown:
+            others *= max(1, _count(data[name], numbers, rules))
+        elif not rules.mention(name) and numbers is None:
+            _values_of(data[name], len(data))
     released = [name for name in many if name in shown]
     each = len(data) / ROWS_EACH / others
     wide = int(each ** (1 / len(released))) if released else 0
     intervals = min(max(wide, INTERVALS[0]), INTERVALS[1])
     return {name: _edges(data[name], intervals if name in shown else OF_SECRET) for name in many}
+
+
+def _count(values: nw.Series[Any], numbers: set[Any] | None, rules: Rules) -> int:
+    """How many values a column has as it is read."""
+    if values.name in rules.bins and numbers:
+        return len(edges_of(np.array(sorted(map(float, numbers))), values.name, rules.bins[values.name])) - 1
+    if numbers is not None:
+        return len(numbers)
+    return int(values.n_unique()) if rules.mention(values.name) else _values_of(values, len(values))
 
 
 def _edges(values: nw.Series[Any], count: int) -> list[float]:

@@ -198,14 +198,18 @@ class Publication:
                     f"{least} rows before, {after} after; alone in theirs: {alone} before, {still} after",
                 )
             )
-        if self.solution.utility is not None and self.told <= 0:
-            said.append(
-                (
-                    "note",
-                    "this release does not depend on the data: a larger epsilon is needed for one that does",
-                )
-            )
+        if self.told <= 0:
+            said.append(("note", self._silent()))
         return [*said, *(("note", note) for note in self.notes)]
+
+    def _silent(self) -> str:
+        """What is said of a release that says nothing."""
+        pairs = zip(self.frontier.budgets, self.frontier, strict=True)
+        more = [b for b, s in pairs if s.certified and (s.utility or 0.0) > 0]
+        least = (
+            f"epsilon {plain(more[0])} is the least of those tried" if more else "a larger epsilon is needed"
+        )
+        return f"this release does not depend on the data: {least} for one that does"
 
     def __repr__(self) -> str:
         return f"Publication({self.receipt.rows} rows, epsilon {plain(self.problem.budget)}, keeps {share(self.told)})"

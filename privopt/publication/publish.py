@@ -29,6 +29,8 @@ CONFIDENCE = (
     "who are spread exactly as in this table"
 )
 
+CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only, since an order or a hierarchy was given; without, more can be kept"
+
 
 def publish(
     frame: object,
@@ -67,9 +69,10 @@ def publish(
     bins : mapping of names to rules, optional
         Intervals of numbers, as for :meth:`JointDistribution.from_frame`; of more than a dozen numbers they are chosen if not given.
     order : mapping of names to values, optional
-        From first to last; numbers are in their order anyway.
+        From first to last. Messages then hold neighbouring values of ordered columns only, numbers among them.
     hierarchies : mapping of names to files or mappings, optional
-        What the values of a column are generalised to, level by level, as for :meth:`JointDistribution.from_frame`.
+        What the values of a column are generalised to, level by level, as for :meth:`JointDistribution.from_frame`. Messages
+        then hold the values of a node of the tree, and neighbouring values of ordered columns, only.
     minimum_count : int, optional
         Combinations of the columns that fewer rows have are one; chosen if not given, 0 for none.
     confidence : float, optional
@@ -97,7 +100,7 @@ def publish(
     rules = Rules(bins or {}, order or {}, hierarchies or {}, minimum_count)
     if confidence is not None:
         raise InvalidProblem(CONFIDENCE)
-    wish = Wish(epsilon, min_utility, time_limit)
+    wish = Wish(epsilon, min_utility, time_limit, bool(order or hierarchies))
     check(wish)
     people = people_of(frame, [*hidden, *shown])
     joint, notes = count_people(people, hidden, shown, rules)
@@ -126,11 +129,13 @@ def release(
     told = progress or (lambda fraction, message: None)
     told(0.0, "counted")
     if wish.epsilon is not None:
-        choice = at_budget(joint, float(wish.epsilon), wish.time_limit, told)
+        choice = at_budget(joint, wish, float(wish.epsilon), told)
     else:
         wished = float(wish.min_utility or 0.0)
-        choice = for_utility(joint, wished, wish.time_limit, told)
+        choice = for_utility(joint, wish, wished, told)
         notes = (*notes, _least(choice.problem.budget, wished))
+    if wish.contiguous:
+        notes = (*notes, CONTIGUOUS)
     told(0.95, "drawing")
     mechanism: Channel | Merging = choice.solution.mechanism
     book = codebook(mechanism, joint.useful, joint.p_x)
@@ -170,7 +175,11 @@ def _draw(people: People, mechanism: Channel | Merging, book: Codebook, joint: J
     codes = [place[label] for label in labels]
     names = columns.reads_names
     wide = len(names) > 1 and all(len(row) == len(names) for row in mechanism.cells)
-    symbols = tuple(tuple(map(str, row)) for row in mechanism.cells) if wide else spell(book, columns)
+    symbols = (
+        tuple(tuple(map(str, row)) for row in mechanism.cells)
+        if wide
+        else spell(book, columns, isinstance(mechanism, Merging))
+    )
     header = names if wide else (_message_column(names), *names)
     written = table_of(symbols, codes, header)
     return Drawn(labels, {name: [str(cell) for cell in column] for name, column in written.items()}, symbols)

@@ -21,10 +21,17 @@ MOST_PARTS = 3
 """Values, or intervals, that a cell names; of more it names the first and the number of the others."""
 
 
-def spell(book: Codebook, columns: TableColumns) -> tuple[tuple[str, ...], ...]:
-    """For each message its name and a cell for each released column: the values of the likeliest symbols that make nine tenths of it.
+def spell(book: Codebook, columns: TableColumns, whole: bool = False) -> tuple[tuple[str, ...], ...]:
+    """For each message its name and a cell for each released column: the values of the symbols that it comes from.
 
     The name comes first, so that no two messages are written alike.
+
+    Parameters
+    ----------
+    book : Codebook
+    columns : TableColumns
+    whole : bool
+        Of all symbols, as for a merging; else of the likeliest that make nine tenths of a message.
 
     Examples
     --------
@@ -36,11 +43,11 @@ def spell(book: Codebook, columns: TableColumns) -> tuple[tuple[str, ...], ...]:
     >>> spell(codebook(merging, merging.inputs, np.array([0.25, 0.25, 0.5])), table)
     (('B0', 'young to middle'), ('old', 'old'))
     """
-    return tuple((entry.name, *_cells(entry, columns.useful)) for entry in book)
+    return tuple((entry.name, *_cells(entry, columns.useful, whole)) for entry in book)
 
 
-def _cells(entry: Entry, columns: Sequence[Column]) -> list[str]:
-    members = _likeliest(entry)
+def _cells(entry: Entry, columns: Sequence[Column], whole: bool) -> list[str]:
+    members = entry.members if whole else _likeliest(entry)
     return [
         _cell(dict.fromkeys(flat(member)[j] for member in members), column)
         for j, column in enumerate(columns)
