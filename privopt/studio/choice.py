@@ -11,6 +11,7 @@ import numpy as np
 
 import privopt as po
 from privopt.errors import InvalidModel, InvalidProblem
+from privopt.models.columns import as_number
 from privopt.models.intervals import edges_of
 from privopt.studio.table import Table
 
@@ -21,6 +22,7 @@ MOST_COLUMNS = 200
 MOST_SYMBOLS = 6000
 """Combinations of values beyond which no curve is computed."""
 MOST_SECRETS = 200
+MOST_RANGES = 10_000
 MOST_SECONDS = 60.0
 
 
@@ -87,6 +89,12 @@ class Choice:
         both = [name for name in self.columns if name in self.secret]
         if both:
             raise InvalidProblem(f"{both[0]!r} cannot be the secret and be released; choose one of the two")
+        for name, rule in self.bins.items():
+            if name not in self.used:
+                raise InvalidProblem(f"there are ranges for {name!r}, which is neither secret nor released")
+            facts = table.column(name)
+            if _many_ranges(rule, facts.high - facts.low):
+                raise InvalidModel(f"the ranges of {name!r} are more than {MOST_RANGES}; make them wider")
         for name in self.used:
             facts = table.column(name)
             if name in self.bins:
@@ -114,6 +122,7 @@ class Choice:
         frame = table.frame(self.used, list(self.bins))
         if not len(frame):
             raise InvalidModel("every row lacks a value in one of the chosen columns; choose fewer columns")
+        self._check_ranges(frame)
         for names, least, most, refusal in (
             (self.columns, self.minimum_count, MOST_SYMBOLS, _too_many),
             (self.secret, 0, MOST_SECRETS, _too_many_secrets),
@@ -132,6 +141,17 @@ class Choice:
                 raise InvalidModel(f"{what}; choose another column, or finer ranges")
         return joint
 
+    def _check_ranges(self, frame: pd.DataFrame) -> None:
+        """Refuse ranges that leave numbers out."""
+        for name, rule in self.bins.items():
+            numbers = np.asarray(frame[name], dtype=np.float64)
+            edges = edges_of(numbers, name, rule)
+            if numbers.min() < edges[0] or numbers.max() > edges[-1]:
+                raise InvalidModel(
+                    f"the ranges of {name!r} go from {edges[0]:g} to {edges[-1]:g}, its numbers from {numbers.min():g} to "
+                    f"{numbers.max():g}: widen the ranges"
+                )
+
     def _combinations(self, frame: pd.DataFrame, least: int) -> int:
         """How many different combinations of values or ranges at least some rows have: counted before any table of them is made."""
         coded = frame.copy()
@@ -139,6 +159,21 @@ class Choice:
             numbers = np.asarray(coded[name], dtype=np.float64)
             coded[name] = np.searchsorted(edges_of(numbers, name, self.bins[name])[1:-1], numbers, "right")
         return int((coded.value_counts(sort=False) >= least).sum())
+
+
+def _many_ranges(rule: str, width: float) -> bool:
+    """Whether a rule makes too many ranges of numbers that are so far apart.
+
+    Examples
+    --------
+    >>> _many_ranges("width:0.001", 100.0), _many_ranges("equal:8", 100.0), _many_ranges("17,25,35", 100.0)
+    (True, False, False)
+    """
+    kind, _, text = rule.rpartition(":")
+    number = as_number(text)
+    if number is None or kind == "minimum":
+        return False
+    return width > MOST_RANGES * number if kind == "width" else number > MOST_RANGES
 
 
 def _too_many(count: int, rows: int) -> str:

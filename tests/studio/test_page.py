@@ -172,7 +172,7 @@ def test_what_is_wrong_is_said_on_the_page(opened: Opened) -> None:
     opened.told("error", "Give the edges of the ranges of age")
     page.get_by_label("Edges of the ranges of age").fill("30, 60")
     page.locator("#start").click()
-    opened.told("error", "outside its bins")
+    opened.told("error", "go from 30 to 60, its numbers from 18 to 79")
 
 
 def test_nothing_is_cut_off(opened: Opened) -> None:

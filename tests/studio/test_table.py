@@ -82,7 +82,21 @@ def test_cells_stay_as_they_are_written(tmp_path: Path) -> None:
             "'age' has 62 different values in 1200 rows: group them into ranges",
         ),
         ({"secret": ["income"], "columns": ["age"], "bins": {"age": "hundred"}}, "bins of column 'age'"),
-        ({"secret": ["income"], "columns": ["age"], "bins": {"age": "30,60"}}, "outside its bins"),
+        (
+            {"secret": ["income"], "columns": ["age"], "bins": {"age": "30,60"}},
+            "go from 30 to 60, its numbers from 18 to 79",
+        ),
+        (
+            {"secret": ["income"], "columns": ["age"], "bins": {"age": "equal:1e9"}},
+            "more than 10000; make them wider",
+        ),
+        ({"secret": ["income"], "columns": ["age"], "bins": {"age": "width:1e-9"}}, "make them wider"),
+        ({"secret": ["income"], "columns": ["age"], "bins": {"age": "width:0"}}, "make them wider"),
+        ({"secret": ["income"], "columns": ["age"], "bins": {"age": "5,4"}}, "increasing edges"),
+        (
+            {"secret": ["income"], "columns": ["school"], "bins": {"age": "equal:3"}},
+            "neither secret nor released",
+        ),
         ({"secret": ["income"], "columns": ["age"], "minimum_count": -1}, "whole number"),
         ({"secret": "income", "columns": ["age"]}, "not a list"),
         ({"secret": ["name"], "columns": ["age"]}, "'name' has 1200 different values"),
