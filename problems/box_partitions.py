@@ -24,7 +24,7 @@ MOST_SPLITS = 2_000_000
 MOST_SUMMANDS = 1000
 """The same of each of two parts whose pairs are added."""
 
-MOST_POINTS = 4000
+MOST_POINTS = 40_000
 """Pairs of costs that are kept of a part of the symbols: with more, some are left out and nothing is proved."""
 
 
@@ -38,8 +38,8 @@ class Boxes:
     boxes : tuple of Box
         The last one holds everything.
     splits : tuple of tuple of tuple of int
-        For each box the ways in which it falls into others, by their positions; none where the boxes are all intervals of
-        one column, in which these ways go without saying.
+        For each box the ways in which it falls into others, by their positions. Neither boxes nor these are listed where the
+        boxes are all intervals of one column: those of the first value, of the first two, and so on, by their last value.
     """
 
     shape: Generalisation
@@ -59,7 +59,13 @@ class Boxes:
 
     def members(self) -> Bools:
         """Which symbols are in each, shape (m, n)."""
-        return self.shape.members(self.boxes)
+        if not self.are_intervals:
+            return self.shape.members(self.boxes)
+        n = len(self.shape.whole[0])
+        last = np.repeat(np.arange(n), np.arange(1, n + 1))
+        first = np.arange(len(last)) - last * (last + 1) // 2
+        codes = self.shape.codes[:, 0]
+        return np.asarray((codes[None, :] >= first[:, None]) & (codes[None, :] <= last[:, None]))
 
 
 def boxes_of(shape: Generalisation) -> Boxes | None:
@@ -69,8 +75,7 @@ def boxes_of(shape: Generalisation) -> Boxes | None:
         n = len(axis.labels)
         if n * (n + 1) // 2 > MOST_BOXES:
             return None
-        parts = [tuple(range(first, last)) for last in range(1, n + 1) for first in range(last)]
-        return Boxes(shape, tuple((part,) for part in parts), ())
+        return Boxes(shape, (), ())
     reached: dict[Box, list[tuple[Box, ...]]] = {}
     waiting, count = [shape.whole], 0
     while waiting:
@@ -234,11 +239,15 @@ class _Points:
     parts: Ints
     complete: bool = True
 
-    def kept(self) -> _Points:
-        """Those that none beats, by falling gain; at most as many as may be kept."""
-        order = np.lexsort((self.low, -self.high))
+    def kept(self, sought: Threshold, rest: float) -> _Points:
+        """Those that none beats, by falling gain, and that may reach the threshold with the best of the rest; not too many."""
+        if sought.least > -math.inf:
+            hopeful = np.flatnonzero(sought.weight * self.high - self.low + rest >= sought.least)
+        else:
+            hopeful = np.arange(len(self.low))
+        order = hopeful[np.lexsort((self.low[hopeful], -self.high[hopeful]))]
         least = np.minimum.accumulate(self.low[order])
-        better = np.concatenate([[True], self.low[order][1:] < least[:-1]])
+        better = np.concatenate([np.ones(min(1, len(order)), dtype=bool), self.low[order][1:] < least[:-1]])
         chosen = order[better]
         complete = self.complete and len(chosen) <= MOST_POINTS
         if len(chosen) > MOST_POINTS:
@@ -246,7 +255,15 @@ class _Points:
         return _Points(self.low[chosen], self.high[chosen], self.block[chosen], self.parts[chosen], complete)
 
 
-def front_of(boxes: Boxes, low: Floats, high: Floats) -> Front:
+@dataclass(frozen=True)
+class Threshold:
+    """Only partitions whose weight * gain - cost is at least a number are of interest."""
+
+    weight: float
+    least: float
+
+
+def front_of(boxes: Boxes, low: Floats, high: Floats, threshold: Threshold | None = None) -> Front:
     """The partitions of one column, an interval or a node a block, that no other one beats.
 
     Parameters
@@ -255,41 +272,62 @@ def front_of(boxes: Boxes, low: Floats, high: Floats) -> Front:
         Of one column.
     low, high : float array (m,)
         What each box as a block adds to the cost that is to be small, and to the gain that is to be large.
+    threshold : Threshold, optional
+        Partitions below it may be left out.
     """
-    stages = (_interval_stages if boxes.are_intervals else _tree_stages)(boxes, low, high)
+    sought = Threshold(0.0, -math.inf) if threshold is None else threshold
+    stages = (_interval_stages if boxes.are_intervals else _tree_stages)(boxes, low, high, sought)
     return Front(stages[-1].low, stages[-1].high, all(s.complete for s in stages), boxes, tuple(stages))
 
 
-def _interval_stages(boxes: Boxes, low: Floats, high: Floats) -> list[_Points]:
+def _interval_stages(boxes: Boxes, low: Floats, high: Floats, sought: Threshold) -> list[_Points]:
     """A stage for the first values, as far as each of them."""
     stages: list[_Points] = []
-    for length in range(1, len(boxes.shape.whole[0]) + 1):
+    n = len(boxes.shape.whole[0])
+    rest = _best_after(n, sought.weight * high - low)
+    for length in range(1, n + 1):
         start = _prefix(length)
         united = [_block(start, low, high)]
         for k, stage in enumerate(stages):
             box, count = start + k + 1, len(stage.low)
             parts = np.stack([np.full(count, k), np.arange(count)], axis=1)[:, None, :]
             united.append(_Points(stage.low + low[box], stage.high + high[box], np.full(count, box), parts))
-        stages.append(_united(united).kept())
+        stages.append(_united(united).kept(sought, rest[length]))
     return stages
 
 
-def _tree_stages(boxes: Boxes, low: Floats, high: Floats) -> list[_Points]:
+def _best_after(n: int, value: Floats) -> Floats:
+    """The best worth of a partition of the values from each of n on; 0 after the last."""
+    best = np.zeros(n + 1)
+    for first in range(n - 1, -1, -1):
+        ends = np.arange(first + 1, n + 1)
+        best[first] = (value[ends * (ends - 1) // 2 + first] + best[ends]).max()
+    return best
+
+
+def _tree_stages(boxes: Boxes, low: Floats, high: Floats, sought: Threshold) -> list[_Points]:
     """Stages for the nodes, the smaller ones first; the sums over the children one after the other are stages too."""
     stages: list[_Points] = []
     of_box: dict[int, int] = {}
+    table = _Table(sought.weight * high - low, None)
+    _of_splits(boxes, table)
+    best, outside = table.best[0], np.zeros(len(boxes.boxes))
+    for box in range(len(boxes.boxes) - 1, -1, -1):
+        for part in (part for way in boxes.splits[box] for part in way):
+            outside[part] = outside[box] + sum(best[other] for other in boxes.splits[box][0]) - best[part]
     for box, ways in enumerate(boxes.splits):
         united = [_block(box, low, high)]
         for way in ways:
             total, at = stages[of_box[way[0]]], of_box[way[0]]
-            for part in way[1:]:
-                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept()
+            for i, part in enumerate(way[1:], 2):
+                rest = outside[box] + sum(best[other] for other in way[i:])
+                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept(sought, rest)
                 stages.append(total)
                 at = len(stages) - 1
             count = len(total.low)
             parts = np.stack([np.full(count, at), np.arange(count)], axis=1)[:, None, :]
             united.append(_Points(total.low, total.high, np.full(count, -1), parts))
-        stages.append(_united(united).kept())
+        stages.append(_united(united).kept(sought, outside[box]))
         of_box[box] = len(stages) - 1
     return stages
 
@@ -308,6 +346,7 @@ def _united(points: list[_Points]) -> _Points:
         np.concatenate([p.high for p in points]),
         np.concatenate([p.block for p in points]),
         np.concatenate(parts),
+        all(p.complete for p in points),
     )
 
 

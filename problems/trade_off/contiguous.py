@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.core.problem import Enclosure
-from privopt.problems.box_partitions import Boxes, Partition, best_partition, boxes_of, front_of
+from privopt.problems.box_partitions import Boxes, Partition, Threshold, best_partition, boxes_of, front_of
 from privopt.problems.local_information_privacy.contiguous import chunks
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.partition_costs import error_of, xlogx
@@ -34,11 +34,14 @@ class Candidates:
     assignments : tuple of int array (n,)
         The block of each symbol.
     bound : (lo, hi) or None
-        Floats around the best objective of all contiguous mergings.
+        Floats around the best objective of all contiguous mergings, or around a bound on it.
+    threshold : Threshold or None
+        What partitions reach that are as good.
     """
 
     assignments: tuple[Ints, ...]
     bound: Enclosure | None
+    threshold: Threshold | None = None
 
 
 def candidates(problem: TradeOffData, seconds: float) -> Candidates | None:
@@ -62,7 +65,7 @@ def candidates(problem: TradeOffData, seconds: float) -> Candidates | None:
         bound = (0.0, 0.0) if table.is_silent() else table.enclosed(_objective(problem, best.value))
         return Candidates((table.assignment(best),), bound)
     if boxes.are_all:
-        return table.by_front()
+        return table.by_front(deadline)
     return table.by_weights(deadline)
 
 
@@ -86,6 +89,15 @@ def proved_best(problem: TradeOffData, seconds: float) -> Enclosure | None:
 def _objective(problem: TradeOffData, value: float) -> float:
     """A weighed objective with what every partition has."""
     return value - problem.entropies[0][0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A partition with its informations."""
+
+    secret: float
+    useful: float
+    assignment: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +136,8 @@ class _Table:
         """The block of each symbol."""
         return assigned(self.boxes, self.members, partition)
 
-    def enclosed(self, objective: float) -> Enclosure | None:
-        """Floats around the best objective, where all partitions were tried."""
+    def enclosed(self, objective: float, weight: float | None = None) -> Enclosure | None:
+        """Floats around the best objective, where all partitions were tried, or around a bound that comes from a weight."""
         if not self.boxes.are_all:
             return None
         problem = self.problem
@@ -133,6 +145,8 @@ class _Table:
         secret = error_of(problem.observation.leaking.table) + mass + np.ptp(problem.entropies[0])
         if problem.mode == "trade_off":
             error = float(secret + problem.budget * mass)
+        elif weight is not None:
+            error = float(secret + weight * mass) / (1.0 if problem.is_floor else weight)
         else:
             error = float(secret if problem.is_floor else mass)
         return math.nextafter(objective - error, -math.inf), math.nextafter(objective + error, math.inf)
@@ -142,61 +156,90 @@ class _Table:
         problem, whole = self.problem, self.members.all(axis=1)
         if not self.boxes.are_all or problem.is_floor:
             return False
-        secret, useful = np.where(whole, math.inf, self.costs[0]), np.where(whole, -math.inf, self.costs[1])
-        if problem.is_cap:
-            least = front_of(self.boxes, secret, useful).low.min()
-            return bool(problem.entropies[0][0] + least > problem.budget + SLACK)
-        second = best_partition(self.boxes, np.where(whole, -math.inf, problem.budget * useful - secret))
+        weight = 0.0 if problem.is_cap else problem.budget
+        value = np.where(whole, -math.inf, weight * self.costs[1] - self.costs[0])
+        second = best_partition(self.boxes, value)
         if second is None:
             return True
+        if problem.is_cap:
+            return problem.entropies[0][0] - second.value > problem.budget + SLACK
         ends = self.enclosed(_objective(problem, second.value))
         return ends is not None and ends[1] < 0
 
-    def by_front(self) -> Candidates | None:
-        """Partitions that may keep the floor or the cap, the best first."""
+    def by_front(self, deadline: float) -> Candidates:
+        """Partitions of one column that may keep the floor or the cap, the best first."""
         problem = self.problem
-        front = front_of(self.boxes, *self.costs)
+        weighed = self.by_weights(deadline)
+        front = front_of(self.boxes, *self.costs, weighed.threshold)
         secret = problem.entropies[0][0] + front.low
         if problem.is_floor:
             near, objective = front.high >= problem.floor - SLACK, 0.0 - secret
         else:
             near, objective = secret <= problem.budget + SLACK, front.high
         order = np.flatnonzero(near)[np.argsort(-objective[near], kind="stable")]
-        if not len(order):
-            return Candidates((), None)
         parts = [Partition(0.0, front.blocks(point)) for point in order[:20].tolist()]
-        bound = None
-        if front.complete and problem.budget < math.inf:
-            bound = (0.0, 0.0) if self.is_silent() else self.enclosed(float(objective[order[0]]))
-        return Candidates(tuple(map(self.assignment, parts)), bound)
+        tried = (*map(self.assignment, parts), *weighed.assignments[:1])
+        if not len(order) or problem.budget == math.inf:
+            return Candidates(tried, None)
+        if self.is_silent():
+            return Candidates(tried, (0.0, 0.0))
+        return Candidates(
+            tried, self.enclosed(float(objective[order[0]])) if front.complete else weighed.bound
+        )
 
     def by_weights(self, deadline: float) -> Candidates:
-        """Partitions at weights nearer and nearer to the floor or the cap: both informations rise with the weight."""
-        low, high = -RANGE, RANGE
-        kept: list[Ints] = []
-        for _ in range(STEPS):
-            middle = (low + high) / 2
-            best = self.weighed(math.exp(middle))
-            secret, useful = self._informations(best)
-            if self.problem.is_floor:
-                keeps = useful >= self.problem.floor
-            else:
-                keeps = secret <= self.problem.budget
-            if keeps:
-                kept.append(self.assignment(best))
-            if keeps == self.problem.is_floor:
-                high = middle
-            else:
-                low = middle
-            if time.monotonic() > deadline:
-                break
-        return Candidates(tuple(reversed(kept)), None)
+        """The partition that is best at some weight and keeps the floor or the cap, as near to it as such ones are.
 
-    def _informations(self, partition: Partition) -> tuple[float, float]:
-        assignment = self.assignment(partition)
+        Both informations rise with the weight. Of two partitions on either side of the bound the weight is taken at which they
+        are equal, until none is better there; the weighed objective then bounds the objective.
+        """
+        problem, offset = self.problem, self.problem.entropies[0][0]
+        low, high = (
+            _Point(0.0, 0.0, np.zeros(self.members.shape[1], dtype=np.int64)),
+            self._at(math.exp(RANGE)),
+        )
+        bound, weight, threshold = None, 0.0, None
+        for _ in range(STEPS):
+            if high.useful <= low.useful or self._keeps(low if problem.is_floor else high):
+                break
+            weight = max(math.exp(-RANGE), (high.secret - low.secret) / (high.useful - low.useful))
+            best = self._at(weight)
+            value = weight * best.useful - best.secret
+            if problem.is_floor:
+                bound = self.enclosed(value - weight * problem.floor, weight)
+            else:
+                bound = self.enclosed((value + problem.budget) / weight, weight)
+            if (
+                value <= weight * high.useful - high.secret + SLACK * (1 + weight)
+                or time.monotonic() > deadline
+            ):
+                break
+            if self._keeps(best) == problem.is_floor:
+                high = best
+            else:
+                low = best
+        kept = high if problem.is_floor or self._keeps(high) else low
+        if not self._keeps(kept):
+            return Candidates((), None)
+        if problem.is_floor:
+            least = weight * (problem.floor - SLACK) - (kept.secret - offset) - SLACK
+        else:
+            least = weight * (kept.useful - SLACK) - (problem.budget - offset) - SLACK
+        threshold = Threshold(weight, least) if bound is not None else None
+        return Candidates((kept.assignment,), bound, threshold)
+
+    def _keeps(self, point: _Point) -> bool:
+        """Whether a partition keeps the floor or the cap, by its reading."""
+        if self.problem.is_floor:
+            return point.useful >= self.problem.floor
+        return point.secret <= self.problem.budget
+
+    def _at(self, weight: float) -> _Point:
+        """The best partition at a weight, with its informations."""
+        assignment = self.assignment(self.weighed(weight))
         members = assignment[None, :] == np.arange(int(assignment.max()) + 1)[:, None]
         secret, useful = box_costs(self.problem, members)
-        return self.problem.entropies[0][0] + float(secret.sum()), float(useful.sum())
+        return _Point(self.problem.entropies[0][0] + float(secret.sum()), float(useful.sum()), assignment)
 
 
 def assigned(boxes: Boxes, members: Bools, partition: Partition) -> Ints:

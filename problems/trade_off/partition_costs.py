@@ -55,7 +55,9 @@ def block_costs(problem: TradeOffData) -> BlockCosts:
     secret = _informations(table) - mass
     error = error_of(table) + error_of(observed.p_w[None, symbols])
     if observed.useful is None:
-        return BlockCosts(symbols, secret, 0.0 - mass, of_s, 0.0, error, error_of(observed.p_w[None, symbols]))
+        return BlockCosts(
+            symbols, secret, 0.0 - mass, of_s, 0.0, error, error_of(observed.p_w[None, symbols])
+        )
     other = observed.useful.table[:, symbols]
     useful = _informations(other) - mass
     more = error_of(other) + error_of(observed.p_w[None, symbols])

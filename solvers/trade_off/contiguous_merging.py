@@ -51,7 +51,7 @@ class ContiguousFunnel(Solver[PrivacyFunnel]):
         if (none := impossible(problem)) is not None:
             return none
         budget.progress(0.0, "trying intervals and nodes")
-        tried = candidates(problem, budget.remaining / 3)
+        tried = candidates(problem, budget.remaining / 2)
         if tried is None:
             return proposed(problem, None, {"iterations": 0, "stop": "too many boxes"})
         release = first_kept(problem, tried.assignments)

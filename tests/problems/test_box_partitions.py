@@ -11,7 +11,7 @@ from oracles.contiguous import partitions, tree_joint
 import privopt as po
 from privopt.models.generalisation import Generalisation, generalisation
 from privopt.problems import box_partitions
-from privopt.problems.box_partitions import Boxes, best_partition, boxes_of, front_of
+from privopt.problems.box_partitions import Boxes, Threshold, best_partition, boxes_of, front_of
 
 
 def instance(kind: str, rng: np.random.Generator) -> Generalisation:
@@ -34,7 +34,7 @@ def test_the_best_partition_is_the_best_of_all(kind: str, seed: int) -> None:
     boxes = boxes_of(instance(kind, rng))
     assert boxes is not None
     assert boxes.are_all
-    count = len(boxes.boxes)
+    count = len(boxes.members())
     value = np.where(rng.random(count) < 0.3, -math.inf, rng.normal(size=count))
     joined = rng.normal(size=count)
     tried = every(boxes)
@@ -59,8 +59,16 @@ def test_the_front_is_what_no_partition_beats(kind: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     boxes = boxes_of(instance(kind, rng))
     assert boxes is not None
-    low, high = rng.normal(size=(2, len(boxes.boxes)))
+    low, high = rng.normal(size=(2, len(boxes.members())))
     points = [(low[p].sum(), high[p].sum()) for p in every(boxes)]
+    for weight in (0.3, 3.0):  # what may reach the threshold is not left out
+        least = float(np.quantile([weight * b - a for a, b in points], 0.6))
+        some = front_of(boxes, low, high, Threshold(weight, least))
+        every_one = front_of(boxes, low, high)
+        wanted = {
+            p for p in zip(every_one.low, every_one.high, strict=True) if weight * p[1] - p[0] >= least + 1e-9
+        }
+        assert all(np.min(np.abs(some.low - a) + np.abs(some.high - b)) < 1e-9 for a, b in wanted)
     front = front_of(boxes, low, high)
     assert front.complete
     kept = sorted(p for p in points if not any(q[0] <= p[0] and q[1] >= p[1] and q != p for q in points))
@@ -78,7 +86,7 @@ def test_a_front_that_is_too_long_is_thinned_and_says_so(monkeypatch: pytest.Mon
     for kind in ("interval", "tree"):
         boxes = boxes_of(instance(kind, rng))
         assert boxes is not None
-        high = rng.random(len(boxes.boxes))
+        high = rng.random(len(boxes.members()))
         front = front_of(boxes, high + 0.01 * rng.random(len(high)), high)
         assert not front.complete
         assert len(front.low) <= 3
