@@ -175,13 +175,21 @@ class _Search:
 
     def solve(self, budget: float, seconds: float) -> float:
         """Solve for a budget, from the best answer to a smaller one; the part of what there is to say that is proved to be kept."""
-        self.progress(min(0.95, 1.0 - self.left / self.seconds), f"epsilon {plain(budget)}")
+        self._tell(f"epsilon {plain(budget)}")
         smaller = [b for b in self.points if b <= budget]
         start = self.points[max(smaller)] if smaller else None
         self.points[budget] = solve_from(
-            self.problem.with_budget(budget), start, time_limit=seconds, certify=True, seed=0
+            self.problem.with_budget(budget),
+            start,
+            time_limit=seconds,
+            certify=True,
+            seed=0,
+            progress=lambda fraction, message: self._tell(f"epsilon {plain(budget)}: {message}"),
         )
         return told_share(self.points[budget], self.joint) if self.points[budget].certified else 0.0
+
+    def _tell(self, message: str) -> None:
+        self.progress(min(0.95, 1.0 - self.left / self.seconds), message)
 
     def fill(self, chosen: float) -> None:
         """Solve the other budgets of the grid while there is time, the next ones first; the chosen one again if a smaller one did better."""

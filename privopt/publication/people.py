@@ -38,6 +38,9 @@ SMALL_PART = 50
 MOST_VALUES = 50
 """Values of a column of text beyond which it must have at least a hundred rows for each."""
 
+SMALL = 5
+"""Rows below which a cell is called small."""
+
 MOST_SYMBOLS = 400
 """Combinations beyond which the rarest ones are put together, so that people can read a codebook of them."""
 
@@ -275,6 +278,12 @@ def _notes(joint: JointDistribution, missing: int, binned: Sequence[str]) -> tup
         said.append(
             f"combinations of the released columns that fewer than {columns.minimum_count} rows have are one, "
             f'"(rare)": {share(rare)} of the rows'
+        )
+    small, filled = joint.small_cells(SMALL), joint.small_cells(columns.rows + 1)
+    if small:
+        said.append(
+            f"{small} of {filled} pairs of a secret and a combination that occur have fewer than {SMALL} rows: what is assumed of how "
+            "people are spread rests on these few; coarser intervals or a larger minimum count makes fewer"
         )
     return tuple(said)
 
