@@ -14,6 +14,7 @@ from privopt.files.json import read_json
 from privopt.publication.bundle import CONFIDENTIAL, HARMLESS, PUBLIC, is_counted
 from privopt.publication.bundle import bundle as write_bundle
 from privopt.publication.receipt import Receipt
+from privopt.publication.table import read_released
 
 
 def bundle(
@@ -26,7 +27,10 @@ def bundle(
         Path | None, typer.Option(metavar="RECEIPT.json", help="The receipt of the release.")
     ] = None,
     codebook: Annotated[
-        Path | None, typer.Option(metavar="CODEBOOK.json", help="What the released symbols mean.")
+        Path | None,
+        typer.Option(
+            metavar="BOOK.csv", help="What the released symbols mean, as 'release --codebook' wrote it."
+        ),
     ] = None,
     public: Annotated[
         bool,
@@ -40,18 +44,26 @@ def bundle(
     read = [path for path in (problem, solution, receipt, codebook) if path is not None]
     show.check_output(output, *read)
     loaded = po.load_problem(problem)
+    answer, paper = po.Solution[Any].load(solution), None if receipt is None else Receipt.load(receipt)
     write_bundle(
         output,
         loaded,
-        po.Solution[Any].load(solution),
-        receipt=None if receipt is None else Receipt.load(receipt),
-        codebook=None if codebook is None else read_json(codebook),
+        answer,
+        receipt=paper,
+        codebook=None if codebook is None else _book(codebook),
         public=public,
     )
     counted = is_counted(loaded)
+    average = answer.certificate is not None and answer.certificate.kind == "average"
     show.facts(
         [
             ("written", output),
+            *(("receipt", text) for text in ([] if paper is None else paper.sentences(average))),
             ("note", PUBLIC if public and counted else CONFIDENTIAL if counted else HARMLESS),
         ]
     )
+
+
+def _book(path: Path) -> dict[str, Any]:
+    """A codebook from its CSV file, or as it stands in a bundle."""
+    return read_json(path) if path.suffix == ".json" else dict(read_released(path))

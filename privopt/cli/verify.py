@@ -114,8 +114,8 @@ def _with_table(
     layout: Layout,
 ) -> po.Certificate:
     """The certificate with what is found of a table."""
-    if receipt is not None:
-        paper = Receipt.load(receipt)
+    paper = None if receipt is None else Receipt.load(receipt)
+    if paper is not None:
         fault = paper.fault(solution.mechanism, solution.certificate) or paper.fault_of_file(released)
         if fault is not None:
             return replace(certificate, ok=False, reason=fault)
@@ -123,4 +123,6 @@ def _with_table(
     told = check_table(problem, solution.mechanism, read_released(released), layout)
     if not told.ok:
         return replace(certificate, ok=False, reason=told.sentence().rstrip("."))
-    return replace(certificate, remarks=(*certificate.remarks, told.sentence().rstrip(".")))
+    said = () if paper is None else paper.sentences(certificate.kind == "average")
+    remarks = (told.sentence(), *(f"by the receipt: {text}" for text in said))
+    return replace(certificate, remarks=(*certificate.remarks, *(text.rstrip(".") for text in remarks)))

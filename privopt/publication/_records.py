@@ -16,7 +16,7 @@ from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.publication import parts as say
 from privopt.publication.guesses import Guesses, from_odds, of_policy, of_redaction
 from privopt.publication.parts import Parts
-from privopt.publication.words import listed, plain, share, times
+from privopt.publication.words import listed, one, plain, share, times
 
 STEPS = "It is assumed that each record depends on the one before it exactly as the problem writes"
 
@@ -25,6 +25,8 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
     """Records that are hidden or shown."""
     named = [str(p) for p in data.private]
     which = f"record {named[0]}" if len(named) == 1 else f"each of the records {listed(named)}"
+    if data.chain.columns is not None:
+        which = f"{one(data.chain.columns.record.name)} of {which}"
     others = "but none of the records" if data.side_information is None else "and any other records besides"
     finite = data.epsilon < math.inf
     shown = certificate.utility[0]
@@ -42,7 +44,7 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
         ),
         f"Whatever is shown, the odds between two of its values are at most {times(data.epsilon)} times what they were"
         if finite
-        else say.NOTHING,
+        else say.Names().nothing,
         STEPS,
         "It is for one release of this sequence: a second draw, another sequence that hangs on it, or data kept beside it can undo it",
         useful,
@@ -82,7 +84,7 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
     return Parts(
         say.against(
             "all releases so far and how they were made",
-            f"what a stream of letters was ({listed(data.chain.letters)})",
+            f"what a stream of {_letters(data)} was ({listed(data.chain.letters)})",
         ),
         bound,
         STEPS,
@@ -92,6 +94,11 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
         total=total,
         numbers={**numbers, **say.guess_numbers(guesses)},
     )
+
+
+def _letters(data: SequenceData) -> str:
+    """What the letters of a stream are called."""
+    return "letters" if data.chain.columns is None else one(data.chain.columns.record.name)
 
 
 def noise(data: BayesianPrivacyData, query: NoisyQuery, certificate: Certificate) -> Parts:
@@ -120,7 +127,7 @@ def noise(data: BayesianPrivacyData, query: NoisyQuery, certificate: Certificate
         ),
         f"Whatever is answered, one of two values of a record is at most {times(data.epsilon)} times as likely against the other as before"
         if data.epsilon < math.inf
-        else say.NOTHING,
+        else say.Names().nothing,
         assumed,
         "It is for one answer, further answers about the same data add up, and values outside of what is assumed are not covered",
         useful,

@@ -24,15 +24,16 @@ def local(data: LocalInformationPrivacyData, release: Release, certificate: Cert
     """Bounds on every single release."""
     observation = data.observation
     budget = math.inf if certificate.kind == "utility" else certificate.budget
+    names = say.names_of(data.joint)
     bound, numbers = (
-        _bound(data, budget),
+        _bound(data, budget, names),
         {} if budget == math.inf else {"factor": math.exp(min(budget, 700.0))},
     )
     if budget < math.inf and data.delta > 0:
         bound = f"But for {share(data.delta)} of cases at most, {bound[0].lower()}{bound[1:]}"
         numbers["exception"] = data.delta
     if isinstance(data.utility, str):
-        useful, more = say.information_useful(certificate, observation.p_x)
+        useful, more = say.information_useful(certificate, observation.p_x, names)
     elif data.matrix is not None:
         useful, more = say.cost_useful(certificate, data.matrix)
     else:
@@ -41,22 +42,22 @@ def local(data: LocalInformationPrivacyData, release: Release, certificate: Cert
     return _table(data, release, bound, useful, {**numbers, **more})
 
 
-def _bound(data: LocalInformationPrivacyData, budget: float) -> str:
+def _bound(data: LocalInformationPrivacyData, budget: float, names: say.Names) -> str:
     if budget == math.inf:
-        return say.NOTHING
+        return names.nothing
     if data.notion == "ldp":
-        return f"Any release is at most {times(budget)} times as likely for one value of the secret as for another"
+        return f"Any release is at most {times(budget)} times as likely for one value of {names.secret} as for another"
     if min(data.upper, data.lower) == 0:
-        return "No release changes how likely any value of the secret is: at most 1 times as likely as before"
+        return f"No release changes how likely any value of {names.secret} is: at most 1 times as likely as before"
     if data.upper == data.lower:
-        return f"Whatever is released, a value of the secret is at most {times(data.upper)} times as likely, or as unlikely, as before"
+        return names.bound(f"at most {times(data.upper)} times as likely, or as unlikely,")
     sides = []
     if data.upper < math.inf:
         sides.append(f"at most {times(data.upper)} times as likely")
     if data.lower < math.inf:
         sides.append(f"at most {times(data.lower)} times as unlikely")
     other = "" if len(sides) == 2 else "; the other way nothing is promised"
-    return f"Whatever is released, a value of the secret is {' and '.join(sides)} as before{other}"
+    return f"{names.bound(' and '.join(sides))}{other}"
 
 
 def _table(
@@ -69,22 +70,22 @@ def _table(
 ) -> Parts:
     """What all releases of tables share."""
     observation = data.observation
-    guesses = say.guesses_of(observation, release)
+    guesses, names = say.guesses_of(observation, release), say.names_of(data.joint)
     return Parts(
-        say.against(KNOWS, say.secret_of(observation)),
+        say.against(KNOWS, say.secret_of(observation, names)),
         bound,
         say.table_assumption(observation),
         say.ONCE,
         useful,
         single,
-        say.guess_sentence("the secret of a record", guesses),
+        say.guess_sentence(f"{names.secret} of a record", guesses),
         numbers={**numbers, **say.guess_numbers(guesses)},
     )
 
 
 def distortion(data: DistortionData, release: Release, certificate: Certificate) -> Parts:
     """A bound on the cost or on the leakage, which may be an average."""
-    bounded = data.max_leakage is not None
+    bounded, names = data.max_leakage is not None, say.names_of(data.joint)
     level = certificate.budget if bounded else certificate.leakage[1]
     useful, numbers = say.cost_useful(certificate, data.matrix)
     if not bounded and certificate.budget < math.inf:
@@ -92,36 +93,35 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
         numbers["budget"] = certificate.budget
     single = ""
     if data.order is None:
-        value = "the secret" if data.leakage == "lip" else "one value of the secret as for another"
-        ldp = f"Any release is at most {times(level)} times as likely for {value}"
-        lip = f"Whatever is released, a value of the secret is at most {times(level)} times as likely, or as unlikely, as before"
-        bound = say.NOTHING if level == math.inf else ldp if data.leakage == "ldp" else lip
+        ldp = f"Any release is at most {times(level)} times as likely for one value of {names.secret} as for another"
+        lip = names.bound(f"at most {times(level)} times as likely, or as unlikely,")
+        bound = names.nothing if level == math.inf else ldp if data.leakage == "ldp" else lip
         numbers["factor"] = math.exp(min(level, 700.0))
     else:
-        bound, more = _average(data, level)
+        bound, more = _average(data, level, names)
         numbers.update(more)
-        single, factor = say.worst_single(data.observation, release)
+        single, factor = say.worst_single(data.observation, release, names)
         numbers["single"] = factor
     return _table(data, release, bound, useful, numbers, single)
 
 
-def _average(data: DistortionData, level: float) -> tuple[str, dict[str, float]]:
+def _average(data: DistortionData, level: float, names: say.Names) -> tuple[str, dict[str, float]]:
     """The bound on an average, by its order."""
     if level == math.inf:
-        return say.NOTHING, {}
+        return names.nothing, {}
     if data.order == math.inf:
         return (
-            f"On average over releases, the chance to guess anything that hangs on the secret grows at most {times(level)} times",
+            f"On average over releases, the chance to guess anything that hangs on {names.secret} grows at most {times(level)} times",
             {"factor": math.exp(min(level, 700.0))},
         )
     most = entropy(data.observation.p_s)
     if data.order == 1.0:
         return (
-            f"On average over releases, a release says at most {say.of_most(level, most)} about the secret",
+            f"On average over releases, a release says at most {say.of_most(level, most)} about {names.secret}",
             {"leakage": level},
         )
     return (
-        f"On average over releases, an order-{plain(data.order or 0.0)} mean of what is said about the secret is at most {plain(level / say.BIT)} bits",
+        f"On average over releases, an order-{plain(data.order or 0.0)} mean of what is said about {names.secret} is at most {plain(level / say.BIT)} bits",
         {"leakage": level},
     )
 
@@ -131,22 +131,25 @@ def trade_off(data: TradeOffData, release: Release, certificate: Certificate) ->
     observation = data.observation
     leakage = certificate.budget if data.is_cap and data.is_funnel else certificate.leakage[1]
     secret, most = entropy(observation.p_s), entropy(observation.p_x)
-    single, factor = say.worst_single(observation, release)
+    names = say.names_of(data.joint)
+    single, factor = say.worst_single(observation, release, names)
     if data.is_funnel:
         bounded = "at most" if data.is_cap else "about"
-        bound = f"On average over releases, a release says {bounded} {say.of_most(leakage, secret)} about the secret"
-        bound = bound if leakage < math.inf else say.NOTHING
-        useful, numbers = say.information_useful(certificate, observation.p_x)
+        bound = f"On average over releases, a release says {bounded} {say.of_most(leakage, secret)} about {names.secret}"
+        bound = bound if leakage < math.inf else names.nothing
+        useful, numbers = say.information_useful(certificate, observation.p_x, names)
         return _table(data, release, bound, useful, {**numbers, "leakage": leakage, "single": factor}, single)
+    known = data.joint.columns is not None
+    value, wanted = (names.useful, names.secret) if known else ("the value itself", "what is asked for")
     rate, told = certificate.leakage[1], max(0.0, certificate.utility[0])
     guesses = say.guesses_of(observation, release)
     return Parts(
         "Nothing is kept secret: the release is a short description of a value, made to say what is asked for",
-        f"On average over releases, it says at most {say.of_most(rate, most)} about the value itself",
+        f"On average over releases, it says at most {say.of_most(rate, most)} about {value}",
         say.table_assumption(observation),
         "Nothing is promised about a single release, about a second draw of the same record, or about columns kept beside it",
-        f"About what is asked for, the release says {say.of_most(told, secret)}",
-        guessed=say.guess_sentence("what is asked for", guesses),
+        f"About {wanted}, the release says {say.of_most(told, secret)}",
+        guessed=say.guess_sentence(wanted, guesses),
         numbers={"rate": rate, "told": told, **say.guess_numbers(guesses)},
     )
 

@@ -11,6 +11,12 @@ from privopt.errors import FileRefused
 from privopt.files.json import MAX_BYTES, writing_bytes
 
 MOST_PARTS = 16
+MOST_DIRECTORY = 2**16
+"""Bytes of the directory of parts, of which a zip reader makes an entry each."""
+END = 22
+"""Bytes of the record at the end of a zip file, without its comment."""
+FARTHEST = END + 2**16 + 20
+"""Bytes at the end of a file among which that record is, with a comment and the mark of a larger form."""
 DAWN = (1980, 1, 1, 0, 0, 0)
 """The time of every part: the first that a zip file can hold."""
 
@@ -39,6 +45,7 @@ def read_archive(path: str | os.PathLike[str], names: Collection[str]) -> dict[s
     try:
         if place.stat().st_size > MAX_BYTES:
             raise FileRefused(f"{place}: more than {MAX_BYTES} bytes; no more are read")
+        _check_directory(place)
         with zipfile.ZipFile(place) as archive:
             entries = archive.infolist()
             _check(place, entries, names)
@@ -49,6 +56,20 @@ def read_archive(path: str | os.PathLike[str], names: Collection[str]) -> dict[s
         if isinstance(cause, FileRefused):
             raise
         raise FileRefused(f"{place}: is not a bundle: {cause}") from cause
+
+
+def _check_directory(place: Path) -> None:
+    """Refuse a directory of parts that is too long to be read, or of the form for more than 65 535 parts."""
+    with place.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - FARTHEST))
+        tail = stream.read(FARTHEST)
+    end = tail.rfind(b"PK\x05\x06")
+    if end < 0 or len(tail) - end < END:
+        return  # no zip file, which is said when it is opened
+    length = int.from_bytes(tail[end + 12 : end + 16], "little")
+    if length > MOST_DIRECTORY or tail[max(0, end - 20) : end].startswith(b"PK\x06\x07"):
+        raise FileRefused(f"{place}: its directory is longer than that of a bundle of {MOST_PARTS} parts")
 
 
 def _check(place: Path, entries: list[zipfile.ZipInfo], names: Collection[str]) -> None:

@@ -20,16 +20,24 @@ from privopt.errors import FileRefused, InvalidMechanism, PrivoptError
 from privopt.files.json import check_schema, parse_json
 from privopt.files.load import problem_from_dict
 from privopt.mechanisms import Channel, Mechanism, Merging
+from privopt.mechanisms.codebook import Codebook
 from privopt.models import GroupModel
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.publication.archive import read_archive, write_archive
+from privopt.publication.books import (
+    codebook_columns,
+    codebook_fault,
+    codebook_of_part,
+    codebook_part,
+    codebook_remarks,
+)
 from privopt.publication.explain import explain
 from privopt.publication.receipt import Receipt
 from privopt.publication.table import TableCheck, check_table, read_released
 
 FORMAT = "privopt/bundle"
-VERSION = 1
+VERSION = 2
 
 MANIFEST, PROBLEM, SOLUTION, CERTIFICATE, RECEIPT, CODEBOOK, WORDS = (
     "manifest.json", "problem.json", "solution.json", "certificate.json", "receipt.json", "codebook.json", "explanation.txt",
@@ -75,10 +83,15 @@ class Contents:
             if self.manifest["says"] == said
             else ["the manifest words what the bundle is for in another way; not believed"]
         )
-        if self.problem is None or self.words != f"{explain(self.problem, self.solution)}\n":
+        if self.problem is None or self.words != f"{explain(self.problem, self.solution, self.receipt)}\n":
             told.append(
                 f"{WORDS} is not checked here; 'privopt explain' words it afresh where the problem is at hand"
             )
+        if self.codebook is not None:
+            told += codebook_remarks(self.codebook, self.problem, self.solution.mechanism)
+        if self.receipt is not None:
+            said_there = self.receipt.sentences(self.certificate.kind == "average")
+            told += [f"by the receipt: {text.rstrip('.')}" for text in said_there]
         return tuple(told)
 
 
@@ -88,7 +101,7 @@ def bundle(
     solution: Solution[Any],
     *,
     receipt: Receipt | None = None,
-    codebook: Mapping[str, Any] | None = None,
+    codebook: Codebook | Mapping[str, Any] | None = None,
     public: bool = False,
 ) -> None:
     """Write everything that speaks for a release into one zip file: problem, solution, certificate, explanation, receipt, codebook.
@@ -103,8 +116,9 @@ def bundle(
         Of that problem, certified.
     receipt : Receipt, optional
         Of the release; it names the released file by its hash.
-    codebook : mapping, optional
-        What the released symbols mean, as plain JSON values.
+    codebook : Codebook, or mapping of names to cells, optional
+        What the released symbols mean, as :meth:`Codebook.columns` gives it. It must be that of the mechanism and the problem;
+        readable names may be others. Shares and probabilities are left out of a public bundle.
     public : bool
         Leave the model out where it was or may have been counted, with the dual and the salt; see :func:`verify_bundle`.
 
@@ -144,14 +158,18 @@ def bundle(
     parts: dict[str, bytes] = {
         SOLUTION: _json(written),
         CERTIFICATE: _json(solution.certificate.to_dict()),
-        WORDS: f"{explain(problem, solution)}\n".encode(),
+        WORDS: f"{explain(problem, solution, receipt)}\n".encode(),
     }
     if not hidden:
         parts[PROBLEM] = _json(problem.to_dict())
     if receipt is not None:
         parts[RECEIPT] = _json((receipt.public() if public else receipt).to_dict())
     if codebook is not None:
-        parts[CODEBOOK] = _json(codebook)
+        table = codebook_columns(codebook)
+        fault = codebook_fault(table, problem, solution.mechanism)
+        if fault is not None:
+            raise InvalidMechanism(f"the codebook is not that of the mechanism: {fault}")
+        parts[CODEBOOK] = _json(codebook_part(table, public))
     said = [PUBLIC if hidden else CONFIDENTIAL if is_counted(problem) else HARMLESS, UNSIGNED]
     manifest = {
         "format": FORMAT,
@@ -256,7 +274,15 @@ def _disagreement(contents: Contents) -> str | None:
     released = None if receipt is None else {"name": receipt.released, "sha256": receipt.sha256}
     if manifest["released"] != released:
         return "the manifest and the receipt name different released files"
-    return None if receipt is None else receipt.fault(solution.answer, contents.certificate)
+    if contents.codebook is not None and manifest["version"] > 1:
+        fault = codebook_fault(codebook_of_part(contents.codebook), contents.problem, solution.answer)
+        if fault is not None:
+            return f"{CODEBOOK} is not the codebook of the mechanism: {fault}"
+    if receipt is None:
+        return None
+    return receipt.fault(solution.answer, contents.certificate) or receipt.fault_of_words(
+        solution.answer, contents.problem
+    )
 
 
 def verify_bundle(
@@ -321,6 +347,9 @@ def released_table(contents: Contents, released: str | os.PathLike[str]) -> Tabl
     layout = None if receipt is None else receipt.layout
     table = read_released(released)
     check = check_table(contents.problem, contents.solution.mechanism, table, layout)
+    told = None if receipt is None else receipt.fault_of_table(table)
+    if check.ok and told is not None:
+        return replace(check, ok=False, reason=told)
     if (
         check.ok
         and receipt is not None

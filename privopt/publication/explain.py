@@ -33,7 +33,9 @@ from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication import _records, _tables
-from privopt.publication.parts import Parts
+from privopt.publication.parts import Names, Parts, names_of
+from privopt.publication.receipt import Receipt
+from privopt.publication.table import joint_of
 from privopt.publication.words import plain, times
 
 if TYPE_CHECKING:
@@ -184,12 +186,19 @@ def _svg(figure: Figure | None) -> str:
     return stream.getvalue()[stream.getvalue().index("<svg") :]
 
 
-def explain(problem: Problem[Any] | None, solution: Judged) -> Explanation:
+def explain(problem: Problem[Any] | None, solution: Judged, receipt: Receipt | None = None) -> Explanation:
     """What a solution of a problem means, in at most eight plain sentences.
 
     They say what is protected against whom, by what factor at most, what is assumed, what is not covered, how useful the
     release is in the unit of the problem, and how often somebody who knows the model guesses what is private without and
     with it. The numbers are those of the certificate, rounded to its side of caution.
+
+    Parameters
+    ----------
+    problem : Problem or None
+    solution : Solution
+    receipt : Receipt, optional
+        Of a release: what is kept beside it, groups of equal rows and the total are said too, if need be in place of the last sentences.
 
     Raises
     ------
@@ -221,7 +230,14 @@ def explain(problem: Problem[Any] | None, solution: Judged) -> Explanation:
         why = "it was solved without a proof" if certificate is None else certificate.reason
         return Explanation(title, (f"Nothing is proved of this release, and it must not be used: {why}.",))
     parts = _parts(problem, mechanism, certificate)
-    return Explanation(title, parts.sentences()[:MOST], parts.numbers, problem, mechanism)
+    explanation = Explanation(title, parts.sentences()[:MOST], parts.numbers, problem, mechanism)
+    if receipt is None:
+        return explanation
+    joint = joint_of(problem)
+    secret = Names().secret if joint is None else names_of(joint).secret
+    for sentence in reversed(receipt.sentences(certificate.kind == "average", secret)):
+        explanation = explanation.also(sentence)
+    return explanation
 
 
 def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,12 +11,62 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.certificate import Certificate
 from privopt.measures.shannon import entropy
-from privopt.models.channel_data import Observation, Release
+from privopt.models.channel_data import Joint, Observation, Release
 from privopt.publication.guesses import SIMULATED, Guesses, of_joint
 from privopt.publication.words import listed, one, plain, share
 
 BIT = math.log(2.0)
-NOTHING = "Nothing is promised about the secret: no bound was set"
+NOTHING = "Nothing is promised about {secret}: no bound was set"
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the secret and the useful value are called: by their columns where the model remembers them.
+
+    Parameters
+    ----------
+    secret, useful : str
+
+    Examples
+    --------
+    >>> Names().bound("at most 1.35 times as likely")
+    'Whatever is released, a value of the secret is at most 1.35 times as likely as before'
+    """
+
+    secret: str = "the secret"
+    useful: str = "the useful value"
+
+    def bound(self, said: str) -> str:
+        """That whatever is released, no value of the secret changes more than this."""
+        return f"Whatever is released, a value of {self.secret} is {said} as before"
+
+    @property
+    def nothing(self) -> str:
+        """That there is no bound."""
+        return NOTHING.format(secret=self.secret)
+
+
+def names_of(joint: Joint) -> Names:
+    """The names of the columns that a joint distribution was counted from, or words for them."""
+    if joint.columns is None:
+        return Names()
+    return Names(
+        *(named([column.name for column in role]) for role in (joint.columns.sensitive, joint.columns.useful))
+    )
+
+
+def named(columns: Sequence[str], most: int = 4) -> str:
+    """Names of columns in a sentence.
+
+    Examples
+    --------
+    >>> named(["age"]), named(["age", "sex", "town"]), named("abcdefg")
+    ('age', 'age, sex and town', 'a, b, c and 4 more')
+    """
+    shown = [one(name) for name in columns]
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 @dataclass(frozen=True)
@@ -85,9 +135,9 @@ def table_assumption(observation: Observation) -> str:
     return f"It is assumed that people are spread exactly as the table of {rows} by {columns} shares in the problem says"
 
 
-def secret_of(observation: Observation) -> str:
-    """The secret by its values."""
-    return f"the secret of each record ({listed(observation.leaking.sensitive)})"
+def secret_of(observation: Observation, names: Names) -> str:
+    """The secret by its name and values."""
+    return f"{names.secret} of each record ({listed(observation.leaking.sensitive)})"
 
 
 def guesses_of(observation: Observation, release: Release) -> Guesses:
@@ -95,7 +145,7 @@ def guesses_of(observation: Observation, release: Release) -> Guesses:
     return of_joint(observation.leaking_distribution(release))
 
 
-def worst_single(observation: Observation, release: Release) -> tuple[str, float]:
+def worst_single(observation: Observation, release: Release, names: Names) -> tuple[str, float]:
     """What the release that raises the probability of a value of the secret most does, and its factor."""
     joint = observation.leaking_distribution(release)
     product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
@@ -103,9 +153,9 @@ def worst_single(observation: Observation, release: Release) -> tuple[str, float
     s, y = np.unravel_index(int(ratio.argmax()), ratio.shape)
     factor = float(ratio[s, y])
     if factor <= 1.0 + 1e-12:
-        return "No single release says anything about the secret", 1.0
+        return f"No single release says anything about {names.secret}", 1.0
     return (
-        f'That is an average, and a single release may say more: "{one(release.outputs[y])}" makes the secret '
+        f'That is an average, and a single release may say more: "{one(tuple(release.cells[y]))}" makes {names.secret} '
         f'"{one(observation.leaking.sensitive[s])}" {plain(factor)} times as likely as before'
     ), factor
 
@@ -117,10 +167,10 @@ def of_most(part: float, most: float) -> str:
     return f"{share(min(1.0, part / most))} of what there is to say ({plain(part / BIT)} of {plain(most / BIT)} bits)"
 
 
-def information_useful(certificate: Certificate, p_x: Floats) -> tuple[str, dict[str, float]]:
+def information_useful(certificate: Certificate, p_x: Floats, names: Names) -> tuple[str, dict[str, float]]:
     """How much a release says about the useful value."""
     low, most = certificate.utility[0], entropy(p_x)
-    said = f"About the useful value, the release says {of_most(max(low, 0.0), most)}"
+    said = f"About {names.useful}, the release says {of_most(max(low, 0.0), most)}"
     return said, {"utility": low}
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from privopt.core.certificate import Certificate
-from privopt.core.problem import fingerprint_of
+from privopt.core.problem import Problem, fingerprint_of
 from privopt.errors import FileRefused
 from privopt.files.json import check_limits, check_schema, read_json, write_json
 from privopt.files.numbers import decode_float, encode_float
 from privopt.mechanisms import Mechanism
-from privopt.publication.table import Columns, Layout, released_files
+from privopt.publication.table import Columns, Layout, released_files, written_as
 from privopt.publication.words import listed, plain, share, times
 
 FORMAT = "privopt/receipt"
@@ -163,21 +163,23 @@ class Receipt:
         accepted = self.accepted_leakage is not None
         return Layout(self.columns, self.kept, self.symbols or None, self.mark, by=by, accepted=accepted)
 
-    def sentences(self, average: bool = False) -> tuple[str, ...]:
+    def sentences(self, average: bool = False, secret: str = "the secret") -> tuple[str, ...]:
         """What it says beyond the certificate, in plain sentences: what is kept, small groups, the total.
 
         Parameters
         ----------
         average : bool
             The leakage is an average, which is said in bits and not as a factor.
+        secret : str
+            What the secret is called.
         """
-        said = [self._beside(average), self._crowds(), self._total()]
+        said = [self._beside(average, secret), self._crowds(), self._total()]
         return tuple(f"{text}." for text in said if text)
 
-    def _beside(self, average: bool) -> str:
+    def _beside(self, average: bool, secret: str) -> str:
         if not self.kept:
             return ""
-        what = f"Beside the release, {_names(self.kept)} {_were(self.kept)} copied as they are"
+        what = f"Beside the release, {_names(self.kept)} {_copied(self.kept)}"
         allowed = (
             ""
             if self.accepted_leakage is None
@@ -187,7 +189,7 @@ class Receipt:
             return (
                 f"{what}, and what they leak is not known ({self.kept_how or 'it was not computed'}){allowed}"
             )
-        return f"{what}: together they leak {_amount(self.kept_leakage, average)} about the secret, {self.kept_how}{allowed}"
+        return f"{what}: together they leak {_amount(self.kept_leakage, average)} about {secret}, {self.kept_how}{allowed}"
 
     def _crowds(self) -> str:
         if self.smallest is None or self.unique is None:
@@ -217,6 +219,52 @@ class Receipt:
             return "the receipt is of another certificate (its fingerprint differs)"
         return None
 
+    def fault_of_words(self, mechanism: Mechanism, problem: Problem[Any] | None = None) -> str | None:
+        """What it says otherwise than the mechanism, or than it can be, or None; of receipts of this version."""
+        if self.once not in ONCE:
+            return "the receipt says in other words than a receipt does whether the release was once"
+        if self.drawn > self.rows:
+            return f"the receipt says that {self.drawn} of {self.rows} rows were drawn"
+        if self.symbols and not _spelled(self.symbols, written_as(mechanism)):
+            return "the receipt says that the outputs are written otherwise than the mechanism writes them"
+        if not self.kept and (
+            self.kept_leakage is not None or self.accepted_leakage is not None or self.kept_how
+        ):
+            return "the receipt says what kept columns leak, and names none"
+        if (self.delta is None) != (self.total_within is None) or (
+            self.delta is not None and self.delta != DELTA
+        ):
+            return "the receipt has a bound on the total without its probability, or another one than receipts have"
+        if self.total is not None and self.total_within is not None and self.total_within > self.total:
+            return "the receipt has a bound on the total above the total"
+        return None
+
+    def fault_of_table(self, table: Columns) -> str | None:
+        """What it says otherwise than the released table, or None."""
+        rows = len(next(iter(table.values()), ()))
+        if rows != self.rows and not self.is_answer:
+            return f"the table has {rows} rows, the receipt says {self.rows}"
+        missing = [name for name in (*self.columns, *self.kept) if name not in table]
+        if missing:
+            return f"there is no column {missing[0]!r}, which the receipt names"
+        if self.smallest is not None and self.unique is not None:
+            groups = ((*self.kept, *self.columns), self.columns)  # the second as earlier versions counted
+            told = [crowd({name: table[name] for name in names}) for names in groups]
+            if (self.smallest[1], self.unique[1]) not in told:
+                return (
+                    "the smallest group of equal rows, or how many stand alone, is not what the receipt says"
+                )
+        if self.hidden is not None and self.columns:
+            count = sum(cell == self.mark for cell in table[self.columns[0]])
+            if count != self.hidden:
+                return f"{count} records are hidden, the receipt says {self.hidden}"
+        return None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is of a number with noise, whose rows are no records."""
+        return self.columns in (("query", "released"), ("state", "count"))
+
     def fault_of_file(self, path: str | os.PathLike[str]) -> str | None:
         """What speaks against a file's being the one that was released, or None."""
         told = file_digest(path)
@@ -244,6 +292,14 @@ class Receipt:
         return None
 
 
+def _spelled(symbols: Sequence[tuple[str, ...]], written: Sequence[tuple[str, ...]]) -> bool:
+    """Whether symbols are the outputs as they are written, perhaps with cells in other words after their names."""
+    return len(symbols) == len(written) and all(
+        said == cells or (bool(said) and said[0] == ", ".join(cells))
+        for said, cells in zip(symbols, written, strict=True)
+    )
+
+
 NATS = ("accepted_leakage", "kept_leakage", "total", "total_within")
 """Fields that may be infinite."""
 
@@ -252,8 +308,8 @@ def _names(columns: Sequence[str]) -> str:
     return listed([repr(name) for name in columns]).replace(" or ", " and ")
 
 
-def _were(columns: Sequence[str]) -> str:
-    return "was" if len(columns) == 1 else "were"
+def _copied(columns: Sequence[str]) -> str:
+    return "was copied as it is" if len(columns) == 1 else "were copied as they are"
 
 
 def _rows(count: int) -> str:

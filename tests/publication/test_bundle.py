@@ -10,6 +10,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from typer.testing import CliRunner
 import privopt as po
 from privopt.cli import app
 from privopt.errors import FileRefused, InvalidMechanism
+from privopt.mechanisms.codebook import codebook
+from privopt.publication import receipt as receipts
 from privopt.publication.archive import write_archive
 from privopt.publication.bundle import MANIFEST, NAMES
 from privopt.publication.receipt import NOT_RECORDED, Receipt, make_receipt
@@ -33,7 +36,7 @@ VOTE = po.JointDistribution.normalised([[30, 10], [20, 40]], ["red", "blue"], ["
 PROBLEM = po.LocalInformationPrivacy(VOTE, 0.5)
 SOLUTION = po.solve(PROBLEM)
 AGES = ["young", "old", "old", "young", "old"] * 20
-CODEBOOK = {"outputs": [{"name": "0", "members": ["young"]}]}
+CODEBOOK = codebook(SOLUTION.mechanism, VOTE.useful, VOTE.p_x)
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +161,134 @@ def test_a_forger_who_signs_again_is_refused_too(name: str, folder: Path, tmp_pa
         forged = signed({**parts, name: json.dumps(changed(document, leaf)).encode()})
         write_archive(tmp_path / "bad.zip", forged)
         assert not po.verify_bundle(tmp_path / "bad.zip").ok, leaf
+
+
+UNPROVABLE = {
+    ("receipt.json", "read"): "only the owner has the data and the salt",
+    ("receipt.json", "smallest", 0): "groups before the release are those of the owner's data",
+    ("receipt.json", "unique", 0): "as many rows alone before it as the owner's data have",
+    ("receipt.json", "how"): "where randomness came from cannot be seen afterwards",
+    ("receipt.json", "when"): "nor when it was",
+    ("receipt.json", "salt"): "another salt only makes the hashes of the owner's data wrong",
+    ("receipt.json", "mark"): "a channel hides no cell, so nothing is marked",
+    ("receipt.json", "seal"): "it is made anew by whoever signs again",
+    ("codebook.json", "columns", "suggested_name"): "a readable name may be another; a remark says so",
+    ("manifest.json", "says"): "words, which are not believed; a remark says so",
+    ("manifest.json", "parts"): "it is made anew by whoever signs again",
+}
+"""What cannot be proved from a bundle and its table, and why; all else is refused, whoever signs it."""
+
+
+def sealed(document: Json) -> Json:
+    return {**document, "seal": receipts._seal(document)}
+
+
+@pytest.mark.parametrize("name", ["receipt.json", "codebook.json", "manifest.json"])
+def test_a_forger_who_seals_and_signs_again_is_refused_but_for_what_nobody_can_prove(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    parts = parts_of(folder / "bundle.zip")
+    document = json.loads(parts[name])
+    (tmp_path / "released.csv").write_bytes((folder / "released.csv").read_bytes())
+    harmless = set()
+    for leaf in leaves(document):
+        forged = changed(document, leaf)
+        if (
+            name == "codebook.json" and len(leaf) > 2 and leaf[1] in ("share", "probability")
+        ):  # a last digit means nothing
+            forged["columns"][leaf[1]][leaf[2]] = "0.123"
+        forged = sealed(forged) if name == "receipt.json" else forged
+        write_archive(tmp_path / "bad.zip", signed({**parts, name: json.dumps(forged).encode()}))
+        told = po.verify_bundle(tmp_path / "bad.zip", tmp_path / "released.csv")
+        known = [key for key in UNPROVABLE if (name, *leaf)[: len(key)] == key]
+        if known:
+            harmless.update(known)
+            continue
+        assert not told.ok, leaf
+    assert harmless == {key for key in UNPROVABLE if key[0] == name}
+
+
+def test_another_readable_name_is_remarked_and_two_for_one_release_are_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    parts = parts_of(folder / "bundle.zip")
+    book = json.loads(parts["codebook.json"])
+    releases, names = book["columns"]["release"], book["columns"]["suggested_name"]
+    book["columns"]["suggested_name"] = [
+        "rich" if r == releases[0] else n for r, n in zip(releases, names, strict=True)
+    ]
+    write_archive(tmp_path / "a.zip", signed({**parts, "codebook.json": json.dumps(book).encode()}))
+    told = po.verify_bundle(tmp_path / "a.zip")
+    assert told.ok
+    assert any("'rich'" in remark and "from its symbols" in remark for remark in told.remarks)
+    with pytest.raises(InvalidMechanism, match=r"the share is 0\.125"):
+        po.bundle(
+            tmp_path / "b.zip",
+            PROBLEM,
+            SOLUTION,
+            codebook={**CODEBOOK.columns(), "share": ["0.125"] * len(releases)},
+        )
+    assert not (tmp_path / "b.zip").exists()
+
+
+def test_a_public_codebook_has_no_shares_and_only_possible_symbols(folder: Path, tmp_path: Path) -> None:
+    parts = parts_of(folder / "public.zip")
+    book = json.loads(parts["codebook.json"])
+    assert set(book["columns"]) == {"release", "suggested_name", "symbol"}
+    book["columns"]["symbol"] = ["nobody"] * len(book["columns"]["symbol"])
+    write_archive(tmp_path / "bad.zip", signed({**parts, "codebook.json": json.dumps(book).encode()}))
+    assert "a symbol that is never released as" in po.verify_bundle(tmp_path / "bad.zip").reason
+
+
+def test_a_bundle_of_the_version_before_is_read_and_its_codebook_not_believed(
+    folder: Path, tmp_path: Path
+) -> None:
+    parts = parts_of(folder / "bundle.zip")
+    manifest = {**json.loads(parts[MANIFEST]), "version": 1}
+    old = {**parts, "codebook.json": b'{"outputs": []}', MANIFEST: json.dumps(manifest).encode()}
+    write_archive(tmp_path / "old.zip", signed(old))
+    told = po.verify_bundle(tmp_path / "old.zip")
+    assert told.ok, told.reason
+    assert any("of an earlier version and not checked" in remark for remark in told.remarks)
+
+
+def test_swapped_missing_and_foreign_parts_are_refused(folder: Path, tmp_path: Path) -> None:
+    parts = parts_of(folder / "bundle.zip")
+    other = po.solve(PROBLEM.with_budget(0.4))
+    po.bundle(tmp_path / "other.zip", PROBLEM.with_budget(0.4), other)
+    foreign = parts_of(tmp_path / "other.zip")
+    names = sorted(set(parts) - {MANIFEST})
+    for first, second in combinations(names, 2):
+        swapped = {**parts, first: parts[second], second: parts[first]}
+        for content in (swapped, signed(swapped)):
+            write_archive(tmp_path / "bad.zip", content)
+            assert not po.verify_bundle(tmp_path / "bad.zip").ok, (first, second)
+    for name in ("problem.json", "solution.json", "certificate.json"):
+        write_archive(tmp_path / "bad.zip", signed({**parts, name: foreign[name]}))
+        assert not po.verify_bundle(tmp_path / "bad.zip").ok, name
+        write_archive(tmp_path / "bad.zip", signed({key: part for key, part in parts.items() if key != name}))
+        assert not po.verify_bundle(tmp_path / "bad.zip").ok, name
+    write_archive(tmp_path / "bad.zip", {**parts, "more.json": b"{}"})
+    assert "another name" in po.verify_bundle(tmp_path / "bad.zip").reason
+
+
+def test_a_directory_of_a_million_parts_is_refused_unread(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for i in range(20_000):
+            archive.writestr(zipfile.ZipInfo(f"{i:0100}"), b"")
+    (tmp_path / "bundle.zip").write_bytes(stream.getvalue())
+    assert "directory" in po.verify_bundle(tmp_path / "bundle.zip").reason
+    sixty_four = b"PK\x06\x07" + b"\0" * 16 + b"PK\x05\x06" + b"\0" * 18
+    (tmp_path / "bundle.zip").write_bytes(b"\0" * 100 + sixty_four)
+    assert not po.verify_bundle(tmp_path / "bundle.zip").ok
+
+
+def test_a_receipt_of_the_version_before_is_read(folder: Path) -> None:
+    document = json.loads((folder / "receipt.json").read_text(encoding="utf-8"))
+    new = ("kept_leakage", "kept_how", "total_within", "delta")
+    old = sealed({**{key: value for key, value in document.items() if key not in new}, "version": 1})
+    assert Receipt.from_dict(old) == Receipt.load(folder / "receipt.json")
 
 
 def test_words_that_were_changed_everywhere_are_not_believed(folder: Path, tmp_path: Path) -> None:

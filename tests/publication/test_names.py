@@ -1,0 +1,111 @@
+"""Explanations call the secret and the columns by their names, and say what a receipt adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import privopt as po
+from privopt.core.problem import Problem
+from privopt.models.columns import Column, TableColumns
+from privopt.publication.explain import MOST, explain
+from privopt.publication.receipt import make_receipt
+
+RNG = np.random.default_rng(0)
+INCOME = RNG.choice(["low", "high"], 300, p=[0.7, 0.3])
+FRAME = pd.DataFrame(
+    {
+        "income": INCOME,
+        "education": np.where(RNG.random(300) < np.where(INCOME == "low", 0.7, 0.3), "school", "master"),
+        "age group": RNG.choice(["young", "old"], 300),
+    }
+)
+JOINT = po.JointDistribution.from_frame(FRAME, "income", ["education", "age group"])
+SQUARE = 1 - np.eye(len(JOINT.useful))
+PROBLEMS: dict[str, Problem[Any]] = {
+    "lip": po.LocalInformationPrivacy(JOINT, 0.3),
+    "one side": po.LocalInformationPrivacy(JOINT, upper=0.3),
+    "ldp": po.LocalInformationPrivacy(JOINT, 0.3, notion="ldp"),
+    "nothing": po.LocalInformationPrivacy(JOINT, 0.0),
+    "pointwise": po.PointwiseMaximalLeakage(JOINT, 0.3),
+    "average": po.DistortionPrivacy(JOINT, SQUARE, max_leakage=0.1),
+    "ratio": po.DistortionPrivacy(JOINT, SQUARE, max_leakage=0.1, leakage="lip"),
+    "guessing": po.DistortionPrivacy(JOINT, SQUARE, max_leakage=0.1, leakage="maximal_leakage"),
+    "funnel": po.PrivacyFunnel(JOINT, max_leakage=0.01),
+    "bottleneck": po.InformationBottleneck(JOINT, max_rate=0.3),
+}
+
+
+def solution_of(problem: Problem[Any]) -> po.Solution[Any]:
+    anchor = problem.anchor()
+    return po.Solution(
+        po.Status.FEASIBLE,
+        answer=anchor,
+        certificate=problem.certify(anchor),
+        problem=problem.fingerprint,
+        instance=problem,
+    )
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_secret_and_the_columns_have_their_names(name: str) -> None:
+    text = " ".join(solution_of(PROBLEMS[name]).explain().sentences)
+    assert "income" in text
+    assert "the secret" not in text
+    assert "the useful value" not in text
+    if name not in ("average", "ratio", "guessing"):
+        assert "education and age group" in text
+    assert "of cases" in text  # the best guess, before and after
+
+
+def test_without_columns_it_is_the_secret() -> None:
+    joint = po.JointDistribution(JOINT.table, JOINT.sensitive, JOINT.useful)
+    text = " ".join(solution_of(po.LocalInformationPrivacy(joint, 0.3)).explain().sentences)
+    assert "the secret" in text
+    assert "the useful value" in text
+
+
+def test_many_columns_are_not_all_named() -> None:
+    columns = [Column(f"c{i}", "categorical", ("a", "b")) for i in range(9)]
+    assert TableColumns((columns[0],), tuple(columns)).reads_names[0] == "c0"
+    frame = pd.DataFrame({f"c{i}": ["a", "b"] for i in range(9)} | {"s": ["x", "y"]})
+    joint = po.JointDistribution.from_frame(frame, "s", [f"c{i}" for i in range(9)])
+    assert "About c0, c1, c2 and 6 more" in str(solution_of(po.LocalInformationPrivacy(joint, 0.3)).explain())
+
+
+def test_streams_are_called_by_their_column() -> None:
+    chain = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]], states=["out", "in"])
+    text = str(solution_of(po.Redaction(chain, 5, 2, 1.0)).explain())
+    assert "What is protected is record 2 of 5" in text
+
+
+def test_a_receipt_adds_what_is_kept_and_groups_of_equal_rows(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    problem = PROBLEMS["lip"]
+    solution = solution_of(problem)
+    place = tmp_path_factory.mktemp("a") / "out.csv"
+    place.write_text("released,town\nB0,N\nB0,S\n", encoding="utf-8")
+    receipt = make_receipt(
+        solution.mechanism,
+        solution.certificate,
+        {"education": ["school", "master"]},
+        place,
+        {"released": ["B0", "B0"]},
+        kept=["town"],
+        copied={"town": ["N", "S"]},
+        how="drawn",
+        kept_leakage=0.6,
+        accepted_leakage=0.7,
+        kept_how="counted from the 2 rows of this table",
+    )
+    assert receipt.smallest == (1, 1)
+    sentences = explain(problem, solution, receipt).sentences
+    assert len(sentences) <= MOST
+    text = " ".join(sentences)
+    assert "'town' was copied as it is: together they leak a factor of 1.83 (0.6 nats) about income" in text
+    assert "a factor of 2.02 (0.7 nats) was accepted" in text
+    assert "1 row before the release and 1 row after it" in text
