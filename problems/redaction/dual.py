@@ -37,6 +37,7 @@ from privopt.core.balls import Balls
 from privopt.core.problem import Enclosure
 from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.parts import KIND, check_parts
 from privopt.problems.redaction.track import tracks
 
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
@@ -79,11 +80,13 @@ def utility_bound(data: RedactionData, cost: float, known: Setting | None = None
 def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> Enclosure | None:
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
-    One with a kind holds multipliers instead, see the module. An empty one stands
+    One with a kind holds multipliers instead, see the module, or duals of parts of the stream. An empty one stands
     for what needs no proof: the private records are redacted, or constant.
     """
     if not isinstance(dual, dict):
         return None
+    if dual.get("kind") == KIND:
+        return check_parts(data, dual, seconds, check_dual)
     if "kind" in dual:
         return _check_multipliers(data, dual, seconds)
     if math.isinf(data.epsilon) or any(len(data.possible_values(p)) < 2 for p in data.private):

@@ -160,6 +160,26 @@ class MarkovChain:
         """
         return cls._build(chain_parts(transition, initial, states, False, True))
 
+    def window(self, begin: int, length: int) -> MarkovChain:
+        """Records ``begin`` to ``begin + length - 1`` as a chain of their own, of the same exact distribution.
+
+        Examples
+        --------
+        >>> MarkovChain([[[0.5, 0.5], [1, 0]], [[0.25, 0.75], [0, 1]]], initial=[1, 0]).window(1, 2).initial
+        array([0.5, 0.5])
+        """
+        if self.homogeneous and self.stationary:
+            return self
+        self._record(begin + length - 1, 0)
+        if length < 2:
+            raise InvalidModel("a window of a chain has at least 2 records")
+        first = self.exact_marginal(begin)
+        initial = np.array([first.fraction(i) for i in range(self.k)], dtype=object)
+        steps = self._parts.transition
+        if not self.homogeneous:
+            steps = steps[[self.phase(t) for t in range(begin, begin + length - 1)]]
+        return MarkovChain._build(replace(self._parts, transition=steps, initial=initial, periodic=False))
+
     def unrolled(self, length: int) -> MarkovChain:
         """The first records of a periodic chain as a chain with one matrix per step, of the same exact distribution.
 
@@ -171,10 +191,7 @@ class MarkovChain:
         """
         if self.period is None or length < 2:
             raise InvalidModel("only a periodic chain is unrolled, to a length of at least 2 records")
-        steps = self._parts.transition[np.arange(length - 1) % self.period]
-        initial = np.array([self.exact_initial.fraction(i) for i in range(self.k)], dtype=object)
-        parts = replace(self._parts, transition=steps, initial=initial, periodic=False)
-        return MarkovChain._build(parts)
+        return self.window(0, length)
 
     @classmethod
     def fit(

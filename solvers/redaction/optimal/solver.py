@@ -1,4 +1,4 @@
-"""The optimal local redaction of a binary chain with one private record, with a proved bound.
+"""The optimal local redaction of a binary chain with one private record, or one of every period, with a proved bound.
 
 Given the private record, the two sides' outputs are independent, so their leakages add by direction: a left side
 with budgets (c0, c1) leaves (epsilon - c0, epsilon - c1) to the right. A side releases one label early, from a
@@ -28,6 +28,7 @@ from privopt.problems.redaction.problem import Redaction
 from privopt.problems.redaction.track import Clock
 from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
 from privopt.solvers.redaction.optimal.candidates import Pair, Split, pairs, refine, solve_pair, splits
+from privopt.solvers.redaction.optimal.parts import apart, side_by_side
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import Side, Walk, relabel, sides
 from privopt.solvers.redaction.optimal.tables import Table, tabulate
@@ -64,15 +65,20 @@ class Optimal(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """Fractions of a second, growing with the records that the private one still influences."""
-        return 0.3 + 1e-3 * min(problem.length, 2000)
+        several = min(len(problem.private), problem.period or 1)  # parts in the middle of a stream are alike
+        return several * (0.3 + 1e-3 * min(problem.length / len(problem.private), 2000))
 
     def refuse(self, problem: Redaction) -> str | None:
-        """Refuse more than two states or several private records."""
-        return refusal(problem, local="it optimises local mechanisms", one_private=True, binary=True)
+        """Refuse more than two states, or several private records that are no period of a stream."""
+        several = problem.period is not None and len(problem.private) > 1
+        why = refusal(problem, local="it optimises local mechanisms", one_private=not several, binary=True)
+        return apart(problem) if several and why is None else why
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the optimum and a bound; half of the time at least is left for the bound."""
-        (p,) = problem.private
+        p, *others = problem.private
+        if others:
+            return side_by_side(problem, budget, self.run)
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
             return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
         left, right = sides(problem, p)
