@@ -217,7 +217,7 @@ def _own_bins(
         elif not rules.mention(name) and numbers is None:
             _values_of(data[name], len(data))
     released = [name for name in many if name in shown]
-    each = len(data) / ROWS_EACH / others
+    each = min(len(data) / ROWS_EACH, MOST_SYMBOLS) / others
     wide = int(each ** (1 / len(released))) if released else 0
     intervals = min(max(wide, INTERVALS[0]), INTERVALS[1])
     return {name: _edges(data[name], intervals if name in shown else OF_SECRET) for name in many}

@@ -118,7 +118,7 @@ class Publication:
 
     def explain(self) -> Explanation:
         """What it means, in at most eight plain sentences."""
-        return explain(self.problem, self.solution)
+        return explain(self.problem, self.solution, self.receipt)
 
     def figure(self) -> Figure:
         """What each budget allows, with the chosen one marked.
@@ -195,7 +195,7 @@ class Publication:
             said.append(
                 (
                     "smallest group",
-                    f"{least} rows before, {after} after; alone in theirs: {alone} before, {still} after",
+                    f"{least} before, {after} after; rows alone in theirs: {alone} before, {still} after",
                 )
             )
         if self.told <= 0:
