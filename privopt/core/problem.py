@@ -310,8 +310,11 @@ class Problem(ABC, Generic[M]):
         return None
 
     def _repr_html_(self) -> str:
+        own = vars(self)
         rows = [
-            (key, _summary(value)) for key, value in self.to_dict().items() if key not in ("type", "version")
+            (key, repr(own[key]) if isinstance(value, Mapping) and key in own else _summary(value))
+            for key, value in self.to_dict().items()
+            if key not in ("type", "version") and value is not None
         ]
         return html_table(rows, (type(self).__name__, ""))
 

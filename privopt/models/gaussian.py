@@ -15,6 +15,7 @@ from privopt.arrays import Floats
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
 from privopt.files.numbers import decode_table
+from privopt.files.text import fields_html
 from privopt.models._gaussian_fit import fit_gaussian
 from privopt.models.codec import VERSION, document
 from privopt.models.html import html_table
@@ -259,6 +260,9 @@ class GroupModel:
     """
 
     size: int
+
+    def _repr_html_(self) -> str:
+        return fields_html(self, "GroupModel")
 
     def __post_init__(self) -> None:
         size: object = self.size
