@@ -28,7 +28,10 @@ Released = Annotated[
     str, typer.Option("--columns", metavar="NAME[,NAME...]", help="What is to be released, protected.")
 ]
 Epsilon = Annotated[
-    float | None, typer.Option(help="The most that a release may leak, in nats; or give --min-utility.")
+    float | None,
+    typer.Option(
+        help="The most that a release may leak, in nats: 0.3 is 1.35 times as likely; or give --min-utility."
+    ),
 ]
 Utility = Annotated[
     float | None,
@@ -49,7 +52,8 @@ BinRules = Annotated[
 Order = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME[=A,B,...]", help="The values of a column are in this order, or in that of letters."
+        metavar="NAME[=A,B,...]",
+        help="The values of a column are in this order, or in that of letters: messages then hold neighbours only.",
     ),
 ]
 MinimumCount = Annotated[

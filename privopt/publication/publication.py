@@ -175,6 +175,7 @@ class Publication:
             _write(self, made / target.name)
             os.rename(made / target.name, target)
         except OSError as cause:
+            check_new(target)  # another run may have been faster
             raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
         finally:
             shutil.rmtree(made, ignore_errors=True)

@@ -317,6 +317,26 @@ def test_nothing_is_left_where_writing_fails(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_of_two_runs_at_once_one_is_told_why_it_was_refused(
+    publication: po.Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "out"
+    rename = os.rename
+
+    def late(source: Path, target: Path) -> None:
+        """As if the other run had ended just now."""
+        monkeypatch.setattr(os, "rename", rename)
+        target.mkdir()
+        (target / "receipt.json").write_text("{}", encoding="utf-8")
+        os.rename(source, target)
+
+    monkeypatch.setattr(os, "rename", late)
+    with pytest.raises(FileRefused, match="holds a release already, and records are released once only"):
+        publication.save(place)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert [path.name for path in place.iterdir()] == ["receipt.json"]
+
+
 def test_a_folder_is_never_written_over(publication: po.Publication, tmp_path: Path) -> None:
     publication.save(tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
