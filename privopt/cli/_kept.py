@@ -199,8 +199,11 @@ def _refusal(
     """Why kept columns are refused, and what to do."""
     said = (
         f"{_named(columns)} beside the release would leak {number(beside.leakage, 6)} nats about {_named(secrets)}, and epsilon is "
-        f"{number(beside.allowed, 6)} (counted from the {beside.rows} rows, with what is released)"
+        f"{number(beside.allowed, 6)} (counted from the {beside.rows} rows, with what is released"
     )
+    if beside.mostly < beside.leakage:
+        said += f"; but for one case in a hundred {number(beside.mostly, 3)} nats"
+    said += ")"
     if accepted is not None:
         said += f"; {number(accepted, 6)} was accepted, which is less"
     if not within(beside.alone, beside.allowed):

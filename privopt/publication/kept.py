@@ -25,6 +25,9 @@ from privopt.problems.trade_off.data import TradeOffData
 MOST_CELLS = 2**24
 """Cells of the joint table of the secret and everything that is shown, beyond which it is not made."""
 
+SELDOM = 0.01
+"""The probability of the cases that are left out of what is leaked mostly."""
+
 
 @dataclass(frozen=True)
 class Beside:
@@ -40,12 +43,15 @@ class Beside:
         What the certificate allows: the budget, or what it states where the leakage has none.
     rows : int
         Rows that were counted.
+    mostly : float
+        What is exceeded in one case of a hundred at most, where every release is bounded; else the leakage itself.
     """
 
     leakage: float
     alone: float
     allowed: float
     rows: int
+    mostly: float
 
     @property
     def within(self) -> bool:
@@ -104,9 +110,12 @@ def kept_leakage(
     allowed = _allowed(problem, data, certificate)
     if allowed is None:
         return None
-    together = _leakage(data, _table(mechanism, secrets, kept, read))
+    table = _table(mechanism, secrets, kept, read)
+    together, mostly = _leakage(data, table), math.inf
+    if isinstance(data, LocalInformationPrivacyData):
+        mostly = max(0.0, _level(excesses(data, table), table, SELDOM))
     alone = _leakage(data, _table(mechanism, secrets, [None] * len(read), read))
-    return Beside(together, alone, allowed, len(read))
+    return Beside(together, alone, allowed, len(read), min(together, mostly))
 
 
 def _allowed(problem: Problem[Any], data: Problem[Any], certificate: Certificate | None) -> float | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -169,3 +172,32 @@ def test_a_sequence_under_another_name_is_refused(folder: Path) -> None:
     words = ("release", "mechanism.json", "days.csv", "--column", "weather", "--output", "out.csv")
     assert "is the same under other names" in run(*words, "--keep", "code", code=2)
     assert "only how records follow each other" in run(*words, "--keep", "day")
+
+
+@pytest.mark.skipif(
+    "PRIVOPT_DATA" not in os.environ, reason="PRIVOPT_DATA does not name the folder of data sets"
+)
+def test_sex_beside_education_and_age_says_too_much_about_income(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pd.read_csv(Path(os.environ["PRIVOPT_DATA"]) / "adult" / "adult.csv.gz", skipinitialspace=True)
+    frame = frame[["education", "sex", "income"]].iloc[:10_000]
+    frame.to_csv("people.csv", index=False)
+    joint = po.JointDistribution.from_frame(frame, "income", "education")
+    problem = po.PointwiseMaximalLeakage(joint, 0.2)
+    Path("problem.json").write_text(json.dumps(problem.to_dict()), encoding="utf-8")
+    solution = po.solve(problem)
+    solution.save("solution.json")
+    drawn = pd.DataFrame(
+        solution.mechanism.matrix, index=pd.Index(solution.mechanism.inputs, name="education")
+    )
+    spread = frame.groupby(["income", "sex", "education"]).size().unstack().fillna(0.0)
+    told: Any = (spread @ drawn).stack().unstack("income") / len(frame)
+    lifts = told.div(told.sum(axis=1), axis=0) / told.sum()
+    leak = float(np.log(lifts.max().max()))
+    assert leak > 0.2
+    said = release("--keep", "sex", code=2)
+    assert f"'sex' beside the release would leak {leak:.6g} nats about 'income', and epsilon is 0.2" in said
+    release("--keep", "sex", "--accept-leakage", f"{leak + 1e-9}")
+    assert set(rows_of("out.csv")[0]) == {"sex", "released"} or "education" in rows_of("out.csv")[0]
