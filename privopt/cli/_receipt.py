@@ -11,8 +11,8 @@ import privopt as po
 from privopt.cli._columns import Cells, Machine, draw
 from privopt.cli._kept import Kept, Rows
 from privopt.errors import FileRefused
-from privopt.measures.sequence.composition import composition
-from privopt.publication.receipt import AGAIN, DELTA, NOT_RECORDED, RECORDED, crowd, make_receipt
+from privopt.measures.sequence.total import stream_total
+from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, crowd, make_receipt
 from privopt.publication.state import Once, release_once
 from privopt.publication.table import BY_FILE, Columns, read_released, written_as
 
@@ -157,15 +157,14 @@ def leave_stream_receipt(
     by = BY_FILE if stream.output.is_dir() else stream.by
     read, table = read_released(stream.data), read_released(stream.output)
     copied = {*beside.columns, *(() if by is None else (by,))}
-    longest = max(_lengths(table, by))
-    words = -(-longest // policy.batch)
-    budgets = [policy.batch * policy.epsilon] * words
+    shown = {name: cells for name, cells in table.items() if name not in copied}
+    total = stream_total(policy, max(_lengths(table, shown, by)))
     make_receipt(
         policy,
         machine.certificate,
         {name: read[name] for name in (*stream.columns, *(() if by is None else (by,)))},
         stream.output,
-        {name: cells for name, cells in table.items() if name not in copied},
+        shown,
         kept=beside.columns,
         accepted_leakage=beside.accepted,
         kept_how=beside.how,
@@ -173,15 +172,17 @@ def leave_stream_receipt(
         once=once,
         how=how,
         by=by or "",
-        total=composition(budgets),
-        total_within=composition(budgets, DELTA),
-        delta=DELTA,
+        total=total.always,
+        total_within=total.usually,
+        delta=total.delta,
         crowds=False,
     ).save(path)
 
 
-def _lengths(table: Columns, by: str | None) -> list[int]:
-    """Records of each user."""
-    if by is None:
-        return [len(next(iter(table.values())))]
-    return list(Counter(table[by]).values())
+def _lengths(table: Columns, shown: Columns, by: str | None) -> list[int]:
+    """Records of each user; gaps, whose cells are empty, tell nothing."""
+    there = [any(cells) for cells in zip(*shown.values(), strict=True)]
+    users = [""] * len(there) if by is None else table[by]
+    return list(Counter(user for user, is_there in zip(users, there, strict=True) if is_there).values()) or [
+        0
+    ]

@@ -18,6 +18,7 @@ from privopt.core.problem import Problem, fingerprint_of
 from privopt.errors import FileRefused
 from privopt.files.json import check_limits, check_schema, read_json, write_json
 from privopt.files.numbers import decode_float, encode_float
+from privopt.measures.sequence.total import DELTA
 from privopt.mechanisms import Mechanism
 from privopt.publication.table import Columns, Layout, released_files, written_as
 from privopt.publication.words import listed, plain, share, times
@@ -32,9 +33,6 @@ AGAIN = "again: every record had been released before, and the same release was 
 CHARGED = "as often as the ledger says: every answer was charged to it before it was drawn, and it refuses what would exceed its total"
 
 ONCE = (RECORDED, NOT_RECORDED, AGAIN, CHARGED)
-
-DELTA = 1e-5
-"""The probability with which the total of a stream may be more than its tighter bound."""
 
 
 @dataclass(frozen=True)
