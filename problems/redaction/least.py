@@ -1,11 +1,11 @@
 """The least budget at which a redaction can release anything at all.
 
 To hide all records but one, and all its values but one, is to erase releases afterwards, so no leakage rises. So a
-mechanism that ever releases value v of record t leaks at least what that release alone tells, the influence of v on each
+mechanism that ever releases value v of record t leaks at least what that release alone reveals, the influence of v on each
 private record. And releasing v alone, seldom enough, leaks no more: with chance s its other output, that nothing is released,
 has the ratio (1 - s P(v | x)) / (1 - s P(v | x')), which goes to 1. So the least budget is the smallest over records and
 values of the largest influence over private records. Form and weights change nothing: beyond a first release a sequential
-mechanism tells nothing more.
+mechanism reveals nothing more.
 """
 
 from __future__ import annotations

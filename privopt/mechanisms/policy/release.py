@@ -289,7 +289,7 @@ class Follower:
         code = -1
         try:
             if not is_missing(letter):
-                code = places[letter]  # type: ignore[index]  # a label
+                code = places[letter]
         except (KeyError, TypeError):
             known = ", ".join(repr(s) for s in list(places)[:8])
             raise InvalidMechanism(
