@@ -1,0 +1,400 @@
+"""Six users' journeys: every block of the page is run, in its order, in an empty folder with an empty home."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "journeys.md").read_text(encoding="utf-8")
+JOURNEYS = range(1, 7)
+PUBLISHED, OFFICER = 3, 4
+"""The officer goes on in the folder of the data scientist."""
+
+PARTS = re.compile(
+    r"^### (?P<part>[^\n]+)$|^```(?P<kind>sh|python|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+CHECKER = doctest.OutputChecker()
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+EXTERNAL = "PRIVOPT_DATA"
+PATIENCE = 300.0
+"""Seconds for one command, on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is typed, in which part of a journey, and what is printed, where the page shows it."""
+
+    kind: str
+    text: str
+    part: str
+    printed: str | None = None
+
+    @property
+    def refused(self) -> bool:
+        return self.part == "Refused"
+
+    @property
+    def external(self) -> bool:
+        return EXTERNAL in self.text
+
+    def commands(self) -> Iterator[str]:
+        """The commands of a block for the shell, each whole."""
+        waiting = ""
+        for line in self.text.splitlines():
+            waiting += line + "\n"
+            try:
+                complete = not line.endswith("\\") and bool(shlex.split(waiting))
+            except ValueError:  # a quotation goes on
+                continue
+            if complete:
+                yield waiting.strip()
+                waiting = ""
+        assert not waiting, waiting
+
+
+def section(number: int) -> str:
+    return re.split(r"^## ", PAGE, flags=re.MULTILINE)[number]
+
+
+def blocks(number: int) -> list[Block]:
+    part, ordered = "", list[Block]()
+    for match in PARTS.finditer(section(number)):
+        if match["part"]:
+            part = match["part"]
+        elif match["kind"] == "text":
+            last = ordered.pop()
+            assert last.printed is None, match["text"]
+            ordered.append(Block(last.kind, last.text, part, match["text"]))
+        else:
+            ordered.append(Block(match["kind"], match["text"], part))
+    return ordered
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    output: str
+
+
+class Runner(Protocol):
+    """How commands and scripts are run."""
+
+    def shell(self, command: str, folder: Path) -> Done: ...
+
+    def script(self, text: str, folder: Path) -> Done: ...
+
+
+@dataclass(frozen=True)
+class Installed:
+    """As a user does: by bash and Python, with what is installed in one environment, and nothing else of this process."""
+
+    programs: Path
+    home: Path
+
+    def shell(self, command: str, folder: Path) -> Done:
+        return self._run(["bash", "-c", command], folder)
+
+    def script(self, text: str, folder: Path) -> Done:
+        return self._run([str(self.programs / "python"), "-c", text], folder)
+
+    def _run(self, command: Sequence[str], folder: Path) -> Done:
+        data = {EXTERNAL: os.environ[EXTERNAL]} if EXTERNAL in os.environ else {}
+        environment = {"PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.home), **data}
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout)
+
+
+@dataclass(frozen=True)
+class Here:
+    """The same in this process, which spares each command the start of Python; what is not privopt's goes to bash."""
+
+    outside: Installed
+
+    def shell(self, command: str, folder: Path) -> Done:
+        if not command.startswith("privopt "):
+            return self.outside.shell(command, folder)
+        with chdir(folder):
+            done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return Done(done.exit_code, done.stdout + done.stderr)
+
+    def script(self, text: str, folder: Path) -> Done:
+        printed, place = StringIO(), folder.parent / "block.py"
+        place.write_text(text, encoding="utf-8")
+        with chdir(folder), redirect_stdout(printed), warnings.catch_warnings():
+            try:
+                runpy.run_path(str(place), run_name="__main__")
+            except ValueError:  # all that privopt refuses
+                return Done(1, printed.getvalue() + traceback.format_exc())
+        return Done(0, printed.getvalue())
+
+
+@dataclass
+class Walk:
+    """Journeys that were made, each once, in folders below one."""
+
+    root: Path
+    runner: Runner
+    seconds: dict[int, float] = field(default_factory=dict)
+
+    def folder(self, number: int) -> Path:
+        """The folder of a journey that was made; what went wrong on it raises."""
+        place = self.root / str(PUBLISHED if number == OFFICER else number)
+        if number not in self.seconds:
+            if number == OFFICER:
+                self.folder(PUBLISHED)
+            place.mkdir(exist_ok=True)
+            start = time.perf_counter()
+            for block in blocks(number):
+                if not block.external:
+                    self.follow(block, place)
+            self.seconds[number] = time.perf_counter() - start
+        return place
+
+    def follow(self, block: Block, folder: Path) -> None:
+        """Run a block, and compare its ending and what it prints with the page."""
+        if block.kind == "python":
+            done = self.runner.script(block.text, folder)
+            assert (done.code != 0) == block.refused, done.output
+            printed = done.output
+        else:
+            printed = ""
+            for command in block.commands():
+                done = self.runner.shell(command, folder)
+                refused = block.refused and command.startswith("privopt ")
+                assert done.code in ((1, 2) if refused else (0,)), f"{command}\n{done.output}"
+                printed += done.output
+        if block.printed is not None:
+            assert CHECKER.check_output(block.printed, printed, FLAGS), f"{block.text}\nprinted\n{printed}"
+
+
+def clean_home(root: Path) -> Path:
+    home = root / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    root = tmp_path_factory.mktemp("journeys")
+    home = clean_home(root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        yield Walk(root, Here(Installed(Path(sys.executable).parent, home)))
+    assert {path.name for path in home.iterdir()} <= {".cache", ".config"}  # of the library of pictures
+
+
+def table(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def values_of(cell: str) -> set[str]:
+    """The values that a released cell names, as ``a|b``, or as ``1 to 3`` in a column of whole numbers."""
+    values = set[str]()
+    for part in cell.split("|"):
+        ends = re.fullmatch(r"(\d+) to (\d+)", part)
+        values |= {str(n) for n in range(int(ends[1]), int(ends[2]) + 1)} if ends else {part}
+    return values
+
+
+@pytest.mark.parametrize("number", JOURNEYS)
+def test_every_block_of_a_journey_does_what_the_page_says(walk: Walk, number: int) -> None:
+    walk.folder(number)
+
+
+def test_a_survey_gives_shares_and_no_answer(walk: Walk) -> None:
+    folder = walk.folder(1)
+    asked, released = table(folder / "survey.csv"), table(folder / "released.csv")
+    assert list(released.columns) == ["vote"]
+    assert set(released["vote"]) == {"Clinton", "Dole"}
+    assert len(released) == len(asked) == 944
+    true = (released["vote"] == asked["vote"]).mean()
+    assert abs(true - np.e / (1 + np.e)) < 5 * 0.0145  # randomised response at 1 nat
+    seen = (released["vote"] == "Clinton").mean()
+    share = (seen + true - 1) / (2 * true - 1)
+    assert abs(share - (asked["vote"] == "Clinton").mean()) < 0.2
+    leaning = table(folder / "leaning.csv")
+    assert set(leaning["leaning"]) <= set(asked["leaning"])
+    assert not (folder / "changed-again.csv").exists()
+
+
+def test_a_graph_gives_an_answer_for_each_dataset(walk: Walk) -> None:
+    folder = walk.folder(2)
+    solution = po.Solution.load(folder / "solution.json")
+    mechanism = solution.mechanism
+    assert isinstance(mechanism, po.Colouring)
+    said = {mechanism.release((5, 5)) for _ in range(20)}
+    assert said <= {"passed", "failed"}
+    assert "passed" in said  # wrong with probability 0.0018 each
+
+
+def test_a_table_is_read_by_people(walk: Walk) -> None:
+    folder = walk.folder(PUBLISHED) / "out"
+    asked, released = table(folder.parent / "survey.csv"), table(folder / "released.csv")
+    book = table(folder / "codebook.csv")
+    assert list(released.columns) == ["released", "education", "tv_news"]
+    assert len(released) == len(asked)
+    assert set(released["released"]) <= set(book["release"])
+    for name in ("education", "tv_news"):
+        cells = [values_of(cell) for cell in released[name]]
+        assert set().union(*cells) <= {*asked[name], "(rare)"}
+        assert np.mean([value in cell for value, cell in zip(asked[name], cells, strict=True)]) > 0.75
+        for release, cell in zip(released["released"], cells, strict=True):
+            assert cell <= set(book.loc[book["release"] == release, name]), release
+    assert float(pd.read_csv(folder / "codebook.csv")["probability"].sum()) == pytest.approx(
+        book["release"].nunique()
+    )
+    assert {path.name for path in folder.iterdir()} >= {
+        "README.txt", "bundle.zip", "codebook.csv", "explanation.html", "receipt.json", "released.csv"
+    }  # fmt: skip
+
+
+def test_a_census_is_published_where_it_is_at_hand(walk: Walk) -> None:
+    if EXTERNAL not in os.environ:
+        pytest.skip(f"{EXTERNAL} names no folder: the census set does not ship")
+    folder = walk.folder(PUBLISHED)
+    (block,) = [block for block in blocks(PUBLISHED) if block.external]
+    walk.follow(block, folder)
+    raw, released = folder / "adult.csv", folder / "adult" / "released.csv"
+    assert released.stat().st_size < raw.stat().st_size
+    assert list(table(released).columns) == ["released", "age", "education", "hours_per_week"]
+    assert len(table(released)) == len(table(raw)) == 32_561
+    cells = Counter(cell for cell in table(released)["age"])
+    assert all(re.fullmatch(r"(\d+-\d+|\(rare\))(\|(\d+-\d+|\(rare\)))*", cell) for cell in cells)
+
+
+def test_an_officer_has_a_note_and_a_bundle_without_the_counted_table(walk: Walk) -> None:
+    folder = walk.folder(OFFICER)
+    assert "What is protected" in (folder / "note.html").read_text(encoding="utf-8")
+    assert (folder / "public.zip").stat().st_size < (folder / "out" / "bundle.zip").stat().st_size
+    altered, released = table(folder / "altered.csv"), table(folder / "out" / "released.csv")
+    assert 0.03 < (altered != released).any(axis=1).mean() < 0.06
+
+
+def test_a_stream_has_a_gap_and_no_record_is_drawn_twice(walk: Walk) -> None:
+    folder = walk.folder(5)
+    released = pd.read_csv(folder / "released.csv", dtype=str, keep_default_na=False)["temp_min"].tolist()
+    assert len(released) == 7
+    assert [cell == "" for cell in released] == [False, False, False, True, False, False, False]
+    assert set(released) - {""} <= {"-10 to 5", "5 to 10", "10 to 20"}
+    hours = table(folder / "hours-released.csv")
+    assert set(hours["place"]) == {"home", "away"}
+    assert len(hours) == 60 * 24
+
+
+def test_answers_are_numbers_near_the_count_and_are_charged(walk: Walk) -> None:
+    folder = walk.folder(6)
+    count = int((table(folder / "days.csv")["day"] == "frost").sum())
+    for name in ("first.csv", "second.csv"):
+        answer = pd.read_csv(folder / name)
+        assert list(answer.columns) == ["query", "released"]
+        assert abs(int(answer["released"][0]) - count) < 25 * 7.6  # e^-25 of answers are farther off
+    assert not (folder / "third.csv").exists()
+    assert not (folder / "new.json").exists()
+
+
+def test_what_was_refused_left_nothing(walk: Walk) -> None:
+    allowed = {1: {"again.csv"}, 5: {"again.csv"}}  # of the check that the same rows are answered alike
+    for number in JOURNEYS:
+        folder = walk.folder(number)
+        named = {word for block in blocks(number) if block.refused and block.kind == "sh"
+                 for command in block.commands() if command.startswith("privopt ")
+                 for word in re.findall(r"--output (\S+)", command)}  # fmt: skip
+        for name in named - allowed.get(number, set()):
+            assert name == "out" or not (folder / name).exists(), (number, name)
+    for number, names in allowed.items():
+        for name in names:
+            same = (walk.folder(number) / "released.csv").read_bytes()
+            assert (walk.folder(number) / name).read_bytes() == same
+
+
+FIRST = re.compile(r"privopt (release|publish|verify)|\.release\(")
+"""What makes a release, or for the officer a verdict."""
+
+
+def minutes_to_a_release(number: int) -> float:
+    """At 200 words a minute of reading, and 200 characters a minute for whoever types all that could be copied."""
+    words = typed = 0
+    before = 0
+    text = section(number)
+    for match in PARTS.finditer(text):
+        words += len(text[before : match.start()].split())
+        before = match.end()
+        if match["kind"] in ("sh", "python"):
+            typed += len(match["text"])
+            if FIRST.search(match["text"]):
+                break
+    return words / 200 + typed / 200
+
+
+@pytest.mark.parametrize("number", JOURNEYS)
+def test_a_release_takes_less_than_five_minutes_of_reading_and_typing(number: int) -> None:
+    told = [float(n) for n in re.findall(r"^\| \[.*\| ([\d.]+) min \|", PAGE, flags=re.MULTILINE)]
+    assert minutes_to_a_release(number) == pytest.approx(told[number - 1], abs=0.5)
+    assert told[number - 1] < 5
+    assert {block.part for block in blocks(number)} >= {"", "Check", "Refused"}
+
+
+def test_the_page_is_linked_and_its_anchors_exist() -> None:
+    assert "(docs/journeys.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.+)$", PAGE, flags=re.MULTILINE)
+    assert len(titles) == len(JOURNEYS)
+    anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+    assert set(re.findall(r"\(#(.+?)\)", PAGE)) <= anchors
+    for link in re.findall(r"\]\(([\w/]+\.md)\)", PAGE):
+        assert (ROOT / "docs" / link).is_file(), link
+
+
+@pytest.mark.long
+def test_the_journeys_in_a_fresh_environment(tmp_path: Path) -> None:
+    """The built package in an environment of its own, by the installed command; prints the seconds of each journey."""
+    environment, dist = tmp_path / "environment", tmp_path / "dist"
+    for command in (
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(dist), str(ROOT)],
+        [sys.executable, "-m", "venv", str(environment)],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    wheel = next(dist.glob("*.whl"))
+    install = [str(environment / "bin" / "pip"), "install", "-q", f"{wheel}[noise,plot]"]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    walk = Walk(tmp_path, Installed(environment / "bin", clean_home(tmp_path)))
+    for number in JOURNEYS:
+        walk.folder(number)
+    if EXTERNAL in os.environ:
+        test_a_census_is_published_where_it_is_at_hand(walk)
+    print(*(f"journey {number}: {seconds:.1f} s" for number, seconds in walk.seconds.items()), sep="\n")
