@@ -152,6 +152,8 @@ def _possible(columns: Columns, mechanism: Channel | Merging) -> str | None:
     """What speaks against a codebook where there is no model: outputs that there are not, or symbols that cannot give them."""
     written = {", ".join(map(str, cells)): y for y, cells in enumerate(mechanism.cells)}
     symbols = [name for name in columns if name not in ("release", "suggested_name", *COUNTED)]
+    if mechanism.columns is not None and set(symbols) == set(mechanism.columns.reads_names):
+        symbols = list(mechanism.columns.reads_names)  # files have their columns in the order of the alphabet
     sources: dict[tuple[str, ...], int] = {}
     for x, label in enumerate(mechanism.inputs):
         for text in (tuple(map(str, label)) if isinstance(label, tuple) else (str(label),), (_flat(label),)):

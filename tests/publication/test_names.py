@@ -10,6 +10,7 @@ import pytest
 
 import privopt as po
 from privopt.core.problem import Problem
+from privopt.mechanisms.codebook import codebook
 from privopt.models.columns import Column, TableColumns
 from privopt.publication.explain import MOST, explain
 from privopt.publication.receipt import make_receipt
@@ -109,3 +110,17 @@ def test_a_receipt_adds_what_is_kept_and_groups_of_equal_rows(
     assert "'town' was copied as it is: together they leak a factor of 1.83 (0.6 nats) about income" in text
     assert "a factor of 2.02 (0.7 nats) was accepted" in text
     assert "1 row before the release and 1 row after it" in text
+
+
+def test_the_codebook_of_several_columns_is_checked_in_public_too(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    place = tmp_path_factory.mktemp("b") / "public.zip"
+    problem = PROBLEMS["lip"]
+    solution = po.solve(problem)
+    book = codebook(solution.mechanism, JOINT.useful, JOINT.p_x)
+    po.bundle(place, problem, solution, codebook=book, public=True)
+    told = po.verify_bundle(place)
+    assert "the parts of the bundle belong together" in told.reason
+    po.bundle(place, problem, solution, codebook=book)
+    assert po.verify_bundle(place).ok
