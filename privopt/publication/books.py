@@ -163,8 +163,8 @@ def _possible(columns: Columns, mechanism: Channel | Merging) -> str | None:
     ):
         if release not in written:
             return f"row {row} names {release[:40]!r}, which is never released"
-        x = sources.get(tuple(cells))
-        if x is None or not mechanism.matrix[x, written[release]] > 0:
+        source = sources.get(tuple(cells))
+        if source is None or not mechanism.matrix[source, written[release]] > 0:
             return f"row {row} names a symbol that is never released as {release[:40]!r}"
     return _names_fault(columns)
 

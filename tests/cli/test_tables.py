@@ -211,7 +211,7 @@ def test_bad_options(folder: Path, options: tuple[str, ...], fragment: str) -> N
 
 
 def test_bad_releases(folder: Path) -> None:
-    assert "are for a joint distribution" in run(
+    assert "the chain is of 'vote'; give --bins vote=RULE" in run(
         "fit", "people.csv", "--column", "vote", "--bins", "age=3", code=2
     )
     fit("--bins", "age=3", "--output", "joint.json")
