@@ -95,7 +95,7 @@ def codebook_fault(columns: Columns, problem: Problem[Any] | None, mechanism: Me
     >>> book = codebook(merging, joint.useful, joint.p_x).columns()
     >>> codebook_fault(book, problem, merging)
     >>> codebook_fault({**book, "share": ["1", "0.5"]}, problem, merging)
-    'in row 2, the share is 0.5, and it is 1'
+    'in row 2, the share is 0.5, and it is 1.0'
     """
     if not isinstance(mechanism, (Channel, Merging)):
         return f"a {mechanism.kind} mechanism has none"
