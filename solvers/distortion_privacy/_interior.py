@@ -27,6 +27,9 @@ from privopt.core.solver import Budget
 MOST_STEPS = 150
 """Newton steps after which it ends in any case."""
 
+STALLED, PATIENCE = 0.8, 25
+"""It ends too where the gap has not shrunk to this share of itself within so many steps."""
+
 LONGEST = 0.995
 """Share of the way to the boundary that a step may go."""
 
@@ -137,9 +140,10 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Where the method ended: the iterates, the value, the bound that the multipliers prove, and why."""
+    """Where the method ended: the iterates, the value, the best bound with the iterates that prove it, and why."""
 
     state: State
+    proof: State
     value: float
     bound: float
     steps: int
@@ -215,22 +219,25 @@ class Interior:
 
     def solve(self, state: State, budget: Budget, target: Any) -> Answer:
         """Step until ``target(value, bound)`` says why to end, or in time."""
-        steps, best = 0, -math.inf
+        steps, best, proof = 0, -math.inf, state
+        gap, since = math.inf, 0
         while True:
             value = self.value(state)
-            best = max(best, self.bound(state))
+            if (bound := self.bound(state)) > best:
+                best, proof = bound, state
+            if value - best <= STALLED * gap:
+                gap, since = value - best, steps
             stop = target(value, best) if self._closed(state) else ""
             if not stop and budget.remaining <= 0:
                 stop = "out of time"
-            if not stop and steps >= MOST_STEPS:
+            if not stop and (steps >= MOST_STEPS or steps - since >= PATIENCE):
                 stop = "the steps no longer change anything"
             if stop:
-                return Answer(state, value, best, steps, stop)
+                return Answer(state, proof, value, best, steps, stop)
             after = self._step(state, budget)
             if after is None:
-                return Answer(
-                    state, value, best, steps, "out of time" if budget.remaining <= 0 else "the steps fail"
-                )
+                stop = "out of time" if budget.remaining <= 0 else "the steps fail"
+                return Answer(state, proof, value, best, steps, stop)
             state, steps = after, steps + 1
 
     def _closed(self, state: State) -> bool:

@@ -40,13 +40,16 @@ SHARE_KEPT = 0.1
 LATE = 0.8
 """Share of the time that is left when a release is looked for a little above, if there is none yet."""
 
+LATER = 0.4
+"""The same where there is one that leaks far more."""
+
 FAR = 0.01
-"""How far above, relative to the level."""
+"""How far above, relative to the level; and the share of the distortion that a channel leaves which others are mixed with."""
 
 CAUTION = 2.0**-40
 """How far inside the bound a mixture is proposed, relative to it."""
 
-CLOSED = 4e-7
+CLOSED = 8e-7
 """Relative width of the bracket of a level at which the search ends."""
 
 CLOSED_SMALL = 5e-8
@@ -177,7 +180,7 @@ def _ratios(space: Space, budget: Budget) -> Proposal:
     answer = program.solve(
         program.start(centre(space, program, math.exp(-level / 2))), budget, _Target(space)
     )
-    dual = bands(space, answer.state)
+    dual = bands(space, answer.proof)
     bound = space.problem.check_bound(-math.inf, dual)
     return Proposal(
         inner_release(space, _matrix(space, answer)), bound, dual, stats=_stats(answer.steps, answer.stop)
@@ -190,7 +193,7 @@ def _guess(space: Space, budget: Budget) -> Proposal:
     factor = 2.0 if problem.max_leakage is None else math.exp(problem.budget / 2)
     answer = program.solve(program.start(centre(space, program, factor)), budget, _Target(space))
     matrix = _matrix(space, answer)
-    posteriors = answer.state.u[:, 0] + 1e-300 * space.prior
+    posteriors = answer.proof.u[:, 0] + 1e-300 * space.prior
     bound, dual = better_bound(space, posteriors, matrix)
     return Proposal(inner_release(space, matrix), bound, dual, stats=_stats(answer.steps, answer.stop))
 
@@ -224,9 +227,11 @@ class _Levels:
     high: float = math.inf
     dual: dict[str, object] | None = None
     matrix: Floats | None = None
+    inside: Floats | None = None
     before: State | None = None
     begun: float = 0.0
     aim: float = 0.0
+    tried: float = 0.0
     steps: int = 0
 
     @property
@@ -252,6 +257,7 @@ class _Levels:
 
     def at(self, level: float) -> None:
         """Solve at a level, from the iterates of a lower one, and move the bracket."""
+        self.tried = level
         program = band_program(self.space, level)
         middle = centre(self.space, program, math.exp(-level / 2))
         begin = program.start(middle)
@@ -259,25 +265,45 @@ class _Levels:
             begin = program.start((1 - SPREAD) * self.before.x + SPREAD * middle, self.before.u, SPREAD)
         answer = program.solve(begin, self.budget, self._decided)
         self.steps += answer.steps
+        matrix = _matrix(self.space, answer)
         if answer.value <= self.space.room:
-            matrix = _matrix(self.space, answer)
-            reached = self.space.leakage(matrix / matrix.sum(axis=1, keepdims=True))
-            if reached < self.high:
-                self.high, self.matrix = reached, matrix
+            self.inside = matrix if self.inside is None or self._left(matrix) > FAR else self.inside
+            self._keep(matrix)
         else:
             self.before, self.begun = answer.state, level
-        self._prove(answer.state, level)
-        self.aim = level + (answer.bound - self.space.room) / self._slope(program, answer.state)
+            self._mix(matrix)
+        self._prove(answer.proof, level)
+        self.aim = level + (answer.bound - self.space.room) / self._slope(program, answer.proof)
+
+    def _keep(self, matrix: Floats) -> None:
+        """Take a channel that is close enough, if it leaks less than what is known."""
+        reached = self.space.leakage(matrix / matrix.sum(axis=1, keepdims=True))
+        if reached < self.high:
+            self.high, self.matrix = reached, matrix
+
+    def _mix(self, far: Floats) -> None:
+        """A channel that is not close enough, with just so much of one that is."""
+        if self.inside is None:
+            return
+        missed, kept = CAUTION - self._left(far), self._left(self.inside) - CAUTION
+        if missed > 0 and kept > 0:
+            share = missed / (missed + kept)
+            self._keep((1 - share) * far + share * self.inside)
+
+    def _left(self, matrix: Floats) -> float:
+        """Share of the room for distortion that a channel leaves; negative where it needs more."""
+        return 1.0 - float((self.space.excess * matrix).sum()) / self.space.room
 
     def _decided(self, value: float, bound: float) -> str:
-        """Whether the level is known to be enough, or not, by ten times the gap."""
+        """Whether the level is known to be enough, or not, by ten times the gap; near the lower end, to be enough will do."""
         room = self.space.room
         near = value - bound <= max(0.05 * abs(room - value), 1e-9 * room)
-        return "decided" if near else ""
+        last = value <= room and self.tried - self.low <= self.width * self.tried
+        return "decided" if near or last else ""
 
     @staticmethod
     def _slope(program: Interior, state: State) -> float:
-        """How fast the least distortion falls with the level."""
+        """How fast the bound of multipliers falls with the level."""
         blocks = program.blocks
         paid = (blocks.upper or 0.0) * state.u[:, 0].sum(axis=1)
         if program.blocks.output is not None:
@@ -314,7 +340,8 @@ class _Levels:
                 return "out of time"
             moved = (self.low - low) / self.low if self.low > 0 else 1.0
             over = min(1.0, max(self.width / 2, 4 * over if moved < self.width / 8 else 0.0))
-            if self.high == math.inf and self.budget.remaining < LATE * whole:
+            late = LATE if self.high == math.inf else LATER
+            if self.high > self.low * (1 + 3 * FAR) and self.budget.remaining < late * whole:
                 over = max(over, FAR)  # a release first: the level may be a hundredth too large
             level = max(self.low, self.aim) * (1 + over) if self.low > 0 else level / 4
             if level >= self.high:
