@@ -8,6 +8,7 @@ column, each part again, and so on.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,13 @@ from privopt.models.generalisation import Box, Generalisation
 MOST_BOXES = 100_000
 """Boxes that are looked at."""
 
-MOST_SPLITS = 2_000_000
+RATE = 20_000
+"""Boxes that are looked at in a second, at least."""
+
+FEWEST = 500
+"""Boxes that are looked at however little time there is."""
+
+MOST_SPLITS = 1_000_000
 """Ways to split boxes that are looked at."""
 
 MOST_SUMMANDS = 1000
@@ -26,6 +33,12 @@ MOST_SUMMANDS = 1000
 
 MOST_POINTS = 40_000
 """Pairs of costs that are kept of a part of the symbols: with more, some are left out and nothing is proved."""
+
+MOST_UNITED = 1_500_000
+"""Pairs of costs that are sorted at once: of very many values fewer are kept."""
+
+HURRIED = 20
+"""Pairs of costs that are kept once the time is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +67,7 @@ class Boxes:
     @property
     def are_all(self) -> bool:
         """Whether every partition into allowed blocks is tried."""
-        axis = self.shape.single
-        return axis is not None and axis.kind != "any" and not len(self.shape.special)
+        return self.shape.is_single
 
     def members(self) -> Bools:
         """Which symbols are in each, shape (m, n)."""
@@ -68,13 +80,12 @@ class Boxes:
         return np.asarray((codes[None, :] >= first[:, None]) & (codes[None, :] <= last[:, None]))
 
 
-def boxes_of(shape: Generalisation) -> Boxes | None:
-    """The boxes that splitting leads to; None if they are too many."""
+def boxes_of(shape: Generalisation, deadline: float = math.inf) -> Boxes | None:
+    """The boxes that splitting leads to; None if they are too many, or listing them takes longer than to the deadline."""
+    if shape.size > MOST_BOXES:
+        return None
     axis = shape.single
     if axis is not None and axis.kind == "interval":
-        n = len(axis.labels)
-        if n * (n + 1) // 2 > MOST_BOXES:
-            return None
         return Boxes(shape, (), ())
     reached: dict[Box, list[tuple[Box, ...]]] = {}
     waiting, count = [shape.whole], 0
@@ -88,7 +99,8 @@ def boxes_of(shape: Generalisation) -> Boxes | None:
             for parts in axis.splits(box[j])
         ]
         count += len(ways)
-        if len(reached) >= MOST_BOXES or count > MOST_SPLITS:
+        late = len(reached) % 512 == 0 and time.monotonic() > deadline
+        if len(reached) >= MOST_BOXES or count > MOST_SPLITS or late:
             return None
         reached[box] = ways
         waiting.extend(part for way in ways for part in way if part not in reached)
@@ -96,6 +108,17 @@ def boxes_of(shape: Generalisation) -> Boxes | None:
     place = {box: i for i, box in enumerate(ordered)}
     splits = tuple(tuple(tuple(place[part] for part in way) for way in reached[box]) for box in ordered)
     return Boxes(shape, tuple(ordered), splits)
+
+
+def boxes_within(shape: Generalisation, seconds: float) -> Boxes | None:
+    """The boxes that may be looked at within some seconds; with neighbours put together where these would be too many."""
+    deadline = time.monotonic() + seconds
+    rate = RATE if len(shape.axes) > 1 else 10 * RATE
+    most = min(MOST_BOXES, FEWEST + int(rate * min(seconds, 1e6)))
+    coarse: Generalisation | None = shape
+    while coarse is not None and coarse.size > most:
+        coarse = coarse.halved()
+    return None if coarse is None else boxes_of(coarse, deadline)
 
 
 @dataclass(frozen=True)
@@ -239,7 +262,7 @@ class _Points:
     parts: Ints
     complete: bool = True
 
-    def kept(self, sought: Threshold, rest: float) -> _Points:
+    def kept(self, sought: Threshold, rest: float, most: int) -> _Points:
         """Those that none beats, by falling gain, and that may reach the threshold with the best of the rest; not too many."""
         if sought.least > -math.inf:
             hopeful = np.flatnonzero(sought.weight * self.high - self.low + rest >= sought.least)
@@ -249,9 +272,9 @@ class _Points:
         least = np.minimum.accumulate(self.low[order])
         better = np.concatenate([np.ones(min(1, len(order)), dtype=bool), self.low[order][1:] < least[:-1]])
         chosen = order[better]
-        complete = self.complete and len(chosen) <= MOST_POINTS
-        if len(chosen) > MOST_POINTS:
-            chosen = chosen[np.linspace(0, len(chosen) - 1, MOST_POINTS).astype(np.int64)]
+        complete = self.complete and len(chosen) <= most
+        if len(chosen) > most:
+            chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
         return _Points(self.low[chosen], self.high[chosen], self.block[chosen], self.parts[chosen], complete)
 
 
@@ -263,7 +286,9 @@ class Threshold:
     least: float
 
 
-def front_of(boxes: Boxes, low: Floats, high: Floats, threshold: Threshold | None = None) -> Front:
+def front_of(
+    boxes: Boxes, low: Floats, high: Floats, threshold: Threshold | None = None, deadline: float = math.inf
+) -> Front:
     """The partitions of one column, an interval or a node a block, that no other one beats.
 
     Parameters
@@ -274,25 +299,36 @@ def front_of(boxes: Boxes, low: Floats, high: Floats, threshold: Threshold | Non
         What each box as a block adds to the cost that is to be small, and to the gain that is to be large.
     threshold : Threshold, optional
         Partitions below it may be left out.
+    deadline : float
+        On the clock of ``time.monotonic``: from then on few are kept.
     """
     sought = Threshold(0.0, -math.inf) if threshold is None else threshold
-    stages = (_interval_stages if boxes.are_intervals else _tree_stages)(boxes, low, high, sought)
+    stages = (_interval_stages if boxes.are_intervals else _tree_stages)(boxes, low, high, sought, deadline)
     return Front(stages[-1].low, stages[-1].high, all(s.complete for s in stages), boxes, tuple(stages))
 
 
-def _interval_stages(boxes: Boxes, low: Floats, high: Floats, sought: Threshold) -> list[_Points]:
+def _most(united: int, deadline: float) -> int:
+    """How many points are kept where so many stages are united."""
+    return HURRIED if time.monotonic() > deadline else min(MOST_POINTS, MOST_UNITED // united)
+
+
+def _interval_stages(
+    boxes: Boxes, low: Floats, high: Floats, sought: Threshold, deadline: float
+) -> list[_Points]:
     """A stage for the first values, as far as each of them."""
     stages: list[_Points] = []
     n = len(boxes.shape.whole[0])
     rest = _best_after(n, sought.weight * high - low)
     for length in range(1, n + 1):
-        start = _prefix(length)
+        start, most = _prefix(length), _most(n, deadline)
         united = [_block(start, low, high)]
         for k, stage in enumerate(stages):
-            box, count = start + k + 1, len(stage.low)
-            parts = np.stack([np.full(count, k), np.arange(count)], axis=1)[:, None, :]
-            united.append(_Points(stage.low + low[box], stage.high + high[box], np.full(count, box), parts))
-        stages.append(_united(united).kept(sought, rest[length]))
+            box, chosen = start + k + 1, _some(len(stage.low), most)
+            parts = np.stack([np.full(len(chosen), k), chosen], axis=1)[:, None, :]
+            costs = stage.low[chosen] + low[box], stage.high[chosen] + high[box]
+            complete = len(chosen) == len(stage.low)
+            united.append(_Points(*costs, np.full(len(chosen), box), parts, complete))
+        stages.append(_united(united).kept(sought, rest[length], most))
     return stages
 
 
@@ -305,7 +341,9 @@ def _best_after(n: int, value: Floats) -> Floats:
     return best
 
 
-def _tree_stages(boxes: Boxes, low: Floats, high: Floats, sought: Threshold) -> list[_Points]:
+def _tree_stages(
+    boxes: Boxes, low: Floats, high: Floats, sought: Threshold, deadline: float
+) -> list[_Points]:
     """Stages for the nodes, the smaller ones first; the sums over the children one after the other are stages too."""
     stages: list[_Points] = []
     of_box: dict[int, int] = {}
@@ -321,13 +359,15 @@ def _tree_stages(boxes: Boxes, low: Floats, high: Floats, sought: Threshold) -> 
             total, at = stages[of_box[way[0]]], of_box[way[0]]
             for i, part in enumerate(way[1:], 2):
                 rest = outside[box] + sum(best[other] for other in way[i:])
-                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept(sought, rest)
+                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept(
+                    sought, rest, _most(1, deadline)
+                )
                 stages.append(total)
                 at = len(stages) - 1
             count = len(total.low)
             parts = np.stack([np.full(count, at), np.arange(count)], axis=1)[:, None, :]
             united.append(_Points(total.low, total.high, np.full(count, -1), parts))
-        stages.append(_united(united).kept(sought, outside[box]))
+        stages.append(_united(united).kept(sought, outside[box], _most(1, deadline)))
         of_box[box] = len(stages) - 1
     return stages
 
@@ -353,7 +393,7 @@ def _united(points: list[_Points]) -> _Points:
 def _added(first: tuple[int, _Points], second: tuple[int, _Points]) -> _Points:
     """All sums of two stages."""
     (i, a), (j, b) = first, second
-    rows, columns = _some(len(a.low)), _some(len(b.low))
+    rows, columns = _some(len(a.low), MOST_SUMMANDS), _some(len(b.low), MOST_SUMMANDS)
     left, right = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
     ends = [np.stack([np.full(len(left), i), left], axis=1), np.stack([np.full(len(left), j), right], axis=1)]
     complete = len(rows) == len(a.low) and len(columns) == len(b.low)
@@ -361,6 +401,6 @@ def _added(first: tuple[int, _Points], second: tuple[int, _Points]) -> _Points:
     return _Points(low, high, np.full(len(left), -1), np.stack(ends, axis=1), complete)
 
 
-def _some(count: int) -> Ints:
-    """Positions of as many points as may be added to others."""
-    return np.linspace(0, count - 1, min(count, MOST_SUMMANDS)).astype(np.int64)
+def _some(count: int, most: int) -> Ints:
+    """Positions of at most so many points, spread over all."""
+    return np.linspace(0, count - 1, min(count, most)).astype(np.int64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -55,6 +56,12 @@ class Axis:
     def _nodes(self) -> dict[Part, Node]:
         return {} if self.tree is None else {tuple(sorted(node.members)): node for node in self.tree}
 
+    @property
+    def size(self) -> int:
+        """In how many parts it may fall, at most."""
+        n = len(self.labels)
+        return n * (n + 1) // 2 if self.kind == "interval" else len(self._nodes) or n + 1
+
     def hull(self, ranks: Sequence[int]) -> Part:
         """The smallest set that a block with some values may hold."""
         chosen = tuple(sorted(set(ranks)))
@@ -97,6 +104,9 @@ class Generalisation:
     axes : tuple of Axis
     codes : int array (n, d)
         The rank of each symbol's value in each column; -1 for missing and rare ones.
+    symbols : tuple
+    is_coarse : bool
+        Whether neighbours were put together: then not all boxes are told.
 
     Examples
     --------
@@ -110,6 +120,31 @@ class Generalisation:
     axes: tuple[Axis, ...]
     codes: Ints
     symbols: Labels
+    is_coarse: bool = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether blocks are intervals or nodes of one column, and of every symbol it is said where it lies."""
+        axis = self.single
+        return axis is not None and axis.kind != "any" and not len(self.special) and not self.is_coarse
+
+    @property
+    def size(self) -> int:
+        """An upper bound on the number of boxes."""
+        return math.prod(axis.size for axis in self.axes)
+
+    def halved(self) -> Generalisation | None:
+        """The same where neighbours of the longest ordered column count as one value; None if there is no such column."""
+        lengths = [len(axis.labels) if axis.kind == "interval" else 0 for axis in self.axes]
+        j = int(np.argmax(lengths))
+        if lengths[j] < 2:
+            return None
+        axis, codes = self.axes[j], self.codes.copy()
+        codes[:, j] = np.where(codes[:, j] >= 0, codes[:, j] // 2, -1)
+        short = replace(axis, labels=axis.labels[::2])
+        return Generalisation(
+            (*self.axes[:j], short, *self.axes[j + 1 :]), codes, self.symbols, is_coarse=True
+        )
 
     @cached_property
     def ordinary(self) -> Bools:

@@ -23,10 +23,10 @@ CHUNK = 4_000_000
 
 def proved_best(data: LocalInformationPrivacyData) -> Enclosure | None:
     """Floats around the most that a contiguous merging may say; None where not every one of them is tried."""
-    if not data.contiguous or data.delta > 0:
+    if not data.contiguous or data.delta > 0 or not data.shape.is_single:
         return None
     boxes = boxes_of(data.shape)
-    if boxes is None or not boxes.are_all:
+    if boxes is None:
         return None
     members = boxes.members()
     values = np.concatenate([_values(data, part) for part in chunks(members)])

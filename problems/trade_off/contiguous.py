@@ -10,7 +10,14 @@ import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.core.problem import Enclosure
-from privopt.problems.box_partitions import Boxes, Partition, Threshold, best_partition, boxes_of, front_of
+from privopt.problems.box_partitions import (
+    Boxes,
+    Partition,
+    Threshold,
+    best_partition,
+    boxes_within,
+    front_of,
+)
 from privopt.problems.local_information_privacy.contiguous import chunks
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.partition_costs import error_of, xlogx
@@ -51,7 +58,7 @@ def candidates(problem: TradeOffData, seconds: float) -> Candidates | None:
     column are kept that no other one beats; those of several are searched by weights.
     """
     deadline = time.monotonic() + seconds
-    boxes = boxes_of(problem.shape)
+    boxes = boxes_within(problem.shape, seconds / 3)
     if boxes is None:
         return None
     members = boxes.members()
@@ -82,7 +89,7 @@ def box_costs(problem: TradeOffData, members: Bools) -> tuple[Floats, Floats]:
 
 def proved_best(problem: TradeOffData, seconds: float) -> Enclosure | None:
     """Floats around the best objective of all contiguous mergings; None where not all are tried."""
-    tried = candidates(problem, seconds) if problem.contiguous else None
+    tried = candidates(problem, min(seconds, 1e6)) if problem.contiguous and problem.shape.is_single else None
     return None if tried is None else tried.bound
 
 
@@ -170,7 +177,7 @@ class _Table:
         """Partitions of one column that may keep the floor or the cap, the best first."""
         problem = self.problem
         weighed = self.by_weights(deadline)
-        front = front_of(self.boxes, *self.costs, weighed.threshold)
+        front = front_of(self.boxes, *self.costs, weighed.threshold, deadline)
         secret = problem.entropies[0][0] + front.low
         if problem.is_floor:
             near, objective = front.high >= problem.floor - SLACK, 0.0 - secret

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,10 +14,10 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Merging
 from privopt.models.generalisation import Box, Generalisation
-from privopt.problems.box_partitions import Boxes, best_partition, boxes_of
+from privopt.problems.box_partitions import Boxes, best_partition, boxes_within
 from privopt.problems.local_information_privacy.contiguous import chunks, proved_best
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, proposed
+from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, proposed, summed
 
 NOT_ASKED = "it keeps to orders and hierarchies, which this problem does not ask for (contiguous=True)"
 
@@ -37,14 +38,12 @@ class ContiguousMerging(Solver[LocalInformationPrivacy]):
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for one column without missing or rare values."""
-        axis = problem.shape.single
-        exact = axis is not None and axis.kind != "any" and not len(problem.shape.special)
-        return Guarantee.OPTIMAL if exact and problem.delta == 0 else Guarantee.FEASIBLE
+        exact = problem.shape.is_single and problem.delta == 0
+        return Guarantee.OPTIMAL if exact else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """A table of all boxes, which may be 100 000."""
-        boxes = math.prod(min(len(axis.labels) ** 2, 10**6) for axis in problem.shape.axes)
-        return 0.01 + min(boxes, 10**5) * (2e-6 + 4e-9 * len(problem.observation.p_w))
+        return 0.01 + min(problem.shape.size, 10**5) * (2e-6 + 4e-9 * len(problem.observation.p_w))
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse problems whose blocks may be any."""
@@ -55,11 +54,16 @@ class ContiguousMerging(Solver[LocalInformationPrivacy]):
         blocks = Blocks(problem)
         budget.progress(0.0, "trying intervals and nodes")
         alone, together = _specials(blocks, problem.shape)
-        boxes = boxes_of(problem.shape)
-        groups = None if boxes is None else best_groups(blocks, boxes, together)
+        half = time.monotonic() + budget.remaining / 2
+        boxes = boxes_within(problem.shape, budget.remaining / 3)
+        groups = None if boxes is None else best_groups(blocks, boxes, together, half)
         stop = "every partition into boxes tried"
-        if groups is None:
-            groups, stop = _cut(blocks, problem.shape, together, budget), "no cut is left"
+        if boxes is not None and boxes.shape.is_coarse:
+            stop = "neighbours put together, every partition of these tried"
+        if groups is None or (boxes is not None and boxes.shape.is_coarse):
+            cut = _cut(blocks, problem.shape, together, budget)
+            if groups is None or _worth(blocks, cut) > _worth(blocks, groups):
+                groups, stop = cut, "no cut is left"
         parts = [*groups, *alone]
         labels = problem.observation.observed
         release = Merging([[labels[i] for i in part.tolist()] for part in parts], labels)
@@ -78,10 +82,14 @@ def _specials(blocks: Blocks, shape: Generalisation) -> tuple[list[Ints], Ints]:
     return [np.array([i]) for i in alone], rest
 
 
-def best_groups(blocks: Blocks, boxes: Boxes, together: Ints) -> list[Ints] | None:
-    """The best partition into boxes, one of which also holds the symbols that must be merged; None if none is allowed."""
+def best_groups(
+    blocks: Blocks, boxes: Boxes, together: Ints, deadline: float = math.inf
+) -> list[Ints] | None:
+    """The best partition into boxes, one of which also holds the symbols that must be merged; None if none is allowed, or it is late."""
     members = boxes.members()
-    value = _values(blocks, members)
+    value = _values(blocks, members, deadline)
+    if len(value) < len(members):
+        return None
     if not len(together):
         best = best_partition(boxes, value)
         return None if best is None else _groups(members, best.blocks)
@@ -98,20 +106,27 @@ def best_groups(blocks: Blocks, boxes: Boxes, together: Ints) -> list[Ints] | No
     return [*rest, np.flatnonzero(members[best.joined] | extra)]
 
 
+def _worth(blocks: Blocks, groups: list[Ints]) -> float:
+    """What a partition says, in nats."""
+    return float(blocks.worth_of(summed(groups, blocks.seen)).sum())
+
+
 def _groups(members: Bools, chosen: list[int] | tuple[int, ...]) -> list[Ints]:
     """The symbols of the boxes that hold any."""
     return [np.flatnonzero(members[box]) for box in chosen if members[box].any()]
 
 
-def _values(blocks: Blocks, members: Bools) -> Floats:
-    """What each block says, -inf where it is not allowed; 0 of an empty one."""
+def _values(blocks: Blocks, members: Bools, deadline: float = math.inf) -> Floats:
+    """What each block says, -inf where it is not allowed; 0 of an empty one. Those up to the deadline."""
     values = []
     for part in chunks(members):
+        if time.monotonic() > deadline:
+            break
         filled = part.any(axis=1)
         value = np.zeros(len(part))
         value[filled] = np.where(blocks.allowed(part[filled]), blocks.worth(part[filled]), -math.inf)
         values.append(value)
-    return np.concatenate(values)
+    return np.concatenate(values) if values else np.zeros(0)
 
 
 def _cut(blocks: Blocks, shape: Generalisation, together: Ints, budget: Budget) -> list[Ints]:

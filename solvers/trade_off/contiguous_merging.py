@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,15 +31,12 @@ class ContiguousFunnel(Solver[PrivacyFunnel]):
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
         """Optimal for one column without missing or rare values."""
-        axis = problem.shape.single
-        exact = axis is not None and axis.kind != "any" and not len(problem.shape.special)
-        return Guarantee.OPTIMAL if exact else Guarantee.FEASIBLE
+        return Guarantee.OPTIMAL if problem.shape.is_single else Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """A table of all boxes, and under a floor or a cap the partitions that are kept of each part."""
-        boxes = math.prod(min(len(axis.labels) ** 2, 10**6) for axis in problem.shape.axes)
         steps = 1 if problem.mode == "trade_off" else 20
-        return 0.01 + steps * min(boxes, 10**5) * (2e-6 + 4e-9 * len(problem.observation.p_w))
+        return 0.01 + steps * min(problem.shape.size, 10**5) * (2e-6 + 4e-9 * len(problem.observation.p_w))
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
         """Refuse problems whose blocks may be any."""
@@ -51,7 +47,7 @@ class ContiguousFunnel(Solver[PrivacyFunnel]):
         if (none := impossible(problem)) is not None:
             return none
         budget.progress(0.0, "trying intervals and nodes")
-        tried = candidates(problem, budget.remaining / 2)
+        tried = candidates(problem, budget.remaining / 3)
         if tried is None:
             return proposed(problem, None, {"iterations": 0, "stop": "too many boxes"})
         release = first_kept(problem, tried.assignments)
