@@ -51,7 +51,7 @@ class ContiguousFunnel(Solver[PrivacyFunnel]):
         if tried is None:
             return proposed(problem, None, {"iterations": 0, "stop": "too many boxes"})
         release = first_kept(problem, tried.assignments)
-        stats: Stats = {"iterations": len(tried.assignments), "stop": "every partition into boxes tried"}
+        stats: Stats = {"iterations": len(tried.assignments), "stop": "partitions into boxes tried"}
         if tried.bound is None or analytic_bound(problem) <= tried.bound[1]:
             return proposed(problem, release, stats)
         return Proposal(
