@@ -509,6 +509,8 @@ def _redacted(
             return f"record {t} is shown with a value that is always hidden"
     if not isinstance(data, RedactionData) or mechanism.sequential is not None:
         return None
+    if mechanism.stream is not None:  # a missing record is hidden too, and nobody sees which of the two it was
+        return _impossible(data, codes) or _shown_oddly(data, codes, weights)
     return _impossible(data, codes) or _hidden_often(data, codes, weights)
 
 
@@ -518,6 +520,24 @@ def _impossible(data: RedactionData, codes: Ints) -> str | None:
         pairs = codes[(codes[:, t] >= 0) & (codes[:, t + 1] >= 0)]
         if len(pairs) and (data.chain.step(t)[pairs[:, t], pairs[:, t + 1]] <= 0).any():
             return f"records {t} and {t + 1} are shown with values that cannot follow each other"
+    return None
+
+
+def _shown_oddly(data: RedactionData, codes: Ints, weights: Floats) -> str | None:
+    """A record that is shown with some value too often or too seldom among the sequences that show it."""
+    marginals = data.chain.marginals(data.length)
+    for t in range(data.length):
+        expected = marginals[t] * (1.0 - weights[t])
+        counts = np.bincount(codes[codes[:, t] >= 0, t], minlength=len(expected))
+        if (counts[expected <= 0] > 0).any():
+            return f"record {t} is shown with a value that is never shown there"
+        if not counts.any():
+            continue
+        odd = odd_count(
+            counts[expected > 0], expected[expected > 0] / expected.sum(), ALARM / (2 * data.length)
+        )
+        if odd is not None:
+            return f"record {t} is shown with some value {odd.count} times, and should about {odd.expected:.4g} times"
     return None
 
 

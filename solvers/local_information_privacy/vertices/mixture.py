@@ -87,15 +87,14 @@ def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, ob
 def _cheapest(losses: Floats, rows: Floats) -> Floats:
     """Multipliers (columns, rows) of the cheapest posterior of each column of losses, in one program."""
     from scipy.optimize import linprog
-    from scipy.sparse import block_diag
 
     count, n = losses.shape
     solution = linprog(
         losses.ravel(),
-        A_ub=block_diag([rows] * count, format="csr"),
+        A_ub=np.kron(np.eye(count), rows),
         b_ub=np.zeros(count * len(rows)),
-        A_eq=block_diag([np.ones((1, n))] * count, format="csr"),
+        A_eq=np.kron(np.eye(count), np.ones((1, n))),
         b_eq=np.ones(count),
         method="highs",
     )
-    return np.maximum(-solution.ineqlin.marginals, 0.0).reshape(count, len(rows))
+    return np.asarray(np.maximum(-solution.ineqlin.marginals, 0.0)).reshape(count, len(rows))
