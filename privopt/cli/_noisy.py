@@ -12,7 +12,7 @@ import numpy as np
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli._columns import Machine
+from privopt.cli._columns import Cells, Machine, read_symbols
 from privopt.cli._csv import CsvTable, read_table, write_table
 from privopt.core.ledger import BudgetLedger
 from privopt.errors import FileRefused
@@ -56,7 +56,7 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
     Raises
     ------
     FileRefused
-        With the first row that is not one.
+        With the first row that is not one; its cell is private and is not quoted.
     """
     values: list[float] = []
     for row, cell in enumerate(read.columns[column], 1):
@@ -65,10 +65,8 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            what = f"holds {cell!r}" if cell else "is empty"
-            raise FileRefused(
-                f"{path}: row {row}: {column!r} {what}, not a finite number; correct or drop the row"
-            )
+            what = "is not a finite number" if cell else "is empty, not a finite number"
+            raise FileRefused(f"{path}: row {row}: {column!r} {what}; correct or drop the row")
         values.append(value)
     return values
 
@@ -209,13 +207,20 @@ def _begun(place: Path, account: Account, machine: Machine, data: Path) -> Budge
 def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) -> list[Any]:
     """The cells of a column as numbers, or as states by their text."""
     if mechanism.query in ("sum", "mean"):
-        return list(numbers(path, column, read))
+        values = numbers(path, column, read)
+        for row, value in enumerate(values if mechanism.states is not None else (), 1):
+            if value not in (mechanism.states or ()):
+                raise FileRefused(
+                    f"{path}: row {row}: {column!r} holds another value; the states are {_few(mechanism.states)}"
+                )
+        return list(values)
     if mechanism.states is None:
         wanted = mechanism.query[1] if isinstance(mechanism.query, tuple) else 1
         return [wanted if cell == str(wanted) else None for cell in read.columns[column]]
-    by_text = {str(state): state for state in mechanism.states}
-    for row, cell in enumerate(read.columns[column], 1):
-        if cell not in by_text:
-            known = ", ".join(map(repr, list(by_text)[:8]))
-            raise FileRefused(f"{path}: row {row}: {column!r} holds {cell!r}; the states are {known}")
-    return [by_text[cell] for cell in read.columns[column]]
+    by_text: dict[Cells, Any] = {(str(state),): state for state in mechanism.states}
+    return read_symbols(path, [column], [(cell,) for cell in read.columns[column]], by_text)
+
+
+def _few(states: Sequence[Any] | None) -> str:
+    shown = list(map(repr, states or ()))
+    return ", ".join(shown[:8]) + (", ..." if len(shown) > 8 else "")

@@ -108,16 +108,18 @@ def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: st
     group_of = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     role_of = {role: i for i, role in enumerate(names)}
     table = np.full((len(group_of), len(names)), np.nan)
-    for value, key, role in zip(values.tolist(), keys, roles, strict=True):
+    for row, (value, key, role) in enumerate(zip(values.tolist(), keys, roles, strict=True)):
         where = group_of[key], role_of[role]
         if not np.isnan(table[where]):
-            raise InvalidModel(f"group {key!r} has the role {role!r} twice: give each role once")
+            raise InvalidModel(
+                f"row {row} repeats a role, its group has {role!r} before: give each role once"
+            )
         table[where] = value
     holes = np.argwhere(np.isnan(table))
     if len(holes):
-        key = list(group_of)[holes[0, 0]]
+        row = keys.index(list(group_of)[holes[0, 0]])
         raise InvalidModel(
-            f"group {key!r} lacks the role {names[holes[0, 1]]!r}: drop the group or fill it in"
+            f"the group that row {row} begins lacks the role {names[holes[0, 1]]!r}: drop the group or fill it in"
         )
     return _estimated(table, tuple(names), estimator)
 

@@ -208,7 +208,7 @@ def _bin(values: nw.Series[Any], present: Codes, reading: Reading) -> tuple[Colu
     if outside.size:
         row = int(present[outside[0]])
         raise InvalidModel(
-            f"column {name!r} in row {row} is outside its bins, {edges[0]:g} to {edges[-1]:g}: widen the edges"
+            f"column {name!r} in row {row + 1} (counted from 1) is outside its bins, {edges[0]:g} to {edges[-1]:g}: widen the edges"
         )
     codes = np.minimum(np.searchsorted(edges, numbers, side="right") - 1, len(edges) - 2).astype(np.int64)
     ends = tuple(map(float, edges.tolist()))

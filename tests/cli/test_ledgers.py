@@ -155,3 +155,29 @@ def test_the_accuracy_is_of_the_noise_and_says_what_is_clipped(folder: Path) -> 
     assert "clipped" not in Path("sum.csv").read_text(encoding="utf-8") + Path("receipt.json").read_text(
         encoding="utf-8"
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "states", "cell", "said"),
+    [
+        ("sum", None, "secret-7", "row 2: 'n' is not a finite number"),
+        ("sum", None, "", "row 2: 'n' is empty, not a finite number"),
+        ("sum", [1, 2], "7017", "row 2: 'n' holds another value; the states are 1, 2"),
+        ("histogram", ["1", "2"], "7017", "row 2: 'n' holds another value; the states are '1', '2'"),
+        ("histogram", ["1", "2"], "", "row 2: 'n' is empty; the states are '1', '2'"),
+    ],
+)
+def test_a_cell_that_does_not_fit_is_told_by_its_row_and_never_quoted(
+    tmp_path: Path, query: str, states: list[Any] | None, cell: str, said: str
+) -> None:
+    clip = (0, 9) if query == "sum" else None
+    mechanism = po.NoisyQuery(query, "laplace", 1e9, 1.0, 1.0, clip=clip, states=states)
+    (tmp_path / "query.json").write_text(json.dumps(mechanism.to_dict()), encoding="utf-8")
+    with (tmp_path / "n.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["n", "m"], ["1", "x"], [cell, "x"]])
+    words = (str(tmp_path / name) for name in ("query.json", "n.csv", "out.csv"))
+    mechanism_file, data, output = words
+    told = run("release", mechanism_file, data, "--column", "n", "--output", output, code=2)
+    assert said in told
+    assert cell == "" or cell not in told
+    assert not Path(output).exists()

@@ -143,7 +143,7 @@ def test_bad_mechanisms_are_refused(changed: dict[str, Any], words: str) -> None
     [
         ([1.0, NAN], "record 1"),
         ([1.0, None], "record 1"),
-        (["a"], "not a number"),
+        (["a"], "record 0 is not a number"),
         ([], "no records"),
         ("ab", "one string"),
     ],

@@ -138,7 +138,7 @@ FRAME = pd.DataFrame(
         ((FRAME, "s", "x", {"x": "ab"}), "bins of column 'x' are 'ab'"),
         ((FRAME, "s", "x", {"x": [0, 1, 1, 5]}), "increasing edges"),
         ((FRAME, "s", "x", {"x": [0, math.inf]}), "finite increasing edges"),
-        ((FRAME, "s", "x", {"x": [2, 5]}), "'x' in row 0 is outside its bins, 2 to 5"),
+        ((FRAME, "s", "x", {"x": [2, 5]}), r"'x' in row 1 \(counted from 1\) is outside its bins, 2 to 5"),
         ((FRAME, "s", "same", {"same": 2}), "'same' has no range"),
     ],
 )

@@ -66,7 +66,9 @@ class Query:
         try:
             number = float(answer)
         except (TypeError, ValueError) as cause:
-            raise InvalidMechanism(f"the query gave {answer!r} on these records, not a number") from cause
+            raise InvalidMechanism(
+                f"the query gave a {type(answer).__name__} on these records, not a number"
+            ) from cause
         if not math.isfinite(number):
             raise InvalidMechanism(f"the query gave {number} on these records, not a finite number")
         return number
@@ -266,7 +268,7 @@ def _total(
         raise InvalidMechanism(f"the {query} needs clip=(lower, upper): without it one record has no limit")
     for i, x in enumerate(numbers if states is not None else ()):
         if x not in (states or ()):
-            raise InvalidMechanism(f"record {i} is {records[i]!r}; the states are {states!r}")
+            raise InvalidMechanism(f"record {i} is none of the states, which are {states!r}")
     total = sum((Fraction(min(max(x, clip[0]), clip[1])) for x in numbers), Fraction(0))
     grid = spacing(query, clip, length)[1]
     exact = (total / len(numbers) if query == "mean" else total) / grid
@@ -292,7 +294,7 @@ def _numbers(records: Sequence[Any]) -> list[float]:
         except (TypeError, ValueError) as error:
             number, cause = math.nan, error
         if math.isnan(number):
-            raise InvalidMechanism(f"record {i} is {record!r}, not a number; drop or replace it") from cause
+            raise InvalidMechanism(f"record {i} is not a number; drop or replace it") from cause
         numbers.append(number)
     if not numbers:
         raise InvalidMechanism("there are no records")
