@@ -30,6 +30,9 @@ RELEASED = "released"
 BY_FILE = "(file)"
 """The column of users of a folder that has a file for each of them."""
 
+GAP = ""
+"""A cell of a stream of which nothing is released, as its record was missing."""
+
 MOST_BYTES = 2**31
 LONGEST = 3000
 """Records of the longest sequence for which the number of hidden ones is summed over exactly."""
@@ -218,7 +221,8 @@ def check_table(
         )
     outputs = _outputs(mechanism)
     written = where.symbols or written_as(mechanism)
-    columns = where.columns or _remembered(mechanism, table) or _released_columns(table, written)
+    gaps = {where.mark, GAP} if isinstance(mechanism, (RedactionMechanism, SequencePolicy)) else set[str]()
+    columns = where.columns or _remembered(mechanism, table) or _released_columns(table, written, gaps)
     if len(columns) == 1 or len({len(text) for text in written}) > 1:
         written = tuple((", ".join(text),) for text in written)
     missing = [
@@ -239,7 +243,9 @@ def check_table(
     if fault is None and isinstance(mechanism, RedactionMechanism):
         fault = _redacted(data, mechanism, [cells[i] for user in users for i in user], where.mark)
     elif fault is None and isinstance(mechanism, SequencePolicy):
-        fault = _streams(mechanism, [[cells[i] for i in user] for user in users], outputs, written)
+        fault = _streams(
+            mechanism, [[cells[i] for i in user] for user in users], outputs, written, where.mark
+        )
     elif fault is None and isinstance(mechanism, (Channel, Merging)):
         fault = _drawn(data, mechanism, cells, written, where)
     if fault is not None:
@@ -270,7 +276,7 @@ def _outputs(mechanism: Channel | Merging | RedactionMechanism | SequencePolicy)
     return mechanism.outputs
 
 
-def _released_columns(table: Columns, written: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _released_columns(table: Columns, written: Sequence[tuple[str, ...]], gaps: set[str]) -> tuple[str, ...]:
     """The columns that hold the release, where nobody said which: the only ones whose cells can."""
     names = tuple(table)
     wide = {len(cells) for cells in written}
@@ -279,7 +285,10 @@ def _released_columns(table: Columns, written: Sequence[tuple[str, ...]]) -> tup
     if RELEASED in table and wide == {1}:
         return (RELEASED,)
     parts = [{cells[j] for cells in written} for j in range(wide.pop())] if len(wide) == 1 else []
-    fitting = [[name for name in names if set(table[name]) <= part] for part in parts]
+    fitting = [
+        [name for name in names if set(table[name]) <= part | gaps and part & set(table[name])]
+        for part in parts
+    ]
     if fitting and all(len(some) == 1 for some in fitting):
         return tuple(some[0] for some in fitting)
     raise FileRefused(
@@ -338,9 +347,13 @@ def _users(table: Columns, by: str | None) -> list[list[int]]:
     return list(users.values())
 
 
-def _places(cells: Sequence[tuple[str, ...]], written: Sequence[tuple[str, ...]]) -> Ints | str:
-    """Positions of the outputs that the cells name, or what speaks against them."""
-    places = {text: y for y, text in enumerate(written)}
+def _places(
+    cells: Sequence[tuple[str, ...]],
+    written: Sequence[tuple[str, ...]],
+    gaps: Sequence[tuple[str, ...]] = (),
+) -> Ints | str:
+    """Positions of the outputs that the cells name, -1 for gaps, or what speaks against them."""
+    places = {**dict.fromkeys(gaps, -1), **{text: y for y, text in enumerate(written)}}
     unknown = next((row for row, text in enumerate(cells, 1) if text not in places), None)
     if unknown is not None:
         return f"row {unknown} holds what is never released; possible are {_few([', '.join(t) for t in written])}"
@@ -433,26 +446,35 @@ def _streams(
     users: Sequence[Sequence[tuple[str, ...]]],
     outputs: Sequence[Label],
     written: Sequence[tuple[str, ...]],
+    mark: str,
 ) -> str | None:
     """What speaks against the releases of the streams of all users."""
+    wide = len(written[0])
     for number, cells in enumerate(users):
-        codes = _places(cells, written)
-        if isinstance(codes, str):
-            return codes if len(users) == 1 else f"sequence {number}: {codes}"
-        fault = _streamed(policy, [outputs[y] for y in codes.tolist()], ALARM / len(users))
+        codes = _places(cells, written, ((GAP,) * wide, (mark,) * wide))
+        fault = codes if isinstance(codes, str) else None
+        if not isinstance(codes, str):
+            released = [None if y < 0 else outputs[y] for y in codes.tolist()]
+            fault = _streamed(policy, released, ALARM / len(users))
         if fault is not None:
             return fault if len(users) == 1 else f"sequence {number}: {fault}"
     return None
 
 
-def _streamed(policy: SequencePolicy, released: Sequence[Label], alarm: float) -> str | None:
-    """What speaks against the releases of one stream."""
+def _streamed(policy: SequencePolicy, released: Sequence[Label | None], alarm: float) -> str | None:
+    """What speaks against the releases of one stream, None where a record was missing."""
+    last = policy.chain.max_length
+    if last is not None and len(released) > last:
+        return f"there are {len(released)} records, and the chain has {last}"
     if policy.batch > 1:
-        return None
+        return _broken_word(released, policy.batch)
     state = policy.start()
     outputs: tuple[Label, ...] = ()
     totals: list[Floats] = []
     for row, letter in enumerate(released, 1):
+        if letter is None:  # of a gap nothing is released, and the chain alone moves the belief
+            state = policy.skip(1, state)
+            continue
         kernel = policy.kernel(state.belief, state.step)
         outputs = kernel.outputs
         chances = _letters(policy, np.array(state.belief)) @ kernel.matrix
@@ -462,11 +484,22 @@ def _streamed(policy: SequencePolicy, released: Sequence[Label], alarm: float) -
         seen = np.eye(len(outputs))[place]
         totals.append(np.stack([seen, chances, chances * (1.0 - chances)]))
         state = policy.advance(state, letter)
+    if not totals:
+        return None
     sums = np.sum(totals, axis=0)
     odd = odd_total(sums[0].tolist(), sums[1].tolist(), sums[2].tolist(), alarm)
     if odd is None:
         return None
     return f"{outputs[odd]!r} occurs {sums[0][odd]:.0f} times, and should about {sums[1][odd]:.4g} times"
+
+
+def _broken_word(released: Sequence[Label | None], batch: int) -> str | None:
+    """A word of which some letters are missing and some are not: words are released whole or not at all."""
+    for begin in range(0, len(released), batch):
+        word = released[begin : begin + batch]
+        if None in word and set(word) != {None}:
+            return f"rows {begin + 1} to {begin + len(word)} are one word, of which some letters are missing and some are not"
+    return None
 
 
 def _letters(policy: SequencePolicy, belief: Floats) -> Floats:
@@ -509,7 +542,9 @@ def _redacted(
             return f"record {t} is shown with a value that is always hidden"
     if not isinstance(data, RedactionData) or mechanism.sequential is not None:
         return None
-    if mechanism.stream is not None:  # a missing record is hidden too, and nobody sees which of the two it was
+    if (
+        mechanism.stream is not None
+    ):  # a missing record is hidden too, and nobody sees which of the two it was
         return _impossible(data, codes) or _shown_oddly(data, codes, weights)
     return _impossible(data, codes) or _hidden_often(data, codes, weights)
 

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import privopt as po
 from privopt.cli import app
 from privopt.files.json import write_json
+from privopt.publication.table import Layout, check_table
 
 DAYS, HOURS = 30, 24
 
@@ -163,6 +164,76 @@ def test_a_gap_that_is_filled_in_later_stays_a_gap(folder: Path) -> None:
     Path("first.csv").write_text("watts\n100\n100\n1200\n300\n")
     call("release", "p.json", "first.csv", "--state", "state.json", "--output", "out.csv")
     assert [cell == "" for cell in column("out.csv")] == [False, True, False, False]
+
+
+def altered(row: int, cell: str) -> str:
+    """A copy of the released stream in which one row is another."""
+    lines = Path("out.csv").read_text().splitlines()
+    lines[row] = cell
+    Path("altered.csv").write_text("\n".join(lines) + "\n")
+    return "altered.csv"
+
+
+def test_a_released_stream_with_gaps_is_verified(folder: Path) -> None:
+    chain = fit("--period", "24", "--smoothing", "0.5")
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+    call("release", "p.json", "stream.csv", "--output", "out.csv", "--receipt", "receipt.json")
+    assert [t for t, cell in enumerate(column("out.csv")) if not cell] == [30, 31, 200]
+    said = call("verify", "p.problem.json", "p.json", "out.csv").output
+    assert "The table of 720 rows is plausible" in " ".join(said.split())
+    call("verify", "p.problem.json", "p.json", "out.csv", "--receipt", "receipt.json")
+    call("bundle", "p.problem.json", "p.json", "--receipt", "receipt.json", "--output", "p.zip")
+    call("verify", "p.zip", "out.csv")
+    refused = call("verify", "p.problem.json", "p.json", altered(33, "hidden"), code=1)
+    assert "row 33 holds what is never released" in " ".join(refused.stderr.split())
+    call("verify", "p.problem.json", "p.json", altered(33, "hidden"), "--mark", "hidden")
+
+
+def test_the_belief_of_who_checks_a_stream_moves_over_a_gap(folder: Path) -> None:
+    """Two states that take turns: over one gap the same is released again, over two the other."""
+    Path("stream.csv").write_text("turn\n" + "a\nb\n" * 20)
+    chain = po.MarkovChain([[0, 1], [1, 0]], [1, 0], states=["a", "b"]).to_dict()
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 1.0, "horizon": 8}
+    solved("p", problem, "closed-form")
+    Path("out.csv").write_text('turn\na\n""\na\nb\n')
+    call("verify", "p.problem.json", "p.json", "out.csv")
+    Path("out.csv").write_text('turn\na\n""\n""\na\n')
+    refused = call("verify", "p.problem.json", "p.json", "out.csv", code=1)
+    assert "row 4 holds what cannot follow the releases before it" in " ".join(refused.stderr.split())
+
+
+def test_a_redacted_stream_with_gaps_is_verified(folder: Path) -> None:
+    chain = fit("--period", "24", "--smoothing", "0.5")
+    problem = {
+        "type": "redaction",
+        "chain": chain,
+        "length": 720,
+        "private": 20,
+        "period": 24,
+        "epsilon": 1.0,
+    }
+    solved("p", problem, "windows")
+    call("release", "p.json", "stream.csv", "--mark", "hidden", "--output", "out.csv", "--receipt", "r.json")
+    assert column("out.csv")[30] == "hidden"
+    files = ("p.problem.json", "p.json")
+    call("verify", *files, "out.csv", "--mark", "hidden")
+    call("verify", *files, "out.csv", "--receipt", "r.json")
+    refused = call("verify", *files, altered(25, "gone"), "--mark", "hidden", code=1)
+    assert "row 25 holds neither a state nor the mark" in " ".join(refused.stderr.split())
+    refused = call("verify", *files, altered(21, "0-499"), "--mark", "hidden", code=1)
+    assert "record 20 is shown with a value that is always hidden" in " ".join(refused.stderr.split())
+
+
+def test_words_of_a_stream_are_missing_whole(folder: Path) -> None:
+    chain = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["in", "out"])
+    problem = po.SequenceInformationPrivacy(chain, 1.0, batch=2, horizon=4)
+    policy = po.SequencePolicy(chain, 1.0, 2, rule="randomised-response")
+    cells = ["in", "out", "", "", "out", "out", "", ""]
+    assert check_table(problem, policy, {"place": cells}, Layout(("place",))).ok
+    cells[2] = "in"
+    told = check_table(problem, policy, {"place": cells}, Layout(("place",)))
+    assert "rows 3 to 4 are one word" in told.reason
 
 
 @pytest.mark.parametrize(
