@@ -9,6 +9,7 @@ import typer
 
 import privopt as po
 from privopt.cli import show
+from privopt.core.certificate import ONE_RELEASE
 from privopt.files.text import number
 from privopt.publication.constant import constant_sentence
 
@@ -31,6 +32,9 @@ def solve(
         bool,
         typer.Option("--certify/--no-certify", help="Without a proof, it releases as a simulation only."),
     ] = True,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell all of the certificate, and every solver considered.")
+    ] = False,
 ) -> None:
     """Find the best mechanism and prove that it is private; exit code 1 if there is none."""
     show.check_output(output, problem)
@@ -43,15 +47,15 @@ def solve(
         show.emit(solution.to_dict())
     else:
         note = constant_sentence(loaded, solution.mechanism) if solution.status.ok else ""
-        show.facts([*_facts(solution, loaded.budget, note), ("written", output)])
+        show.facts([*_facts(solution, loaded.budget, note, verbose), ("written", output)])
     raise typer.Exit(0 if solution.status.ok else 1)
 
 
-def _facts(s: po.Solution[Any], budget: float, note: str) -> list[tuple[str, object]]:
+def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list[tuple[str, object]]:
     """A solution in lines."""
     proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
     if s.certificate is not None:
-        proof = s.certificate.sentences()
+        proof = s.certificate.sentences() if verbose else _short(s.certificate)
     leakage = f"{number(s.leakage)} nats (budget {number(budget)})" if s.leakage is not None else ""
     return [
         ("status", f"{s.status.name}: {s.status.value}"),
@@ -65,5 +69,32 @@ def _facts(s: po.Solution[Any], budget: float, note: str) -> list[tuple[str, obj
         ("gap", number(s.gap, 3)),
         ("certificate", proof),
         ("seconds", number(s.seconds, 3)),
-        *(("considered", line) for line in s.alternatives),
+        ("considered", list(s.alternatives) if verbose else _others(s)),
     ]
+
+
+def _short(certificate: po.Certificate) -> list[str]:
+    """The verdict and the claim in words, and what they leave out; all where nothing is proved."""
+    said = certificate.sentences()
+    if not certificate.ok:
+        return said
+    kept = (
+        ("In words: ", "Remark: ") if certificate.kind == "privacy" else ("In words: ", "Kind: ", "Remark: ")
+    )
+    first, *rest = certificate.uncovered or (ONE_RELEASE,)
+    more = f", and {len(rest)} more" if rest else ""
+    return [
+        said[0],
+        *(text for text in said[1:] if text.startswith(kept)),
+        f"Not covered: {first.partition(' (')[0]}{more}; --verbose and 'privopt verify' tell all, and what is assumed, against whom.",
+    ]
+
+
+def _others(s: po.Solution[Any]) -> list[str]:
+    """What was run in vain where there is no answer, and how many other solvers were considered."""
+    own = (f"{s.solver}: ", f"{s.status.name} by {s.solver}: ")
+    others = [line for line in s.alternatives if not line.startswith(own)]
+    told = [] if s.status.ok else [line for line in others if " by " in line.partition(":")[0]]
+    count = len(others) - len(told)
+    one, them = ("", "it") if count == 1 else ("s", "them")
+    return [*told, f"{count} other solver{one}: --verbose lists {them}"] if count else told

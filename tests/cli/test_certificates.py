@@ -61,9 +61,52 @@ def test_solve_and_verify_print_one_sentence_a_line(folder: Path) -> None:
         assert sum(text.startswith(start) for text in said) == 1, start
     code, text, _ = run("verify", "problem.json", "solution.json")
     assert (code, text.splitlines()) == (0, said)
-    lines = run("solve", "problem.json")[1].splitlines()
+    lines = run("solve", "problem.json", "--verbose")[1].splitlines()
     told = [line.split(None, 1)[1] for line in lines if line.startswith("certificate ")]
     assert told[1:] == said[1:]
+    considered = [line.split(None, 1)[1] for line in lines if line.startswith("considered ")]
+    assert len(considered) == len(po.Solution[Any].load("solution.json").alternatives) > 1
+
+
+def test_solve_says_in_short_what_is_claimed_and_how_many_others_there_are(folder: Path) -> None:
+    lines = run("solve", "problem.json")[1].splitlines()
+    told = [line.split(None, 1)[1] for line in lines if line.startswith("certificate ")]
+    assert told[0].startswith("PROVED (privacy): ")
+    assert told[1] == f"In words: {stored().statement}."
+    assert told[2:] == [
+        (
+            f"Not covered: more than one release of the same records, and {len(stored().uncovered) - 1} more; "
+            "--verbose and 'privopt verify' tell all, and what is assumed, against whom."
+        )
+    ]
+    count = len(po.Solution[Any].load("solution.json").alternatives) - 1
+    considered = [line.split(None, 1)[1] for line in lines if line.startswith("considered ")]
+    assert considered == [f"{count} other solvers: --verbose lists them"]
+
+
+def test_an_average_is_said_to_be_one_in_short_too(folder: Path) -> None:
+    joint = {"table": [[0.3, 0.1], [0.2, 0.4]]}
+    problem = {"type": "privacy_funnel", "joint": joint, "max_leakage": 0.01}
+    Path("funnel.json").write_text(json.dumps(problem))
+    code, text, _ = run("solve", "funnel.json")
+    assert code == 0
+    assert f"Kind: {KINDS['average']}." in text
+
+
+def test_what_was_run_in_vain_is_named_where_there_is_no_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = (
+        "FAILED by first: too slow",
+        "FAILED by second: too large",
+        "third: no, it needs two columns",
+    )
+    failed = po.Solution[Any](po.Status.FAILED, solver="second", alternatives=told)
+    monkeypatch.setattr(po, "solve", lambda *args, **options: failed)
+    code, text, _ = run("solve", "problem.json")
+    assert code == 1
+    considered = [line.split(None, 1)[1] for line in text.splitlines() if line.startswith("considered ")]
+    assert considered == ["FAILED by first: too slow", "1 other solver: --verbose lists it"]
 
 
 def test_a_release_says_what_is_claimed_and_what_is_not_covered(folder: Path) -> None:
@@ -164,7 +207,11 @@ def terminal(*args: str) -> tuple[int, str]:
 
 @pytest.mark.long
 def test_a_terminal_gets_wrapped_lines(folder: Path) -> None:
-    for args in (("verify", "problem.json", "solution.json"), ("solve", "problem.json")):
+    for args in (
+        ("verify", "problem.json", "solution.json"),
+        ("solve", "problem.json"),
+        ("solve", "problem.json", "--verbose"),
+    ):
         code, text = terminal(*args)
         assert code == 0
         plain = "".join(part.partition("m")[2] if i else part for i, part in enumerate(text.split("\x1b[")))
