@@ -125,7 +125,10 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, rep
     broken = not repairable and raw.violation > PROMISE * max(1.0, problem.budget)
     if broken:
         fault = "a published mechanism is shown as it is, not repaired"
-    for margin in () if broken else (0.0, *MARGINS):
+    # A reading this far out is no rounding: a certificate of the mechanism as it is could not hold.
+    hopeless = raw.exact and raw.violation > PROMISE and raw.violation > PROMISE * problem.budget
+    margins = MARGINS if hopeless else (0.0, *MARGINS)
+    for margin in () if broken else margins:
         tried = problem.named(problem.repair(mechanism, margin)) if margin else mechanism
         accepted, fault = _accept(problem, verdict, tried, certify, fault)
         if accepted:

@@ -120,14 +120,15 @@ def _columns(problem: LocalInformationPrivacy, posteriors: Floats) -> NDArray[np
         observed = problem.observation
         seen = posteriors @ observed.x_given_w[:, observed.support].T
         return np.asarray((seen @ problem.matrix).argmin(axis=1))
-    distinct: list[Floats] = []
+    # Alike posteriors have alike sums under any weights in [0, 1]: only those are compared cell by cell.
+    sums = posteriors @ np.random.default_rng(0).random(posteriors.shape[1])
+    firsts: list[int] = []
     groups = []
-    for v in posteriors:
-        same = next(
-            (i for i, other in enumerate(distinct) if np.abs(v - other).max() <= EQUAL), len(distinct)
-        )
-        if same == len(distinct):
-            distinct.append(v)
+    for i, v in enumerate(posteriors):
+        near = np.flatnonzero(np.abs(sums[firsts] - sums[i]) <= EQUAL * len(v)) if firsts else []
+        same = next((int(g) for g in near if np.abs(posteriors[firsts[g]] - v).max() <= EQUAL), len(firsts))
+        if same == len(firsts):
+            firsts.append(i)
         groups.append(same)
     return np.array(groups, dtype=np.intp)
 

@@ -72,6 +72,7 @@ def broken(values: object) -> po.RedactionMechanism:
     object.__setattr__(mechanism, "sequential", None)
     object.__setattr__(mechanism, "never", ())
     object.__setattr__(mechanism, "simulation_only", False)
+    object.__setattr__(mechanism, "stream", None)
     return mechanism
 
 
