@@ -13,6 +13,7 @@ from privopt.errors import FileRefused, InvalidModel
 from privopt.measures.sequence.total import stream_total
 from privopt.models.columns import as_number
 from privopt.models.markov.stream import StreamColumns
+from privopt.publication.receipt import column_digest
 
 
 def stream_of(mechanism: Runnable) -> StreamColumns | None:
@@ -120,6 +121,39 @@ def _number(data: Path, column: str, row: int, cell: object) -> float | None:
     if number is None and cell is not None:
         raise FileRefused(f"{data}: row {row}: {column!r} is not a number; leave it out of --bins")
     return number
+
+
+def check_earlier(
+    user: str, rows: Sequence[Cells], released: Sequence[object | None], digest: str, salt: str
+) -> None:
+    """Refuse the records of a user if those that were released before are not the first of them.
+
+    A gap that was recorded stays one whatever its row holds now. Without a digest, as an earlier version wrote, only the number of
+    records is known.
+
+    Raises
+    ------
+    FileRefused
+        With what to do.
+    """
+    done, whose = len(released), f"{user!r}" if user else "this stream"
+    if len(rows) < done:
+        raise FileRefused(
+            f"{whose} has {len(rows)} records here, and of {done} the release is recorded: give the data from the first record on"
+        )
+    if digest and digest != earlier_digest(rows, released, salt):
+        raise FileRefused(
+            f"{whose}: of {done} records the release is recorded, and the first {done} rows here are not those that were read for it: "
+            "give the data from the first record on, written as they were, new rows after them; or another --state for other data"
+        )
+
+
+def earlier_digest(rows: Sequence[Cells], released: Sequence[object | None], salt: str) -> str:
+    """A keyed hash of the rows whose releases are recorded, each with its place; gaps are left out."""
+    there = [
+        (place, row) for place, (row, y) in enumerate(zip(rows, released, strict=False)) if y is not None
+    ]
+    return column_digest([text for place, row in there for text in (str(place), *row)], salt)
 
 
 def total_facts(mechanism: Runnable, records: int, users: int) -> list[tuple[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ import privopt as po
 from privopt.cli import _noisy as _cli_noisy
 from privopt.cli import show
 from privopt.cli._columns import (
+    Cells,
     Machine,
     check_columns,
     codebook_of,
@@ -29,7 +31,14 @@ from privopt.cli._columns import (
 from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
 from privopt.cli._kept import Rows, judge_kept, kept_of_stream
 from privopt.cli._receipt import Stream, crowd_facts, draw_once, leave_receipt, leave_stream_receipt
-from privopt.cli._streams import check_stream, gap_facts, stream_letters, total_facts
+from privopt.cli._streams import (
+    check_earlier,
+    check_stream,
+    earlier_digest,
+    gap_facts,
+    stream_letters,
+    total_facts,
+)
 from privopt.cli.fit import By, Data, user_columns, users
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.json import read_json, writing
@@ -38,7 +47,10 @@ from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
 from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, document, read_document
 from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
-from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED
+from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, new_salt
+
+VERSION = 3
+"""Of files of journals, which hold hashes of the rows since."""
 
 
 @dataclass
@@ -48,6 +60,8 @@ class Account:
     state: PolicyState
     released: list[Label | None] = field(default_factory=list)
     """None stands for a gap."""
+    digest: str = ""
+    """A keyed hash of the rows that were read for these releases; "" where an earlier version recorded none."""
 
 
 @dataclass
@@ -55,18 +69,22 @@ class Journals:
     """The accounts of all users with one policy.
 
     A run records what it drew here before it writes any of it elsewhere, and a letter that is recorded is never drawn
-    again: the same command run twice gives the same releases. The file holds no raw letter.
+    again: the same command run twice gives the same releases. The file holds no raw letter, but a keyed hash of the rows
+    of each user, by which other data are refused; it belongs beside the data.
 
     Parameters
     ----------
     path : Path
     policy : SequencePolicy
     accounts : dict by user
+    salt : str
+        Of the hashes.
     """
 
     path: Path
     policy: SequencePolicy
     accounts: dict[str, Account]
+    salt: str = field(default_factory=new_salt)
 
     @classmethod
     def open(cls, path: Path, policy: SequencePolicy) -> Self:
@@ -81,7 +99,7 @@ class Journals:
         if not path.exists():
             return journals
         fields = read_json(path)
-        if fields.get("type") != "policy_journals" or fields.get("version") not in (1, GAP_VERSION):
+        if fields.get("type") != "policy_journals" or fields.get("version") not in (1, GAP_VERSION, VERSION):
             raise FileRefused(f"{path}: is not a file of policy journals; give another --state")
         if fields.get("policy") != policy.fingerprint:
             raise FileRefused(f"{path}: holds the journals of another policy; give another --state")
@@ -89,6 +107,7 @@ class Journals:
         if not isinstance(users, dict):
             raise FileRefused(f"{path}: has no users")
         journals.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
+        journals.salt = _hexadecimal(f"{path}: the salt", fields.get("salt", journals.salt))
         return journals
 
     def of(self, user: str) -> Account:
@@ -100,12 +119,14 @@ class Journals:
         key = self.policy.fingerprint
         users = {name: _plain(key, account, self.policy.batch) for name, account in self.accounts.items()}
         with writing(self.path) as stream:
-            version = GAP_VERSION if any("missing" in user for user in users.values()) else 1
-            json.dump(
-                {"type": "policy_journals", "version": version, "policy": key, "users": users},
-                stream,
-                allow_nan=False,
-            )
+            fields = {
+                "type": "policy_journals",
+                "version": VERSION,
+                "policy": key,
+                "salt": self.salt,
+                "users": users,
+            }
+            json.dump(fields, stream, allow_nan=False)
         folder = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)  # so that the new name survives a loss of power
@@ -119,6 +140,8 @@ def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
     there = [letter for letter in account.released if letter is not None]
     gaps = [place for place, letter in enumerate(account.released) if letter is None]
     written = {**document(policy, account.state, last), "released": encode_labels(there)}
+    if account.digest:
+        written["digest"] = account.digest
     return {**written, "missing": gaps} if gaps else written
 
 
@@ -133,7 +156,14 @@ def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
     released = _with_gaps(what, there, fields.get("missing", []))
     if len(released) != state.step * policy.batch or state.ended:
         raise FileRefused(f"{what}: {len(released)} releases do not make {state.step} steps")
-    return Account(state, released)
+    return Account(state, released, _hexadecimal(f"{what}: the digest", fields.get("digest", "")))
+
+
+def _hexadecimal(what: str, value: object) -> str:
+    """A salt or a digest as a file holds it; an earlier version wrote no digest."""
+    if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{64})?", value):
+        raise FileRefused(f"{what} is not of its form")
+    return value
 
 
 def _with_gaps(what: str, there: list[Label], gaps: object) -> list[Label | None]:
@@ -199,7 +229,9 @@ def _table(policy: SequencePolicy, order: Order) -> Outcome:
         else groups_of(order.data, order.by, read.columns[order.by])
     )
     sequences = {name: [letters[i] for i in places] for name, places in users.items()}
-    released, outcome = _release(policy, sequences, order)
+    rows: list[Cells] = list(zip(*(read.columns[name] for name in order.columns), strict=True))
+    cells = {name: [rows[i] for i in places] for name, places in users.items()}
+    released, outcome = _release(policy, sequences, cells, order)
     outputs: dict[int, Hashable | None] = {}
     for name, places in users.items():
         outputs.update(zip(places, released[name], strict=False))
@@ -221,10 +253,12 @@ def _folder(policy: SequencePolicy, order: Order) -> Outcome:
     if order.by is not None or order.keep:
         raise FileRefused("in a folder each file is a user: leave --by and --keep out")
     sequences: dict[str, list[Hashable | None]] = {}
+    cells: dict[str, list[Cells]] = {}
     for path in files:
         table = read_table(path, order.columns).columns
+        cells[path.name] = list(zip(*(table[name] for name in order.columns), strict=True))
         sequences[path.name] = stream_letters(path, policy, order.columns, table, "")
-    released, outcome = _release(policy, sequences, order)
+    released, outcome = _release(policy, sequences, cells, order)
     order.output.mkdir(exist_ok=True)
     for name, letters in released.items():
         write_table(order.output / name, columns_of(order.columns, letters, ""))
@@ -232,7 +266,10 @@ def _folder(policy: SequencePolicy, order: Order) -> Outcome:
 
 
 def _release(
-    policy: SequencePolicy, sequences: Mapping[str, Sequence[Hashable | None]], order: Order
+    policy: SequencePolicy,
+    sequences: Mapping[str, Sequence[Hashable | None]],
+    cells: Mapping[str, Sequence[Cells]],
+    order: Order,
 ) -> tuple[dict[str, list[Label | None]], Outcome]:
     """Every release of each user, recorded ones included, and how many are new."""
     codes = {name: encode(letters, policy.letters, gaps=True) for name, letters in sequences.items()}
@@ -246,11 +283,8 @@ def _release(
     pending, waiting = [], 0
     for name, places in codes.items():
         done = len(accounts[name].released)
-        if len(places) < done:
-            raise FileRefused(
-                f"{name!r}: has {len(places)} records, of {done} the release is recorded: "
-                "give each user's data from the first record on"
-            )
+        if journals is not None:
+            check_earlier(name, cells[name], accounts[name].released, accounts[name].digest, journals.salt)
         spare = 0 if journals is None else (len(places) - done) % policy.batch
         pending.append(places[done : len(places) - spare])
         waiting += spare
@@ -259,7 +293,9 @@ def _release(
     labels = outputs_of(policy)
     for (name, account), new, state in zip(accounts.items(), drawn, states, strict=True):
         letters = [labels[i] if i >= 0 else None for i in new.tolist()]
-        accounts[name] = Account(state, [*account.released, *letters])
+        every = [*account.released, *letters]
+        digest = "" if journals is None else earlier_digest(cells[name], every, journals.salt)
+        accounts[name] = Account(state, every, digest)
     if journals is not None:
         journals.accounts.update({name: account for name, account in accounts.items() if account.released})
         journals.write()  # before anything is written that anybody reads

@@ -133,7 +133,7 @@ def test_a_stream_with_gaps_goes_on_after_a_stop(folder: Path) -> None:
     Path("begun.csv").write_text("".join(lines[:32]))  # it ends with a gap
     call("release", "p.json", "begun.csv", "--state", "state.json", "--output", "begun.out.csv")
     state = json.loads(Path("state.json").read_text())
-    assert state["version"] == state["users"][""]["version"] == 2
+    assert (state["version"], state["users"][""]["version"]) == (3, 2)
     assert (state["users"][""]["step"], state["users"][""]["missing"]) == (31, [30])
     output = call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv").output
     assert "drawn before  31" in output
@@ -298,3 +298,71 @@ def test_a_real_month_of_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert released[22::24] == ["hidden"] * 30
     assert set(released) == {"0-999", "1000-20000", "hidden"}
     assert released.count("hidden") < 400
+
+
+def goes_on(name: str, words: tuple[str, ...] = (), code: int = 0) -> Result:
+    return call("release", "p.json", name, "--state", "s.json", "--output", "o.csv", *words, code=code)
+
+
+def test_a_stream_goes_on_with_its_own_rows_only(folder: Path) -> None:
+    chain = fit("--smoothing", "0.5")
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("begun.csv").write_text("".join(lines[:41]))
+    goes_on("begun.csv")
+    state, first = json.loads(Path("s.json").read_text()), column("o.csv")
+    assert len(state["users"][""]["digest"]) == len(state["salt"]) == 64
+    Path("o.csv").unlink()
+    kept = Path("s.json").read_bytes()
+    others = {
+        "other.csv": [*lines[:5], "d00,1999\n" if lines[5] < "d00,5" else "d00,60\n", *lines[6:]],
+        "new.csv": [lines[0], *lines[41:]],  # only what came later, longer than what was released
+        "moved.csv": [lines[0], lines[2], lines[1], *lines[3:]],
+    }
+    for name, rows in others.items():
+        Path(name).write_text("".join(rows))
+        said = " ".join(goes_on(name, code=2).stderr.split())
+        assert "this stream: of 40 records the release is recorded" in said
+        assert "the first 40 rows here are not those that were read for it" in said
+        assert not Path("o.csv").exists()
+    Path("short.csv").write_text("".join(lines[:8]))
+    said = goes_on("short.csv", code=2).stderr
+    assert "this stream has 7 records here, and of 40 the release is recorded" in " ".join(said.split())
+    assert Path("s.json").read_bytes() == kept
+    filled = [line.replace(",\n", ",77\n") for line in lines]
+    assert filled != lines
+    Path("filled.csv").write_text("".join(filled))
+    goes_on("filled.csv")  # a gap that was recorded stays one, and its row is not one of those that were read
+    assert column("o.csv")[:40] == first
+    assert column("o.csv")[30] == ""
+
+
+def test_a_state_of_an_earlier_version_goes_on_and_remembers_from_then(folder: Path) -> None:
+    chain = fit("--smoothing", "0.5")
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("begun.csv").write_text("".join(lines[:11]))
+    goes_on("begun.csv")
+    state = json.loads(Path("s.json").read_text())
+    del state["salt"], state["users"][""]["digest"]
+    Path("s.json").write_text(json.dumps({**state, "version": 1}))
+    goes_on("begun.csv")
+    Path("other.csv").write_text("".join([lines[0], *reversed(lines[1:])]))
+    assert "are not those that were read" in " ".join(goes_on("other.csv", code=2).stderr.split())
+
+
+def test_new_users_come_without_the_earlier_ones(folder: Path) -> None:
+    chain = fit("--by", "day", "--smoothing", "0.5")
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("first.csv").write_text("".join(lines[:49]))
+    Path("later.csv").write_text("".join([lines[0], *lines[49:97]]))
+    Path("mixed.csv").write_text("".join([lines[0], *reversed(lines[25:73])]))
+    goes_on("first.csv", ("--by", "day"))
+    goes_on("later.csv", ("--by", "day"))
+    assert sorted(json.loads(Path("s.json").read_text())["users"]) == ["d00", "d01", "d02", "d03"]
+    said = " ".join(goes_on("mixed.csv", ("--by", "day"), code=2).stderr.split())
+    assert "'d02': of 24 records the release is recorded" in said
