@@ -20,6 +20,12 @@ from privopt.models.intervals import span
 MOSTLY = 0.9
 """Share of a release that a suggested name covers, where it does not cover all."""
 
+SAME = 1e-9
+"""Probabilities as near to each other, relatively, have no likeliest one."""
+
+ANYTHING = "anything"
+"""The name of what may be every symbol."""
+
 NAMED = 3
 """Values that a suggested name lists; of more it gives the number."""
 
@@ -41,8 +47,9 @@ class Entry:
     probabilities : tuple of float
         Pr(X = x | Y = y) of each.
     suggestion : str
-        A readable name; it starts with "mostly" where it covers nine tenths only, and with "within" where it covers
-        more than the members.
+        A readable name; it starts with "mostly" where it covers nine tenths only, and with "within" where it covers more than
+        the members. Where releases stand one to one for values it is that value, "mostly" where it is likelier than not,
+        else "most likely".
     """
 
     name: str
@@ -142,6 +149,7 @@ def codebook(
     described = () if columns is None else columns.read
     shares = np.asarray(p @ mechanism.matrix)
     cells, exact, namer = mechanism.cells, isinstance(mechanism, Merging), _Namer(inputs, described)
+    stands = not exact and _stand_for_one(p[:, None] * mechanism.matrix)
     entries = []
     for y, share in enumerate(shares.tolist()):
         weights = p * mechanism.matrix[:, y]
@@ -152,10 +160,24 @@ def codebook(
         count = len(order) if exact else int(np.searchsorted(np.cumsum(posterior), MOSTLY)) + 1
         chosen = order[:count].tolist()
         suggestion = namer.name(chosen, len(chosen) == len(order)) if members else "never"
+        if members and stands and count > 1 and (posterior[0] > 0.5 or suggestion.endswith(ANYTHING)):
+            one = namer.name(order[:1].tolist(), True)
+            suggestion = f"{'mostly' if posterior[0] > 0.5 else 'most likely'} {one}"
         entries.append(
             Entry(", ".join(map(str, cells[y])), share, members, tuple(posterior.tolist()), suggestion)
         )
     return Codebook(tuple(entries), tuple(column.name for column in described) or ("symbol",))
+
+
+def _stand_for_one(weights: Floats) -> bool:
+    """Whether releases stand one to one for inputs: each has one likeliest input, which is released as it more than otherwise."""
+    weights = weights[weights.sum(axis=1) > 0][:, weights.sum(axis=0) > 0]
+    if weights.shape[0] != weights.shape[1] or len(weights) < 2:
+        return False
+    likely, highest = weights.argmax(axis=0), np.sort(weights, axis=0)[-2:]
+    unique = highest[1] * (1.0 - SAME) > highest[0]
+    own = highest[1] >= weights[likely].max(axis=1)
+    return len(set(likely.tolist())) == len(weights) and bool((unique & own).all())
 
 
 class _Namer:
@@ -175,7 +197,7 @@ class _Namer:
     def name(self, chosen: Sequence[int], whole: bool) -> str:
         """The values of each column that the symbols at some positions have; of all of them, or of the likeliest."""
         if len(chosen) == self.codes.shape[1]:
-            return "anything"
+            return ANYTHING
         words = []
         inside = np.ones(self.codes.shape[1], dtype=bool)
         for j, codes in enumerate(self.codes):
@@ -185,7 +207,7 @@ class _Namer:
                 column = self.columns[j] if j < len(self.columns) else None
                 words.append(_of_column([self.values[j][v] for v in distinct], column))
         prefix = "mostly " if not whole else "within " if int(inside.sum()) > len(chosen) else ""
-        return prefix + (", ".join(words) or "anything")
+        return prefix + (", ".join(words) or ANYTHING)
 
 
 def _of_column(values: Sequence[Label], column: Column | None) -> str:

@@ -75,6 +75,38 @@ def test_channels_follow_bayes_rule_and_name_what_is_likely() -> None:
     ]  # fmt: skip
 
 
+def test_releases_that_stand_one_to_one_for_values_have_their_names() -> None:
+    p = np.array([0.6, 0.4])
+    matrix = np.array([[0.3, 0.7], [0.8, 0.2]])
+    channel = po.Channel(matrix, ["yes", "no"], ["u", "v"])
+    assert [entry.suggestion for entry in codebook(channel, channel.inputs, p)] == ["mostly no", "mostly yes"]
+    seven = np.full((7, 7), 1 / (np.e + 6)) + np.eye(7) * (np.e - 1) / (np.e + 6)
+    wide = po.Channel(seven, list("abcdefg"), range(7))
+    book = codebook(wide, wide.inputs, np.full(7, 1 / 7))
+    assert [entry.suggestion for entry in book] == [f"most likely {x}" for x in "abcdefg"]
+    assert book.entries[2].probabilities[0] == pytest.approx(np.e / (np.e + 6))
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.5, 0.5], [0.5, 0.5]],  # they say nothing
+        [[0.6, 0.4], [0.7, 0.3]],  # both come most likely from the first, with p below
+        [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]],  # more releases than values
+    ],
+)
+def test_releases_that_do_not_stand_for_one_value_are_not_named_after_it(matrix: list[list[float]]) -> None:
+    channel = po.Channel(matrix, ["yes", "no"])
+    book = codebook(channel, channel.inputs, np.array([0.7, 0.3]))
+    assert {entry.suggestion for entry in book} == {"anything"}
+
+
+def test_names_of_releases_do_not_depend_on_impossible_values() -> None:
+    channel = po.Channel([[0.7, 0.3], [0.3, 0.7], [0.5, 0.5]], ["yes", "no", "none"])
+    book = codebook(channel, channel.inputs, np.array([0.5, 0.5, 0.0]))
+    assert [entry.suggestion for entry in book] == ["mostly yes", "mostly no"]
+
+
 def test_short_names_avoid_values_that_look_like_them() -> None:
     assert release_cells(("B1", "x", "y"), ("B1", "x | y"), (False, True)) == (("B1",), ("B_1",))
 
