@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,7 @@ def answer_query(
     account.check(seed)
     names = list(dict.fromkeys(columns))
     read = read_table(data, names)
+    cells = {name: read.columns[name] for name in names}
     records: list[Any] = []
     for name in names:
         records += _records(mechanism, data, name, read)
@@ -123,7 +124,7 @@ def answer_query(
     if account.ledger is None:
         answer = mechanism.release(records, rng)
     else:
-        answer, ledger = _charged(account.ledger, account, machine, mechanism, records, data)
+        answer, ledger = _charged(account.ledger, account, machine, mechanism, records, data, cells)
     if mechanism.query == "histogram":
         states = [str(state) for state in mechanism.states or ()]
         table = {"state": states, "count": [str(n) for n in answer.tolist()]}
@@ -136,7 +137,7 @@ def answer_query(
         make_receipt(
             mechanism,
             machine.certificate,
-            {name: read.columns[name] for name in names},
+            cells,
             output,
             table,
             how=how,
@@ -172,6 +173,7 @@ def _charged(
     mechanism: po.NoisyQuery,
     records: Sequence[Any],
     data: Path,
+    cells: Mapping[str, Sequence[str]],
 ) -> tuple[Any, BudgetLedger]:
     """The answer, and the ledger after it, which is on the disk before the noise is drawn; one run at a time."""
     mechanism.release(
@@ -183,11 +185,11 @@ def _charged(
             raise FileRefused(
                 f"{place}: its total is {number(before.epsilon, 6)} nats, which cannot be changed: leave --total out"
             )
-        return before.release(mechanism, records, data.name, place)
+        return before.release(mechanism, records, data.name, place, columns=cells)
 
 
 def _begun(place: Path, account: Account, machine: Machine, data: Path) -> BudgetLedger:
-    """A new ledger for the model of the problem; the data are known to it by the name of their file."""
+    """A new ledger for the model of the problem; the data are known to it by the name of their file and the columns that are read."""
     if account.total is None or account.problem is None:
         raise FileRefused(
             f"{place}: there is no ledger yet; to begin one give --total NATS, what all answers may leak together, and --problem PROBLEM.json"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
 
+from privopt.core.contents import Contents
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.json import check_schema, read_json, write_json
 from privopt.files.numbers import decode_float
@@ -29,6 +31,9 @@ ROOM = 2.0**-40
 
 READ = 1e-9
 """A ledger of version 0.1.0 added float readings, and may exceed its total by this, relatively; nothing more can be charged."""
+
+NOTHING = 1e-6
+"""Share of the total that is not worth a query."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,15 @@ class BudgetLedger:
     epsilon : float
         The most that all releases together may leak, in nats, finite and > 0.
     data : str
-        A label of the data. Only its SHA-256 is stored; releases must name the same label.
+        A label of the data. Only its SHA-256 is stored; releases must name the same label, or read columns that are known.
     length : int, optional
     clip : (lower, upper), optional
         The interval that every sum and mean clips to.
     scope : {"targets_in_interval", "all_reals"}
     entries : tuple of Spent
+    contents : Contents
+        Keyed hashes of the columns that were read, where releases give them: a copy under another label is then the same
+        data, and a changed column under the same label is refused.
 
     Raises
     ------
@@ -82,6 +90,7 @@ class BudgetLedger:
     clip: Clip | None = None
     scope: str = "targets_in_interval"
     entries: tuple[Spent, ...] = ()
+    contents: Contents = field(default_factory=Contents, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, (GaussianModel, GroupModel, MarkovChain)):
@@ -157,7 +166,9 @@ class BudgetLedger:
         ]
         return max(prove_leakage(setting, tau)[0] for setting in settings)
 
-    def charge(self, mechanism: NoisyQuery, data: str) -> Self:
+    def charge(
+        self, mechanism: NoisyQuery, data: str, columns: Mapping[str, Sequence[str]] | None = None
+    ) -> Self:
         """The ledger after a release.
 
         Parameters
@@ -165,6 +176,8 @@ class BudgetLedger:
         mechanism : NoisyQuery
         data : str
             The label of the data.
+        columns : mapping of names to cells, optional
+            The columns that are read, as text; the ledger then knows its data by them too.
 
         Raises
         ------
@@ -173,7 +186,8 @@ class BudgetLedger:
         """
         if not isinstance(mechanism, NoisyQuery):
             raise InvalidMechanism(f"a ledger charges a NoisyQuery, got {type(mechanism).__name__}")
-        if fingerprint(data) != self.data:
+        contents = self.contents.read(columns or {}, data, not columns or fingerprint(data) == self.data)
+        if not columns and fingerprint(data) != self.data:
             raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
         if mechanism.query in ("sum", "mean") and mechanism.clip != self.clip:
             raise InvalidMechanism(
@@ -187,13 +201,24 @@ class BudgetLedger:
         function = isinstance(mechanism.query, Query) or (
             isinstance(self.model, GaussianModel) and mechanism.query not in ("sum", "mean")
         )
-        after = replace(self, entries=(*self.entries, Spent(mechanism.tau, mechanism.name, function)))
+        after = self._with(mechanism, mechanism.tau, function)
         if not after.leakage <= self.epsilon:
             raise InvalidMechanism(
                 f"refused: all releases together would leak {after.leakage:.6g} nats, the total is {self.epsilon:.6g}; "
-                f"a level of {self.remaining:.6g} is left"
+                f"{self._with(mechanism, 0.0, function)._left()}"
             )
-        return after
+        return replace(after, contents=contents)
+
+    def _with(self, mechanism: NoisyQuery, tau: float, function: bool) -> Self:
+        return replace(self, entries=(*self.entries, Spent(tau, mechanism.name, function)))
+
+    def _left(self) -> str:
+        """What is left, as the level of a query and as the epsilon that it is solved for."""
+        level = self.remaining
+        epsilon = _down(self._bound(level))
+        if not epsilon > NOTHING * self.epsilon:
+            return "nothing is left"
+        return f"a level of {level:.6g} is left: such a query fits if it is solved for epsilon = {epsilon:g} at most"
 
     def release(
         self,
@@ -202,6 +227,7 @@ class BudgetLedger:
         data: str,
         path: str | os.PathLike[str],
         rng: np.random.Generator | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[Any, Self]:
         """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
 
@@ -217,7 +243,7 @@ class BudgetLedger:
         InvalidMechanism
             If the charge is refused, or the file holds releases that this ledger does not know.
         """
-        after = self.charge(mechanism, data)
+        after = self.charge(mechanism, data, columns)
         if os.path.lexists(path):
             before = type(self).load(path)
             if replace(self, entries=self.entries[: len(before.entries)]) != before:
@@ -244,9 +270,10 @@ class BudgetLedger:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
+        known = {"contents": self.contents.to_dict()} if self.contents.digests else {}
         return {
             "type": KIND,
-            "version": 1,
+            "version": 2 if known else 1,
             "model": self.model.to_dict(),
             "epsilon": self.epsilon,
             "data": self.data,
@@ -254,6 +281,7 @@ class BudgetLedger:
             "clip": None if self.clip is None else list(self.clip),
             "scope": self.scope,
             "entries": [{"tau": e.tau, "query": e.query, "function": e.function} for e in self.entries],
+            **known,
         }
 
     @classmethod
@@ -278,6 +306,7 @@ class BudgetLedger:
             fields["clip"],
             fields["scope"],
             entries,
+            Contents.from_dict(fields.get("contents")),
         )
         if not ledger.leakage <= ledger.epsilon * (1 + READ):
             raise FileRefused(
@@ -294,6 +323,14 @@ class BudgetLedger:
     def _repr_html_(self) -> str:
         rows = [(i, e.query, number(e.tau)) for i, e in enumerate(self.entries)]
         return html_table([*rows, ("together", str(self), number(self.tau))], ("release", "query", "tau"))
+
+
+def _down(value: float) -> float:
+    """A positive number rounded down to three digits."""
+    if not 0 < value < math.inf:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return math.floor(value / unit) * unit
 
 
 def fingerprint(label: str) -> str:

@@ -51,7 +51,10 @@ def test_what_is_beyond_the_total_is_refused_and_draws_nothing(folder: Path) -> 
     assert "at most 1 of 1.2 nats" in release("--ledger", "ledger.json")
     before = Path("ledger.json").read_bytes()
     said = release("--ledger", "ledger.json", output="third.csv", code=2)
-    assert "would leak 1.5 nats, the total is 1.2; a level of 0.1 is left" in said
+    assert (
+        "would leak 1.5 nats, the total is 1.2; a level of 0.1 is left: such a query fits if it is solved for epsilon = 0.2 at most"
+        in said
+    )
     assert not Path("third.csv").exists()
     assert Path("ledger.json").read_bytes() == before
     ledger = BudgetLedger.load("ledger.json")
@@ -66,19 +69,6 @@ def test_a_ledger_is_begun_with_a_total_and_kept_to_its_data(folder: Path) -> No
     assert not Path("ledger.json").exists()
     release(*NEW)
     assert "cannot be changed" in release("--ledger", "ledger.json", "--total", "9", code=2)
-    Path("copy.csv").write_bytes(Path("heights.csv").read_bytes())
-    words = (
-        "release",
-        "solution.json",
-        "copy.csv",
-        "--column",
-        "father",
-        "--output",
-        "sum.csv",
-        "--ledger",
-        "ledger.json",
-    )
-    assert "is for other data than 'copy.csv'" in run(*words, code=2)
     assert "leave --simulate or --ledger out" in release("--ledger", "ledger.json", "--simulate", "1", code=2)
     assert "give --ledger, not --state" in release("--state", "state.json", code=2)
 
@@ -181,3 +171,60 @@ def test_a_cell_that_does_not_fit_is_told_by_its_row_and_never_quoted(
     assert said in told
     assert cell == "" or cell not in told
     assert not Path(output).exists()
+
+
+def of_file(name: str, *columns: str, code: int = 0) -> str:
+    named = [word for column in columns for word in ("--column", column)]
+    return run(
+        "release", "solution.json", name, *named, "--output", "o.csv", "--ledger", "ledger.json", code=code
+    )
+
+
+def test_a_ledger_knows_a_renamed_copy_and_a_column_that_has_changed(folder: Path) -> None:
+    release(*NEW)
+    kept = json.loads(Path("ledger.json").read_text(encoding="utf-8"))
+    assert (kept["version"], sorted(kept["contents"]["columns"])) == (2, ["child", "father"])
+    raw = Path("heights.csv").read_text(encoding="utf-8")
+    Path("other.csv").write_text(raw.replace("160", "161"), encoding="utf-8")
+    assert "is for other data than 'other.csv'" in of_file("other.csv", "father", code=2)
+    Path("heights.csv").write_text(raw.replace("160", "161"), encoding="utf-8")
+    said = of_file("heights.csv", "father", "child", code=2)
+    assert "the column 'father' of 'heights.csv' is not the one that this ledger was charged for" in said
+    assert json.loads(Path("ledger.json").read_text(encoding="utf-8")) == kept
+    Path("copy.csv").write_text(raw, encoding="utf-8")
+    assert "at most 1 of 1.2 nats" in of_file("copy.csv", "father")
+    assert Path("heights.csv").read_text(encoding="utf-8") != raw
+
+
+def test_a_ledger_of_an_earlier_version_learns_its_columns(folder: Path) -> None:
+    release(*NEW)
+    fields = json.loads(Path("ledger.json").read_text(encoding="utf-8"))
+    del fields["contents"]
+    Path("ledger.json").write_text(json.dumps({**fields, "version": 1}), encoding="utf-8")
+    Path("copy.csv").write_bytes(Path("heights.csv").read_bytes())
+    assert "is for other data than 'copy.csv'" in of_file("copy.csv", "father", code=2)
+    assert "at most 1 of 1.2 nats" in release("--ledger", "ledger.json")
+    raw = Path("heights.csv").read_text(encoding="utf-8")
+    Path("heights.csv").write_text(raw + "150,150\n", encoding="utf-8")
+    assert "its cells have changed" in release("--ledger", "ledger.json", code=2)
+
+
+def test_the_epsilon_that_is_said_to_be_left_fits_and_a_larger_one_does_not() -> None:
+    chain = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]])
+    family = po.GaussianModel([[225, 100], [100, 225]])
+    for model, query, clip in (
+        (chain, "count", None),
+        (family, "sum", (120, 220)),
+        (po.GroupModel(3), "count", None),
+    ):
+        problem = po.BayesianPrivacy(model, query, 1.0, clip=clip)
+        spent = po.solve(problem).mechanism
+        ledger = po.BudgetLedger(model, 1.5, "x", clip=clip).charge(spent, "x")
+        with pytest.raises(po.errors.InvalidMechanism, match=r"epsilon = [0-9.]+ at most") as refused:
+            ledger.charge(spent, "x")
+        epsilon = float(str(refused.value).rpartition("epsilon = ")[2].split()[0])
+        assert 0.01 < epsilon < 1
+        after = ledger.charge(po.solve(problem.with_budget(epsilon)).mechanism, "x")
+        assert after.leakage <= 1.5
+        with pytest.raises(po.errors.InvalidMechanism):
+            ledger.charge(po.solve(problem.with_budget(1.02 * epsilon)).mechanism, "x")
