@@ -20,7 +20,9 @@ from privopt.mechanisms.tables import RELEASED, table_of
 from privopt.models.channel_data import observation
 
 BARE = "a mechanism file carries no certificate: nothing says what it protects"
-Runnable: TypeAlias = po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery
+Runnable: TypeAlias = (
+    po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery | po.Colouring
+)
 Cells: TypeAlias = tuple[str, ...]
 
 
@@ -80,7 +82,7 @@ def _from_solution(path: Path, solution: po.Solution[Any], simulated: bool) -> M
 
 
 def _runnable(path: Path, mechanism: po.Mechanism) -> Runnable:
-    runnable = (po.RedactionMechanism, po.Channel, po.Merging, po.SequencePolicy, po.NoisyQuery)
+    runnable = (po.RedactionMechanism, po.Channel, po.Merging, po.SequencePolicy, po.NoisyQuery, po.Colouring)
     if not isinstance(mechanism, runnable):
         raise InvalidMechanism(f"{path}: a {mechanism.kind} mechanism does not run on columns of a table")
     return mechanism
@@ -115,6 +117,8 @@ def symbols_of(mechanism: Runnable, columns: int, mark: str) -> dict[Cells, Hash
 def _labels(mechanism: Runnable) -> tuple[Hashable, ...]:
     if isinstance(mechanism, (po.RedactionMechanism, po.NoisyQuery)):
         return mechanism.states or ()
+    if isinstance(mechanism, po.Colouring):
+        return tuple(mechanism.vertices)
     return mechanism.letters if isinstance(mechanism, po.SequencePolicy) else mechanism.inputs
 
 
@@ -148,7 +152,8 @@ def draw(
 ) -> list[Hashable | None]:
     """The released symbols of all rows, None where redacted.
 
-    A redaction mechanism treats the rows of each user as one sequence; a channel treats every row by itself.
+    A redaction mechanism treats the rows of each user as one sequence; a channel treats every row by itself, as a
+    colouring does, whose rows name datasets.
 
     Raises
     ------
@@ -243,8 +248,11 @@ def columns_of(
 ) -> dict[str, list[str]]:
     """The released columns: those read where every release has their shape, else one column of their own.
 
-    Blocks of a merging, and releases of a channel that are bare positions, are written by short names.
+    Blocks of a merging, and releases of a channel that are bare positions, are written by short names; answers about datasets
+    are no datasets, and have a column of their own.
     """
+    if isinstance(mechanism, po.Colouring):
+        return {RELEASED: [", ".join(text_of(colour)) for colour in drawn]}
     if isinstance(mechanism, (po.Channel, po.Merging)):
         place = {label: y for y, label in enumerate(mechanism.outputs)}
         codes = [place[symbol] for symbol in drawn]

@@ -98,6 +98,7 @@ def leave_receipt(
         mark=mark,
         by=by or "",
         hidden=hidden,
+        crowds=not isinstance(mechanism, po.Colouring),  # whose rows are datasets, not people
     ).save(path)
 
 

@@ -427,7 +427,7 @@ def release(
     a channel releases every row by itself, and where it remembers the columns of its table it bins raw numbers and
     refuses other columns; a sequence policy takes the rows of each user as one sequence, also from a
     folder with a file for each user into a folder, and with --state never draws a recorded release again. A noisy query reads all cells
-    of the columns as records and writes a number. Only what is released and the users are written; --keep names what else to copy, and
+    of the columns as records and writes a number. A colouring answers about the dataset of its graph that each row names. Only what is released and the users are written; --keep names what else to copy, and
     is refused where it leaks more about the secret than the certificate allows. A solution must be solved and certified; 'privopt verify' proves its certificate again.
     """
     if not data.is_dir():

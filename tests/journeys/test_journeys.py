@@ -259,6 +259,10 @@ def test_a_graph_gives_an_answer_for_each_dataset(walk: Walk) -> None:
     said = {mechanism.release((5, 5)) for _ in range(20)}
     assert said <= {"passed", "failed"}
     assert "passed" in said  # wrong with probability 0.0018 each
+    answers = table(folder / "answers.csv")
+    assert list(answers.columns) == ["town", "released"]
+    assert list(answers["town"]) == ["Ulm", "Bonn"]
+    assert set(answers["released"]) <= {"passed", "failed"}
 
 
 def test_a_table_is_read_by_people(walk: Walk) -> None:
