@@ -7,32 +7,35 @@ import math
 import numpy as np
 
 from privopt.core.certificate import Certificate
+from privopt.measures.sequence.composition import composition
+from privopt.measures.sequence.total import DELTA
 from privopt.mechanisms import Colouring, NoisyQuery, RedactionMechanism, SequencePolicy
 from privopt.models import GaussianModel, GroupModel
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.least import releases_nothing
 from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.sequence_information_privacy.leakage import read
 from privopt.publication import parts as say
 from privopt.publication.guesses import Guesses, from_odds, of_policy, of_redaction
 from privopt.publication.parts import Parts
-from privopt.publication.words import listed, one, plain, share, times
+from privopt.publication.words import LARGEST, listed, one, plain, share, times
 
 STEPS = "It is assumed that each record depends on the one before it exactly as the problem writes"
 
 
 def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: Certificate) -> Parts:
     """Records that are hidden or shown."""
-    named = [str(p) for p in data.private]
-    which = f"record {named[0]}" if len(named) == 1 else f"each of the records {listed(named)}"
+    which = _private(data)
     if data.chain.columns is not None:
         which = f"{one(data.chain.columns.record.name)} of {which}"
     others = "but none of the records" if data.side_information is None else "and any other records besides"
     finite = data.epsilon < math.inf
     shown = certificate.utility[0]
     useful = f"On average {share(max(0.0, shown))} of the records are shown, just as they are; the others are hidden"
-    if shown <= 0:
-        useful = "Every record is hidden, so this release does not depend on the data: a larger budget is needed to show any"
+    if releases_nothing(data, mechanism):
+        useful = "Every record is hidden"
     guesses = _guess_record(data, mechanism)
     numbers = {"utility": shown, **say.guess_numbers(guesses)}
     if finite:
@@ -40,7 +43,7 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
     return Parts(
         say.against(
             f"how records depend on each other and how it was made, {others}",
-            f"{which} of {data.length}, counted from 0",
+            which,
         ),
         f"Whatever is shown, the odds between two of its values are at most {times(data.epsilon)} times what they were"
         if finite
@@ -49,10 +52,19 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
         "It is for one release of this sequence: a second draw, another sequence that hangs on it, or data kept beside it can undo it",
         useful,
         guessed=say.guess_sentence(
-            "the private record" if len(named) == 1 else "the most exposed private record", guesses
+            "the private record" if len(data.private) == 1 else "the most exposed private record", guesses
         ),
         numbers=numbers,
     )
+
+
+def _private(data: RedactionData) -> str:
+    """The private records in words: by their places in a period where they come again in each."""
+    named = [str(p) for p in data.named_private]
+    which = f"record {named[0]}" if len(named) == 1 else f"each of the records {say.named(named)}"
+    if data.period is None:
+        return f"{which} of {data.length}, counted from 0"
+    return f"{which} of every {data.period}, counted from 0, in {data.length} records"
 
 
 def _guess_record(data: RedactionData, mechanism: RedactionMechanism) -> Guesses:
@@ -69,17 +81,17 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
     """A stream that is released as it comes."""
     level, spent = data.batch * data.epsilon, data.horizon * data.epsilon
     unit = "letter" if data.batch == 1 else f"word of {data.batch} letters"
-    numbers = {"utility": certificate.utility[0]}
+    numbers: dict[str, float] = {}
     bound, total = f"A release may show its {unit}: no bound was set", ""
     if level < math.inf:
         bound = f"With each {unit} released, any course of the data is at most {times(level)} times as likely, or as unlikely, as before it"
         numbers |= {"factor": math.exp(min(level, 700.0)), "total": math.exp(min(spent, 700.0))}
-        total = (
-            f"The bounds of all releases multiply: over {data.horizon} records a course of the data can become at most {times(spent)} "
-            "times as likely"
-        )
+        total = _total(data)
     matrix = np.asarray(1.0 - np.eye(2)) if data.distortion == "hamming" else np.array([[2.0]])
-    useful, _ = say.cost_useful(certificate, matrix, "A released letter")
+    reading = read(data, policy)
+    simulated = None if reading.exact else reading.utility
+    useful, numbers_of_use = say.cost_useful(certificate, matrix, "A released letter", simulated=simulated)
+    numbers |= numbers_of_use
     guesses = of_policy(policy, data.horizon)
     return Parts(
         say.against(
@@ -94,6 +106,21 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
         total=total,
         numbers={**numbers, **say.guess_numbers(guesses)},
     )
+
+
+def _total(data: SequenceData) -> str:
+    """What all releases of a stream tell together: always, and but for a small chance."""
+    levels = [release.length * data.epsilon for release in data.releases()]
+    always, usually = composition(levels), composition(levels, DELTA)
+    over = f"The bounds of all releases multiply: over {data.horizon} records a course of the data can become"
+    if usually >= always * (1 - 1e-9) or (always > math.log(LARGEST) and usually > math.log(LARGEST)):
+        return f"{over} {_at_most(always)} as likely"
+    return f"{over} {_at_most(always)} as likely, and save in one case in a million {_at_most(usually)}"
+
+
+def _at_most(nats: float) -> str:
+    """A factor that is not exceeded, where that is worth a number."""
+    return f"{times(nats)} times" if nats > math.log(LARGEST) else f"at most {times(nats)} times"
 
 
 def _letters(data: SequenceData) -> str:

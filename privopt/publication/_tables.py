@@ -15,9 +15,10 @@ from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication import parts as say
 from privopt.publication.guesses import of_joint
 from privopt.publication.parts import Parts
-from privopt.publication.words import listed, plain, share, times
+from privopt.publication.words import listed, one, plain, share, times
 
 KNOWS = "how it was made and how people are spread, but nothing else about the record"
+KNOWS_PEOPLE = "how it was made, and anything at all of how people are spread"
 
 
 def local(data: LocalInformationPrivacyData, release: Release, certificate: Certificate) -> Parts:
@@ -39,7 +40,8 @@ def local(data: LocalInformationPrivacyData, release: Release, certificate: Cert
     else:
         useful = f"The cost that the problem declares is {plain(-certificate.utility[0])} on average"
         more = {"utility": certificate.utility[0]}
-    return _table(data, release, bound, useful, {**numbers, **more})
+    free = data.notion == "ldp" and data.delta == 0 and budget < math.inf and say.is_whole(observation)
+    return _table(data, release, bound, useful, {**numbers, **more}, free=free)
 
 
 def _bound(data: LocalInformationPrivacyData, budget: float, names: say.Names) -> str:
@@ -67,14 +69,16 @@ def _table(
     useful: str,
     numbers: dict[str, float],
     single: str = "",
+    *,
+    free: bool = False,
 ) -> Parts:
-    """What all releases of tables share."""
+    """What all releases of tables share; ``free`` where the bound holds however people are spread."""
     observation = data.observation
     guesses, names = say.guesses_of(observation, release), say.names_of(data.joint)
     return Parts(
-        say.against(KNOWS, say.secret_of(observation, names)),
+        say.against(KNOWS_PEOPLE if free else KNOWS, say.secret_of(observation, names)),
         bound,
-        say.table_assumption(observation),
+        say.NOTHING_ASSUMED if free else say.table_assumption(observation),
         say.ONCE,
         useful,
         single,
@@ -87,9 +91,10 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
     """A bound on the cost or on the leakage, which may be an average."""
     bounded, names = data.max_leakage is not None, say.names_of(data.joint)
     level = certificate.budget if bounded else certificate.leakage[1]
-    useful, numbers = say.cost_useful(certificate, data.matrix)
+    useful, numbers = say.cost_useful(certificate, data.matrix, unit=data.unit)
     if not bounded and certificate.budget < math.inf:
-        useful += f", where at most {plain(certificate.budget)} was asked for"
+        unit = "" if data.unit is None else f" {one(data.unit)}"
+        useful += f", where at most {plain(certificate.budget)}{unit} was asked for"
         numbers["budget"] = certificate.budget
     single = ""
     if data.order is None:
@@ -102,7 +107,8 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
         numbers.update(more)
         single, factor = say.worst_single(data.observation, release, names)
         numbers["single"] = factor
-    return _table(data, release, bound, useful, numbers, single)
+    free = data.leakage == "ldp" and level < math.inf and say.is_whole(data.observation)
+    return _table(data, release, bound, useful, numbers, single, free=free)
 
 
 def _average(data: DistortionData, level: float, names: say.Names) -> tuple[str, dict[str, float]]:

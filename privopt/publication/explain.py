@@ -33,6 +33,7 @@ from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication import _records, _tables
+from privopt.publication.constant import plain_constant
 from privopt.publication.parts import Names, Parts, names_of
 from privopt.publication.receipt import Receipt
 from privopt.publication.table import joint_of
@@ -210,7 +211,7 @@ def explain(problem: Problem[Any] | None, solution: Judged, receipt: Receipt | N
     >>> import privopt as po
     >>> problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, epsilon=1.0)
     >>> print(explain(problem, po.solve(problem)).sentences[1])
-    Whatever is shown, the odds between two of its values are at most 2.72 times what they were.
+    Whatever is shown, the odds between two of its values are at most 2.719 times what they were.
     """
     if problem is None:
         raise InvalidProblem(
@@ -241,11 +242,22 @@ def explain(problem: Problem[Any] | None, solution: Judged, receipt: Receipt | N
 
 
 def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:
-    """The sentences for a kind of problem; of a kind of the user's own, those of its certificate."""
+    """The sentences for a kind of problem, and whether its release depends on the data at all."""
     data: Problem[Any] = problem
     while isinstance(data, Reformulation) and not isinstance(data, LocalInformationPrivacyData):
         mechanism = data.posed(mechanism)
         data = data.target
+    parts = _of_kind(data, mechanism, certificate)
+    told = plain_constant(data, mechanism)
+    if not told:
+        return parts
+    return replace(
+        parts, useful=f"{parts.useful}: {told}" if parts.useful else f"{told[0].upper()}{told[1:]}"
+    )
+
+
+def _of_kind(data: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:
+    """The sentences for a kind of problem; of a kind of the user's own, those of its certificate."""
     if isinstance(mechanism, (Channel, Merging)):
         if isinstance(data, LocalInformationPrivacyData):
             return _tables.local(data, mechanism, certificate)

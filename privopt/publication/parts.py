@@ -104,6 +104,19 @@ class Parts:
         return tuple(f"{text}." for text in said if text)
 
 
+NOTHING_ASSUMED = (
+    "Nothing is assumed of how people are spread: only how useful the release is, and how often guesses are right, hangs on the "
+    "shares in the problem"
+)
+
+
+def is_whole(observation: Observation) -> bool:
+    """Whether the secret is the very value that is read, each possible: a bound on rows then holds however people are spread."""
+    table = observation.leaking.table
+    square = table.shape[0] == table.shape[1]
+    return square and bool(((table > 0) == np.eye(len(table), dtype=bool)).all())
+
+
 ONCE = "It holds for one release of each record: a second draw of the same record, or other columns kept beside the release, can undo it"
 
 
@@ -170,18 +183,33 @@ def of_most(part: float, most: float) -> str:
 def information_useful(certificate: Certificate, p_x: Floats, names: Names) -> tuple[str, dict[str, float]]:
     """How much a release says about the useful value."""
     low, most = certificate.utility[0], entropy(p_x)
+    if low == -math.inf:
+        return "", {}
     said = f"About {names.useful}, the release says {of_most(max(low, 0.0), most)}"
     return said, {"utility": low}
 
 
 def cost_useful(
-    certificate: Certificate, matrix: Floats, what: str = "A released value"
+    certificate: Certificate,
+    matrix: Floats,
+    what: str = "A released value",
+    *,
+    unit: str | None = None,
+    simulated: float | None = None,
 ) -> tuple[str, dict[str, float]]:
-    """How far a release is from the truth, in the unit of its table of costs."""
-    cost = -certificate.utility[0] + 0.0
+    """How far a release is from the truth, in the unit of its table of costs; nothing where that is not known.
+
+    A utility that was only simulated is said to be about what it was.
+    """
+    cost = -(certificate.utility[0] if simulated is None else simulated) + 0.0
+    if not math.isfinite(cost):
+        return "", {}
+    about = "" if simulated is None else "about "
+    if unit is not None:
+        return f"{what} is off by {about}{plain(cost)} {one(unit)} on average", {"utility": -cost}
     if set(np.unique(matrix)) <= {0.0, 1.0}:
-        return f"{what} is wrong in {share(max(0.0, cost))} of cases on average", {"utility": -cost}
+        return f"{what} is wrong in {about}{share(max(0.0, cost))} of cases on average", {"utility": -cost}
     return (
-        f"{what} is off by {plain(cost)} on average, in the unit of the table of costs of the problem",
+        f"{what} is off by {about}{plain(cost)} on average, in the unit of the table of costs of the problem",
         {"utility": -cost},
     )

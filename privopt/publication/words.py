@@ -13,12 +13,12 @@ LARGEST = 1e6
 
 
 def times(nats: float) -> str:
-    """The factor e^nats in three digits or more, never less than it is.
+    """The factor e^nats in four digits or more, as certificates write it, never less than it is.
 
     Examples
     --------
-    >>> times(0.3), times(0.0), times(1e-4), times(50.0)
-    ('1.35', '1', '1.000101', 'more than a million')
+    >>> times(0.3), times(1.0), times(0.0), times(1e-4), times(50.0)
+    ('1.35', '2.719', '1', '1.000101', 'more than a million')
     """
     if nats == 0:
         return "1"
@@ -26,7 +26,7 @@ def times(nats: float) -> str:
         return "more than a million"
     value = math.exp(nats)
     excess = math.expm1(nats)
-    digits = 3 + max(0, math.floor(-math.log10(excess)) + 1 if excess < 0.1 else 0)
+    digits = 4 + max(0, math.floor(-math.log10(excess)) if excess < 0.1 else 0)
     shown = f"{value:.{digits}g}"
     if Fraction(shown) < Fraction(value):
         shown = f"{value + 10.0 ** (math.floor(math.log10(value)) - digits + 1):.{digits}g}"

@@ -490,7 +490,7 @@ def test_the_commands(folder: Path, tmp_path: Path) -> None:
         return done.output
 
     text = run("explain", "problem.json", "solution.json", "--output", str(tmp_path / "a.html"))
-    assert "at most 1.65 times" in text
+    assert "at most 1.649 times" in text
     assert (tmp_path / "a.html").is_file()
     assert len(json.loads(run("explain", "problem.json", "solution.json", "--json"))["sentences"]) <= 8
     made = run(

@@ -16,6 +16,8 @@ import privopt as po
 from privopt.core.problem import Example
 from privopt.core.registry import problem_types
 from privopt.errors import FileRefused, InvalidProblem
+from privopt.measures.sequence.total import stream_total
+from privopt.publication import guesses
 from privopt.publication.guesses import of_redaction
 from privopt.publication.words import times
 
@@ -94,11 +96,9 @@ def test_guesses_of_a_redacted_record_are_those_of_brute_force() -> None:
                 )
                 seen = tuple(None if h else v for v, h in zip(path, hidden, strict=True))
                 told.setdefault(seen, np.zeros(3))[path[2]] += weight * chance
-        guesses = of_redaction(chain, 2, mechanism)
-        assert guesses is not None
-        assert guesses.after == pytest.approx(
-            max(sum(p.max() for p in told.values()), guesses.before), abs=1e-12
-        )
+        best = of_redaction(chain, 2, mechanism)
+        assert best is not None
+        assert best.after == pytest.approx(max(sum(p.max() for p in told.values()), best.before), abs=1e-12)
 
 
 VOTE = po.JointDistribution([[0.3, 0.1], [0.2, 0.4]], ["red", "blue"], ["young", "old"])
@@ -155,3 +155,115 @@ def test_what_is_not_proved_is_said_to_be_so() -> None:
     assert "must not be used" in str(po.solve(problem, certify=False).explain())
     refused = replace(po.solve(problem), answer=None, status=po.Status.FAILED, reason="it stopped")
     assert "no release to explain: it stopped" in str(refused.explain())
+
+
+WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["dry", "wet"])
+
+
+def certified(problem: po.Problem[Any], mechanism: Any) -> list[str]:
+    """The sentences on a mechanism."""
+    certificate = problem.certify(mechanism)
+    assert certificate.ok
+    solution = po.Solution[Any](
+        po.Status.FEASIBLE,
+        answer=mechanism,
+        certificate=certificate,
+        problem=problem.fingerprint,
+        instance=problem,
+    )
+    return list(solution.explain().sentences)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guesses against policies are simulated from few sequences."""
+    monkeypatch.setattr(guesses, "SEQUENCES", 3)
+
+
+@pytest.mark.usefixtures("few")
+def test_an_error_that_was_simulated_is_said_to_be_about_what_it_was() -> None:
+    problem = po.SequenceInformationPrivacy(WEATHER, 1.0, horizon=24)
+    policy = po.SequencePolicy(WEATHER, 1.0, rule="structure-lp")
+    assert problem.certify(policy).utility == (-1.0, 0.0)
+    error = -problem.evaluate(policy).utility
+    (said,) = [s for s in certified(problem, policy) if "A released letter" in s]
+    assert said == f"A released letter is wrong in about {100 * error:.3g} % of cases on average."
+    assert error < 0.25
+    proved = po.SequenceInformationPrivacy(WEATHER, 1.0, horizon=7)
+    assert any("is wrong in 16.5 % of" in s for s in certified(proved, po.SequencePolicy(WEATHER, 1.0)))
+
+
+@pytest.mark.usefixtures("few")
+def test_all_releases_of_a_stream_together_but_for_a_small_chance() -> None:
+    problem = po.SequenceInformationPrivacy(WEATHER, 0.1, horizon=48)
+    total = stream_total(po.SequencePolicy(WEATHER, 0.1), 48)
+    assert total.usually < total.always
+    assert certified(problem, po.SequencePolicy(WEATHER, 0.1))[-1] == (
+        "The bounds of all releases multiply: over 48 records a course of the data can become at most "
+        f"{times(total.always)} times as likely, and save in one case in a million at most {times(total.usually)} times."
+    )
+
+
+def test_a_release_that_does_not_depend_on_the_data_is_said_to_be_one() -> None:
+    chain = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
+    nothing = po.Redaction(chain, 3, 0, 0.01)
+    (said,) = [s for s in certified(nothing, nothing.safe()) if "does not depend" in s]
+    assert said.startswith("Every record is hidden: ")
+    (least,) = map(float, re.findall(r"another one is ([\d.]+) times", said))
+    assert 1.1 <= least <= 1.1011
+    policy = po.SequenceInformationPrivacy(po.MarkovChain([[0.9, 0.1], [0.9, 0.1]]), 0.5, horizon=4)
+    assert any("is about 5.0" in s for s in certified(policy, po.SequencePolicy(policy.chain, 0.5)))
+    table = po.LocalInformationPrivacy(VOTE, 0.3)
+    flat = po.Channel([[0.5, 0.5], [0.5, 0.5]], VOTE.useful, VOTE.useful)
+    assert any("does not depend on the data at all." in s for s in certified(table, flat))
+    assert not any("does not depend" in s for s in po.solve(table).explain().sentences)
+
+
+def test_private_records_of_every_period_are_said_by_their_place_in_it() -> None:
+    day = po.Redaction(WEATHER, 720, 22, 1.0, period=24)
+    assert (
+        "What is protected is record 22 of every 24, counted from 0, in 720 records, against"
+        in (certified(day, day.safe())[0])
+    )
+    two = po.Redaction(WEATHER, 48, (3, 22), 1.0, period=24)
+    assert "each of the records 3 and 22 of every 24," in certified(two, two.safe())[0]
+
+
+@pytest.mark.parametrize("kind", ["local", "distortion"])
+def test_nothing_is_assumed_of_people_where_the_value_itself_is_protected_by_ratios(kind: str) -> None:
+    """The bound on rows is checked for other people, who are spread in any way."""
+    whole = po.JointDistribution(np.diag([0.5, 0.3, 0.2]), list("abc"), list("abc"))
+    mixed = po.JointDistribution([[0.3, 0.1], [0.2, 0.4]])
+
+    def problem(joint: po.JointDistribution, notion: str) -> po.Problem[Any]:
+        if kind == "local":
+            return po.LocalInformationPrivacy(joint, 1.0, notion=notion)
+        return po.DistortionPrivacy(joint, 1 - np.eye(len(joint.useful)), max_leakage=1.0, leakage=notion)
+
+    solution = po.solve(problem(whole, "ldp"))
+    text = " ".join(solution.explain().sentences)
+    assert "Nothing is assumed of how people are spread" in text
+    assert "knows how it was made, and anything at all of how people are spread" in text
+    assert "It is assumed" not in text
+    others = po.JointDistribution(np.diag([0.01, 0.09, 0.9]), list("abc"), list("abc"))
+    assert problem(others, "ldp").certify(solution.mechanism).ok
+    for joint, notion in ((whole, "lip"), (mixed, "ldp")):
+        told = " ".join(po.solve(problem(joint, notion)).explain().sentences)
+        assert "It is assumed that people are spread exactly as the table" in told
+
+
+def test_factors_are_those_that_certificates_write() -> None:
+    problem = po.LocalInformationPrivacy(VOTE, 1.0, notion="ldp")
+    solution = po.solve(problem)
+    assert "2.719 times" in solution.explain().sentences[1]
+    assert solution.certificate is not None
+    assert "2.719 times" in solution.certificate.statement
+
+
+def test_a_distance_is_said_in_its_unit() -> None:
+    joint = po.JointDistribution(np.diag([0.5, 0.3, 0.2]), [20, 30, 40], [20, 30, 40])
+    table = [[0, 10, 20], [10, 0, 10], [20, 10, 0]]
+    problem = po.DistortionPrivacy(joint, table, max_distortion=4.0, unit="years")
+    text = " ".join(po.solve(problem).explain().sentences)
+    assert "years on average, where at most 4 years was asked for" in text
+    assert "table of costs" not in text
