@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import privopt as po
-from privopt.cli._columns import Machine
+from privopt.cli._columns import Cells, Machine, text_of
 from privopt.cli._csv import read_table
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.text import number
@@ -18,7 +20,8 @@ from privopt.models.columns import TableColumns
 from privopt.publication.kept import Beside, kept_leakage, within
 from privopt.publication.table import joint_of
 
-NO_ROLES = "not computed: the model does not remember which columns the secret is"
+NO_ROLES = "not computed: it is not known which column the secret is"
+ELSE = "leave --keep out, or accept anything with --accept-leakage inf"
 NO_MODEL = "not computed: the model says nothing of kept columns, only how records follow each other"
 NO_SECRET = "not computed: nothing is secret in this problem"
 NO_BUDGET = "not computed: a mechanism file states no budget"
@@ -90,6 +93,7 @@ def judge_kept(
     by: str | None,
     rows: Rows,
     accepted: float | None,
+    secret: Sequence[str] = (),
 ) -> Kept:
     """Refuse kept columns that leak more about the secret than the certificate allows, unless as much was accepted.
 
@@ -103,6 +107,7 @@ def judge_kept(
     _check_accepted(keep, accepted)
     columns: tuple[str, ...] = tuple(dict.fromkeys(keep))
     mechanism = machine.mechanism
+    _check_secret(mechanism, columns, secret)
     if not isinstance(mechanism, (po.Channel, po.Merging)):
         _refuse_copies(rows, columns)
         return Kept(columns, None, accepted, NO_MODEL) if columns else Kept()
@@ -115,12 +120,23 @@ def judge_kept(
         )
     if not columns:
         return Kept()
-    if not secrets:
-        return _by_values(problem, columns, rows, accepted)
     if machine.certificate is None and problem is None:
         _refuse_secret(columns, secrets, accepted)
         return Kept(columns, None, accepted, NO_BUDGET)
+    if not secrets:
+        return _by_values(machine, mechanism, problem, columns, rows, accepted, secret)
     return _counted(machine, mechanism, problem, columns, rows, accepted)
+
+
+def _check_secret(mechanism: po.Mechanism, columns: Sequence[str], secret: Sequence[str]) -> None:
+    """Refuse a secret that is named where it is known, or of no use."""
+    if not secret:
+        return
+    if not columns or not isinstance(mechanism, (po.Channel, po.Merging)):
+        raise FileRefused("--secret is about columns kept beside the release of a table: give it with --keep")
+    known = () if mechanism.columns is None else mechanism.columns.secret_names
+    if known and set(secret) != set(known):
+        raise FileRefused(f"the model remembers that the secret is {_named(known)}: leave --secret out")
 
 
 def kept_of_stream(keep: Sequence[str], accepted: float | None) -> Kept:
@@ -158,11 +174,7 @@ def _counted(
         raise FileRefused(
             f"what is leaked about {_named(secrets)} by {_named(columns)} beside the release is counted as the problem counts it: give --problem PROBLEM.json"
         )
-    loaded = po.load_problem(problem)
-    if machine.certificate is not None and machine.certificate.problem != loaded.fingerprint:
-        raise FileRefused(
-            f"{problem}: is another problem than the one that was solved (its fingerprint differs)"
-        )
+    loaded = _solved(machine, problem)
     absent = [name for name in secrets if name not in _header(rows.data)]
     if absent:
         if accepted == math.inf:
@@ -172,11 +184,35 @@ def _counted(
             "release from the table that has it, leave --keep out, or accept anything with --accept-leakage inf"
         )
     hidden = _secrets(loaded, mechanism.columns, rows)
+    return _judged(loaded, machine, mechanism, (secrets, hidden), columns, rows, accepted)
+
+
+def _solved(machine: Machine, path: Path) -> po.Problem[Any]:
+    """The problem in a file, if it is the one that was solved."""
+    problem = po.load_problem(path)
+    if machine.certificate is not None and machine.certificate.problem != problem.fingerprint:
+        raise FileRefused(
+            f"{path}: is another problem than the one that was solved (its fingerprint differs)"
+        )
+    return problem
+
+
+def _judged(
+    problem: po.Problem[Any],
+    machine: Machine,
+    mechanism: po.Channel | po.Merging,
+    secret: tuple[Sequence[str], Sequence[Hashable | None]],
+    columns: tuple[str, ...],
+    rows: Rows,
+    accepted: float | None,
+) -> Kept:
+    """Kept columns whose leakage about the secret, its columns and its value in each row, is allowed or accepted."""
+    secrets, hidden = secret
     values = list(zip(*(rows.of(name) for name in columns), strict=True))
     told = [i for i, secret in enumerate(hidden) if secret is not None]
     try:
         beside = kept_leakage(
-            loaded,
+            problem,
             mechanism,
             machine.certificate,
             [hidden[i] for i in told],
@@ -228,17 +264,81 @@ def _refuse_secret(columns: Sequence[str], secrets: Sequence[str], accepted: flo
         )
 
 
-def _by_values(problem: Path | None, columns: tuple[str, ...], rows: Rows, accepted: float | None) -> Kept:
-    """Where the model remembers no columns: only a column that holds the values of the secret can be refused."""
-    joint = None if problem is None else joint_of(po.load_problem(problem))
-    known = set() if joint is None else {str(label) for label in joint.sensitive}
-    for name in columns:
-        values = set(rows.of(name))
-        if len(values) > 1 and values <= known and accepted != math.inf:
+def _by_values(
+    machine: Machine,
+    mechanism: po.Channel | po.Merging,
+    path: Path | None,
+    columns: tuple[str, ...],
+    rows: Rows,
+    accepted: float | None,
+    secret: Sequence[str],
+) -> Kept:
+    """The leakage where the model remembers no columns: about the one column that is named, or that holds the secret's values."""
+    if path is None:
+        if accepted == math.inf:
+            return Kept(columns, None, accepted, NO_ROLES)
+        raise FileRefused(
+            f"what is leaked by {_named(columns)} beside the release is counted as the problem counts it, and the model does not "
+            f"remember which column the secret is: give --problem PROBLEM.json and --secret NAME, {ELSE}"
+        )
+    problem = _solved(machine, path)
+    joint = joint_of(problem)
+    if joint is None:
+        return Kept(columns, None, accepted, NO_SECRET)
+    words = {text_of(label): label for label in joint.sensitive}
+    width = len(next(iter(words)))
+    names = list(dict.fromkeys(secret)) or _holding(set(words), rows, columns, _is_own(joint))
+    if len(names) != width:
+        if accepted == math.inf and not secret:
+            return Kept(columns, None, accepted, NO_ROLES)
+        raise FileRefused(_unnamed(names, width, rows.data, columns))
+    _refuse_secret([name for name in columns if name in names], names, accepted)
+    return _judged(problem, machine, mechanism, (names, _values(names, words, rows)), columns, rows, accepted)
+
+
+def _is_own(joint: po.JointDistribution | po.ObservedJoint) -> bool:
+    """Whether the secret is the useful symbol itself."""
+    if not isinstance(joint, po.JointDistribution) or joint.sensitive != joint.useful:
+        return False
+    return not joint.table[~np.eye(len(joint.table), dtype=np.bool_)].any()
+
+
+def _holding(words: set[Cells], rows: Rows, columns: Sequence[str], own: bool) -> list[str]:
+    """The columns that hold several values of the secret and no others; the one that is released only if it may be the secret."""
+    names = _header(rows.data)
+    released = {name for name in rows.cells if name not in columns}
+    cells = read_table(rows.data, names).columns
+    values = {name: {(cells[name][i],) for i in rows.places} for name in names}
+    return [n for n in names if len(values[n]) > 1 and values[n] <= words and (own or n not in released)]
+
+
+def _unnamed(names: Sequence[str], width: int, data: Path, columns: Sequence[str]) -> str:
+    """That it is not known which columns the secret is."""
+    which = (
+        f"has {len(names)} columns that hold its values ({_named(names)})" if names else "has no such column"
+    )
+    if width > 1:
+        which = (
+            f"names {len(names)} columns where the secret has {width}" if names else f"has {width} of them"
+        )
+    times = "" if width == 1 else f" {width} times"
+    return (
+        f"{data}: what is leaked about the secret by {_named(columns)} beside the release cannot be counted: the model does not remember "
+        f"which column the secret is, and the table {which}: give --secret NAME{times}, {ELSE}"
+    )
+
+
+def _values(names: Sequence[str], words: Mapping[Cells, Hashable], rows: Rows) -> list[Hashable]:
+    """The secret of each row by the texts of its values; its cells are private and are not quoted."""
+    table = read_table(rows.data, names).columns
+    cells = list(zip(*(table[name] for name in names), strict=True))
+    for row in rows.places:
+        if cells[row] not in words:
             raise FileRefused(
-                f"the column {name!r} holds the values of the secret: is it the secret itself? Leave it out"
+                f"{rows.data}: row {row + 1}: {', '.join(map(repr, names))} holds no value of the secret that the model knows: name the "
+                "column that does by --secret NAME, or drop the row"
             )
-    return Kept(columns, None, accepted, NO_ROLES)
+    return [words[cells[row]] for row in rows.places]
 
 
 def _refuse_copies(rows: Rows, columns: Sequence[str]) -> None:

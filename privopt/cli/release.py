@@ -396,6 +396,16 @@ AcceptLeakage = Annotated[
 ]
 
 
+Secret = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--secret",
+        metavar="NAME",
+        help="With --keep: the column of the secret, where the model does not remember it.",
+    ),
+]
+
+
 ReceiptFile = Annotated[
     Path | None,
     typer.Option(
@@ -418,6 +428,7 @@ def release(
     codebook: CodebookFile = None,
     problem: ProblemFile = None,
     accept_leakage: AcceptLeakage = None,
+    secret: Secret = None,
     ledger: LedgerFile = None,
     total: Total = None,
 ) -> None:
@@ -442,6 +453,8 @@ def release(
         raise FileRefused(
             "a ledger is charged by noisy queries: leave --ledger and --total out, or give --state"
         )
+    if secret and isinstance(machine.mechanism, (po.SequencePolicy, po.NoisyQuery)):
+        raise FileRefused("--secret is about columns kept beside the release of a table: leave it out")
     if isinstance(machine.mechanism, po.SequencePolicy):
         _policy(
             machine,
@@ -474,7 +487,7 @@ def release(
     whose, chosen = users(data, by, read), [symbols[row] for row in kept]
     cells = list(zip(*(read.columns[name] for name in names), strict=True))
     rows = Rows(data, kept, read.columns, chosen)
-    beside = judge_kept(machine, problem, list(dict.fromkeys(keep or [])), by, rows, accept_leakage)
+    beside = judge_kept(machine, problem, keep or [], by, rows, accept_leakage, secret or [])
     if state is None:
         drawn, once = draw(machine, chosen, whose, simulate), None
     else:

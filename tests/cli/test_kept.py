@@ -201,3 +201,89 @@ def test_sex_beside_education_and_age_says_too_much_about_income(
     assert f"'sex' beside the release would leak {leak:.6g} nats about 'income', and epsilon is 0.2" in said
     release("--keep", "sex", "--accept-leakage", f"{leak + 1e-9}")
     assert set(rows_of("out.csv")[0]) == {"sex", "released"} or "education" in rows_of("out.csv")[0]
+
+
+def by_hand(folder: Path) -> None:
+    """The same problem with a joint that was written by hand: it remembers no columns."""
+    fields = json.loads(Path("joint.json").read_text(encoding="utf-8"))
+    del fields["columns"]
+    problem = {"type": "local_information_privacy", "joint": fields, "epsilon": 0.2}
+    Path("problem.json").write_text(json.dumps(problem), encoding="utf-8")
+    run("solve", "problem.json", "--output", "solution.json")
+    assert po.Solution[Any].load("solution.json").mechanism.columns is None
+
+
+def test_beside_a_joint_written_by_hand_the_secret_is_recognised_and_counted(folder: Path) -> None:
+    by_hand(folder)
+    leak = independently()
+    assert leak > 0.3
+    said = release("--column", "age", "--keep", "region", code=2)
+    assert f"would leak {leak:.6g} nats about 'vote', and epsilon is 0.2" in said
+    assert "is the secret itself" in release("--column", "age", "--keep", "vote", code=2)
+    assert "is the secret itself" in release("--column", "age", "--by", "vote", code=2)
+    assert not Path("out.csv").exists()
+    accepted = ("--accept-leakage", str(leak + 0.01), "--receipt", "receipt.json")
+    release("--column", "age", "--keep", "region", *accepted)
+    receipt = json.loads(Path("receipt.json").read_text(encoding="utf-8"))
+    assert receipt["kept_leakage"] == pytest.approx(leak, abs=1e-12)
+    assert receipt["kept_how"] == "counted from the 600 rows of this table"
+    release("--column", "age", "--keep", "sex")
+    assert [row["sex"] for row in rows_of("out.csv")] == [row["sex"] for row in rows_of("people.csv")]
+
+
+def test_where_two_columns_hold_the_values_of_the_secret_it_is_named(folder: Path) -> None:
+    by_hand(folder)
+    rows = [(*row.values(), "red" if i % 3 else "blue") for i, row in enumerate(rows_of("people.csv"))]
+    write("people.csv", (*HEADER, "earlier"), rows)
+    keep = ("--column", "age", "--keep", "region")
+    said = release(*keep, code=2)
+    assert (
+        "has 2 columns that hold its values ('vote' and 'earlier'): give --secret NAME, leave --keep out"
+        in said
+    )
+    assert f"would leak {independently():.6g} nats about 'vote'" in release(*keep, "--secret", "vote", code=2)
+    said = release(*keep, "--secret", "sex", code=2)
+    assert "row 1: 'sex' holds no value of the secret" in said
+    assert "there is no column 'votes'" in release(*keep, "--secret", "votes", code=2)
+    assert not Path("out.csv").exists()
+    assert "it is not known which column the secret is" in release(*keep, "--accept-leakage", "inf")
+    assert "give it with --keep" in release("--column", "age", "--secret", "vote", code=2)
+
+
+def test_without_the_column_of_the_secret_nothing_is_kept_beside_a_joint_by_hand(folder: Path) -> None:
+    by_hand(folder)
+    write("people.csv", ("age", "region"), [(row["age"], row["region"]) for row in rows_of("people.csv")])
+    keep = ("--column", "age", "--keep", "region")
+    said = release(*keep, code=2)
+    assert "the table has no such column: give --secret NAME" in said
+    assert not Path("out.csv").exists()
+    release(*keep, "--accept-leakage", "inf", "--receipt", "receipt.json")
+    assert json.loads(Path("receipt.json").read_text(encoding="utf-8"))["kept_leakage"] is None
+    words = ("release", "solution.json", "people.csv", "--output", "out.csv", *keep)
+    assert "give --problem PROBLEM.json and --secret NAME" in run(*words, code=2)
+
+
+def test_a_secret_of_two_columns_is_named_by_both(folder: Path) -> None:
+    run(
+        "fit",
+        "people.csv",
+        "--sensitive",
+        "vote",
+        "--sensitive",
+        "sex",
+        "--useful",
+        "age",
+        "--output",
+        "joint.json",
+    )
+    by_hand(folder)
+    keep = ("--column", "age", "--keep", "region")
+    assert "give --secret NAME 2 times" in release(*keep, code=2)
+    assert "names 1 columns where the secret has 2" in release(*keep, "--secret", "vote", code=2)
+    said = release(*keep, "--secret", "vote", "--secret", "sex", code=2)
+    assert "nats about 'vote' and 'sex', and epsilon is 0.2" in said
+
+
+def test_a_secret_that_the_model_remembers_is_not_another(folder: Path) -> None:
+    assert "remembers that the secret is 'vote'" in release("--keep", "sex", "--secret", "region", code=2)
+    release("--keep", "sex", "--secret", "vote")
