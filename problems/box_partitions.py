@@ -37,6 +37,9 @@ MOST_POINTS = 40_000
 MOST_UNITED = 1_500_000
 """Pairs of costs that are sorted at once: of very many values fewer are kept."""
 
+POINTS_RATE = 2_000_000
+"""Pairs of costs that are sorted in a second, at least."""
+
 HURRIED = 20
 """Pairs of costs that are kept once the time is over."""
 
@@ -316,20 +319,70 @@ def _interval_stages(
     boxes: Boxes, low: Floats, high: Floats, sought: Threshold, deadline: float
 ) -> list[_Points]:
     """A stage for the first values, as far as each of them."""
-    stages: list[_Points] = []
     n = len(boxes.shape.whole[0])
-    rest = _best_after(n, sought.weight * high - low)
+    rest, before = _best_after(n, sought.weight * high - low), _Before.of([], _most(n, deadline))
+    stages: list[_Points] = []
     for length in range(1, n + 1):
-        start, most = _prefix(length), _most(n, deadline)
-        united = [_block(start, low, high)]
-        for k, stage in enumerate(stages):
-            box, chosen = start + k + 1, _some(len(stage.low), most)
-            parts = np.stack([np.full(len(chosen), k), chosen], axis=1)[:, None, :]
-            costs = stage.low[chosen] + low[box], stage.high[chosen] + high[box]
-            complete = len(chosen) == len(stage.low)
-            united.append(_Points(*costs, np.full(len(chosen), box), parts, complete))
-        stages.append(_united(united).kept(sought, rest[length], most))
+        united = before.united(_prefix(length), low, high)
+        stages.append(united.kept(sought, rest[length], before.most))
+        most = _hastened(before, stages, deadline)
+        before = before.followed(stages) if most == before.most else _Before.of(stages, most)
     return stages
+
+
+def _hastened(before: _Before, stages: list[_Points], deadline: float) -> int:
+    """How many points of each stage are looked at from now on: half of them where all would take too much of the time."""
+    left = deadline - time.monotonic()
+    if left > 0 and len(before.low) <= left * POINTS_RATE / 4:
+        return before.most
+    if left <= 0:
+        return min(before.most, HURRIED)
+    return min(before.most, max(HURRIED, max(len(stage.low) for stage in stages) // 2))
+
+
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """Points of the stages so far, in one list: their costs, stages and positions there, and the most of a stage."""
+
+    low: Floats
+    high: Floats
+    stage: Ints
+    place: Ints
+    most: int
+    complete: bool
+
+    @classmethod
+    def of(cls, stages: list[_Points], most: int) -> _Before:
+        """At most so many points of each stage."""
+        costs, places = np.zeros(0), np.zeros(0, dtype=np.int64)
+        return cls(costs, costs, places, places, most, True)._with(stages, 0)
+
+    def followed(self, stages: list[_Points]) -> _Before:
+        """With the last stage too."""
+        return self._with(stages[-1:], len(stages) - 1)
+
+    def _with(self, stages: list[_Points], first: int) -> _Before:
+        pairs = [(stage, _some(len(stage.low), self.most)) for stage in stages]
+        return _Before(
+            np.concatenate([self.low, *(stage.low[place] for stage, place in pairs)]),
+            np.concatenate([self.high, *(stage.high[place] for stage, place in pairs)]),
+            np.concatenate([self.stage, *(np.full(len(p), k) for k, (_, p) in enumerate(pairs, first))]),
+            np.concatenate([self.place, *(place for _, place in pairs)]),
+            self.most,
+            self.complete and all(len(place) == len(stage.low) for stage, place in pairs),
+        )
+
+    def united(self, start: int, low: Floats, high: Floats) -> _Points:
+        """The next values as one block, and each point with what is left of them as a block."""
+        box = start + self.stage + 1
+        parts = np.stack([self.stage, self.place], axis=1)[:, None, :]
+        return _Points(
+            np.concatenate([low[[start]], self.low + low[box]]),
+            np.concatenate([high[[start]], self.high + high[box]]),
+            np.concatenate([[start], box]),
+            np.concatenate([np.full((1, 1, 2), -1), parts]),
+            self.complete,
+        )
 
 
 def _best_after(n: int, value: Floats) -> Floats:
@@ -359,9 +412,9 @@ def _tree_stages(
             total, at = stages[of_box[way[0]]], of_box[way[0]]
             for i, part in enumerate(way[1:], 2):
                 rest = outside[box] + sum(best[other] for other in way[i:])
-                total = _added((at, total), (of_box[part], stages[of_box[part]])).kept(
-                    sought, rest, _most(1, deadline)
-                )
+                most = _most(1, deadline)
+                pair = (at, total), (of_box[part], stages[of_box[part]])
+                total = _added(*pair, min(most, MOST_SUMMANDS)).kept(sought, rest, most)
                 stages.append(total)
                 at = len(stages) - 1
             count = len(total.low)
@@ -390,10 +443,10 @@ def _united(points: list[_Points]) -> _Points:
     )
 
 
-def _added(first: tuple[int, _Points], second: tuple[int, _Points]) -> _Points:
-    """All sums of two stages."""
+def _added(first: tuple[int, _Points], second: tuple[int, _Points], most: int) -> _Points:
+    """All sums of two stages, of at most so many points each."""
     (i, a), (j, b) = first, second
-    rows, columns = _some(len(a.low), MOST_SUMMANDS), _some(len(b.low), MOST_SUMMANDS)
+    rows, columns = _some(len(a.low), most), _some(len(b.low), most)
     left, right = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
     ends = [np.stack([np.full(len(left), i), left], axis=1), np.stack([np.full(len(left), j), right], axis=1)]
     complete = len(rows) == len(a.low) and len(columns) == len(b.low)

@@ -95,7 +95,10 @@ def best_groups(
         return None if best is None else _groups(members, best.blocks)
     extra = np.zeros(members.shape[1], dtype=bool)
     extra[together] = True
-    best = best_partition(boxes, value, _values(blocks, members | extra))
+    joined = _values(blocks, members | extra, deadline)
+    if len(joined) < len(members):
+        return None
+    best = best_partition(boxes, value, joined)
     own = _values(blocks, extra[None, :])[0]
     apart = best_partition(boxes, value)
     if apart is not None and apart.value + own > (-math.inf if best is None else best.value):
@@ -137,7 +140,7 @@ def _cut(blocks: Blocks, shape: Generalisation, together: Ints, budget: Budget) 
     done = []
     while waiting:
         box, block = waiting.pop()
-        parts = None if budget.remaining <= 0 else _best_cut(blocks, shape, box, block & extra)
+        parts = None if budget.remaining <= 0 else _best_cut(blocks, shape, box, block & extra, budget)
         if parts is None:
             done.append(np.flatnonzero(block))
         else:
@@ -146,9 +149,9 @@ def _cut(blocks: Blocks, shape: Generalisation, together: Ints, budget: Budget) 
 
 
 def _best_cut(
-    blocks: Blocks, shape: Generalisation, box: Box, extra: Bools
+    blocks: Blocks, shape: Generalisation, box: Box, extra: Bools, budget: Budget
 ) -> list[tuple[Box, Bools]] | None:
-    """The parts of the cut that says most; None if each has a part that is not allowed."""
+    """The parts of the cut that says most, of those that were tried in time; None if each has a part that is not allowed."""
     best: list[tuple[Box, Bools]] | None = None
     most = -math.inf
     for j, axis in enumerate(shape.axes):
@@ -156,6 +159,8 @@ def _best_cut(
             smaller = [(*box[:j], part, *box[j + 1 :]) for part in parts]
             members = shape.members(smaller)
             members[0] |= extra
+            if budget.remaining <= 0:
+                return best
             value = float(_values(blocks, members).sum())
             if value > most:
                 best, most = list(zip(smaller, members, strict=True)), value

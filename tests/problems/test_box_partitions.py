@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -92,6 +93,57 @@ def test_a_front_that_is_too_long_is_thinned_and_says_so(monkeypatch: pytest.Mon
         assert len(front.low) <= 3
         for k in range(len(front.low)):
             assert high[list(front.blocks(k))].sum() == pytest.approx(front.high[k])
+
+
+@pytest.mark.parametrize("kind", ["interval", "tree"])
+def test_a_front_that_is_late_says_so_and_holds_partitions(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    boxes = boxes_of(instance(kind, rng))
+    assert boxes is not None
+    high = rng.random(len(boxes.members()))
+    low = high + 0.01 * rng.random(len(high))
+    whole = front_of(boxes, low, high)
+    monkeypatch.setattr(box_partitions, "HURRIED", 2)
+    front = front_of(boxes, low, high, deadline=0.0)
+    assert whole.complete
+    assert not front.complete
+    assert 1 <= len(front.low) <= 2 < len(whole.low)
+    for k in range(len(front.low)):
+        blocks = list(front.blocks(k))
+        assert boxes.members()[blocks].sum(axis=0).tolist() == [1] * 6
+        assert (low[blocks].sum(), high[blocks].sum()) == pytest.approx((front.low[k], front.high[k]))
+
+
+def test_a_front_is_thinned_as_the_time_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a rate at which no stage fits, each is halved until few are left, and every point still is a partition."""
+    n, rng = 30, np.random.default_rng(0)
+    boxes = boxes_of(generalisation(po.JointDistribution.normalised(rng.integers(1, 9, (2, n)))))
+    assert boxes is not None
+    high = rng.random(len(boxes.members()))
+    low = high + 0.01 * rng.random(len(high))
+    monkeypatch.setattr(box_partitions, "POINTS_RATE", 1)
+    front = front_of(boxes, low, high, deadline=time.monotonic() + 100.0)
+    assert not front.complete
+    for k in range(len(front.low)):
+        blocks = list(front.blocks(k))
+        assert boxes.members()[blocks].sum(axis=0).tolist() == [1] * n
+        assert (low[blocks].sum(), high[blocks].sum()) == pytest.approx((front.low[k], front.high[k]))
+
+
+def test_a_front_of_many_values_ends_soon_after_its_time() -> None:
+    n = 200
+    joint = po.JointDistribution.normalised(np.ones((2, n)))
+    boxes = boxes_of(generalisation(joint))
+    assert boxes is not None
+    high = np.random.default_rng(0).random(len(boxes.members()))
+    start = time.monotonic()
+    front = front_of(boxes, high + 0.1 * high**2, high, deadline=start + 0.1)
+    assert not front.complete
+    assert (
+        time.monotonic() - start < 10.0
+    )  # generous: it takes a fraction of a second where nothing else runs
 
 
 def test_too_many_boxes_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
