@@ -47,14 +47,14 @@ def spell(book: Codebook, columns: TableColumns, whole: bool = False) -> tuple[t
 
 
 def _cells(entry: Entry, columns: Sequence[Column], whole: bool) -> list[str]:
-    members = entry.members if whole else _likeliest(entry)
+    members = entry.members if whole else likeliest(entry)
     return [
         _cell(dict.fromkeys(flat(member)[j] for member in members), column)
         for j, column in enumerate(columns)
     ]
 
 
-def _likeliest(entry: Entry) -> list[Label]:
+def likeliest(entry: Entry) -> list[Label]:
     """Members, from the likeliest on, until they make nine tenths."""
     members, told = [], 0.0
     for member, probability in zip(entry.members, entry.probabilities, strict=True):
@@ -77,9 +77,7 @@ def _cell(values: dict[Label, None], column: Column) -> str:
     if named is not None:
         return named
     others = [str(value) for value in values if value not in places]
-    parts = (
-        _runs([places[value] for value in inside], column) if column.is_ordered else list(map(str, inside))
-    )
+    parts = runs([places[value] for value in inside], column) if column.is_ordered else list(map(str, inside))
     parts += others
     if len(parts) <= MOST_PARTS:
         return BETWEEN.join(parts)
@@ -94,7 +92,7 @@ def _node(places: frozenset[int], column: Column) -> str | None:
     return None if name is None else str(name)
 
 
-def _runs(places: Sequence[int], column: Column) -> list[str]:
+def runs(places: Sequence[int], column: Column) -> list[str]:
     """Neighbouring values of an ordered column as one part."""
     runs = [
         [place for _, place in run]

@@ -23,6 +23,7 @@ from privopt.models.channel_data import observation
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.redaction.data import RedactionData
 from privopt.publication.frequencies import ALARM, Odd, hidden_tails, odd_count, odd_count_of, odd_total
+from privopt.publication.values import ValuesCheck, check_values
 
 RELEASED = "released"
 """The column of a release that is not of the columns it was drawn from."""
@@ -235,7 +236,8 @@ def check_table(
         return TableCheck(
             False, f"there is no column {missing[0]!r}; there are {_few(list(table))}", rows, columns
         )
-    beside = tuple(name for name in table if name not in columns)
+    values = _values(problem, mechanism, table, columns, where)
+    beside = tuple(name for name in table if name not in columns and name not in values.judged)
     judged = tuple(name for name in beside if not (where.accepted and name in where.kept))
     fault = _beside(problem, mechanism, table, judged, where.kept)
     users = _users(table, where.by)
@@ -247,7 +249,7 @@ def check_table(
             mechanism, [[cells[i] for i in user] for user in users], outputs, written, where.mark
         )
     elif fault is None and isinstance(mechanism, (Channel, Merging)):
-        fault = _drawn(data, mechanism, cells, written, where)
+        fault = _drawn(data, mechanism, cells, written, where) or values.fault
     if fault is not None:
         return TableCheck(False, fault, rows, columns, beside)
     checked = "only possible values, about as often as they should be, and no secret kept beside them"
@@ -255,12 +257,47 @@ def check_table(
 
 
 def _remembered(mechanism: Mechanism, table: Columns) -> tuple[str, ...]:
-    """The columns that a mechanism remembers, where the table has them all."""
+    """The columns that a mechanism remembers, where the table has them all; or the one of its messages, with their values beside."""
     if not isinstance(mechanism, (Channel, Merging)) or mechanism.columns is None:
         return ()
+    names = mechanism.columns.reads_names
     wide = {len(cells) for cells in mechanism.cells}
-    names = mechanism.columns.reads_names if wide == {len(mechanism.columns.reads_names)} else (RELEASED,)
-    return tuple(names) if set(names) <= set(table) else ()
+    messages = {", ".join(map(str, cells)) for cells in mechanism.cells}
+    message = message_column(names)
+    if message in table and set(table[message]) <= messages:
+        return (message,)
+    chosen = names if wide == {len(names)} else (RELEASED,)
+    return tuple(chosen) if set(chosen) <= set(table) else ()
+
+
+def message_column(names: Sequence[str]) -> str:
+    """The column of messages beside released columns of these names: one that none of them is.
+
+    Examples
+    --------
+    >>> message_column(["age"]), message_column(["age", "released"])
+    ('released', 'released_')
+    """
+    name = RELEASED
+    while name in names:
+        name += "_"
+    return name
+
+
+def _values(
+    problem: Problem[Any], mechanism: Mechanism, table: Columns, columns: Sequence[str], where: Layout
+) -> ValuesCheck:
+    """What the columns of values beside messages say, where the release is a column of messages; not of those kept on purpose."""
+    joint = joint_of(problem)
+    named = isinstance(mechanism, (Channel, Merging)) and mechanism.columns is not None
+    if not named or not isinstance(joint, JointDistribution) or len(columns) != 1 or where.symbols:
+        return ValuesCheck()
+    assert isinstance(mechanism, (Channel, Merging))
+    assert mechanism.columns is not None
+    if columns[0] in mechanism.columns.reads_names:
+        return ValuesCheck()
+    spelled = {name: cells for name, cells in table.items() if name not in where.kept}
+    return check_values(mechanism, joint, spelled, columns[0])
 
 
 def _few(names: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import privopt as po
@@ -258,3 +259,63 @@ def adult() -> Table:
         rows = [[cell.strip() for cell in row] for row in csv.reader(stream)]
     columns = list(zip(*rows[1:], strict=True))
     return {name: list(column) for name, column in zip(rows[0], columns, strict=True)}
+
+
+def published(
+    order: dict[str, list[str]] | None = None, epsilon: float = 1.0
+) -> tuple[po.Publication, Table]:
+    income, pairs = people(1500)
+    frame = pd.DataFrame({"income": income, "school": [p[0] for p in pairs], "age": [p[1] for p in pairs]})
+    made = po.publish(frame, secret="income", columns=["school", "age"], epsilon=epsilon, order=order)
+    return made, {name: list(cells) for name, cells in made.drawn.table.items()}
+
+
+@pytest.mark.parametrize(
+    "order", [None, {"school": ["school", "college", "master"], "age": ["young", "middle", "old"]}]
+)
+def test_the_values_beside_messages_are_those_of_the_messages(order: dict[str, list[str]] | None) -> None:
+    made, table = published(order)
+    assert list(table) == ["released", "school", "age"]
+
+    def told(**columns: list[str]) -> str:
+        check = check_table(made.problem, made.solution.mechanism, {**table, **columns})
+        return "" if check.ok and not check.beside else check.sentence()
+
+    assert told() == ""
+    assert "were columns swapped" in told(school=table["age"], age=table["school"])
+    row = table["age"].index("old")
+    changed = [*table["age"]]
+    changed[row] = "young"
+    assert f"row {row + 1}: the column 'age' holds what no value" in told(age=changed)
+    assert "holds what no value" in told(age=["nonsense"] * len(changed))
+    words = [["older people"], ["younger people"]]
+    assert "holds what no value" in told(age=[words[c == "old"][0] for c in table["age"]])
+    whole = {name: cells for name, cells in table.items() if name != "school"}
+    assert check_table(made.problem, made.solution.mechanism, whole).beside == ()
+
+
+def test_one_message_is_not_spelled_in_two_ways() -> None:
+    made, table = published(epsilon=0.2)
+    place = next((i for i, cell in enumerate(table["school"]) if "|" in cell or cell == "any"), None)
+    assert place is not None
+    message = table["released"][place]
+    rows = [i for i, name in enumerate(table["released"]) if name == message]
+    shorter = [*table["school"]]
+    shorter[rows[-1]] = shorter[place].split("|")[0] if "|" in shorter[place] else "college"
+    told = check_table(made.problem, made.solution.mechanism, {**table, "school": shorter})
+    assert told.reason == f"the message {message!r} has two sets of values beside it"
+    for i in rows:
+        shorter[i] = shorter[rows[-1]]
+    told = check_table(made.problem, made.solution.mechanism, {**table, "school": shorter})
+    assert told.beside == ("school", "age")
+    assert "nothing is proved of the columns beside it: 'school', 'age'" in told.sentence()
+
+
+def test_a_column_called_released_and_one_column_alone() -> None:
+    income, pairs = people(1500)
+    for name in ("released", "age"):
+        frame = pd.DataFrame({"income": income, name: [p[1] for p in pairs]})
+        made = po.publish(frame, secret="income", columns=name, epsilon=0.2)
+        told = check_table(made.problem, made.solution.mechanism, made.drawn.table)
+        assert told.ok, told.reason
+        assert told.beside == ()
