@@ -204,6 +204,8 @@ def check_columns(mechanism: Runnable, columns: Sequence[str] | None) -> list[st
     InvalidMechanism
         If other columns are named, or none where the mechanism remembers none.
     """
+    if isinstance(mechanism, po.NoisyQuery):
+        return list(mechanism.reads(columns or ()))
     described = mechanism.columns if isinstance(mechanism, (po.Channel, po.Merging)) else None
     if described is None:
         stream = mechanism.chain.columns if isinstance(mechanism, po.SequencePolicy) else None

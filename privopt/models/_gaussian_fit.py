@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -17,10 +18,15 @@ if TYPE_CHECKING:
 Fitted: TypeAlias = tuple[Floats, Floats, Labels]
 """An estimated covariance, mean and the names of the records."""
 
+Columns: TypeAlias = tuple[str, ...]
+"""The columns that hold the records."""
+
 _ESTIMATORS = ("sample", "ledoit-wolf")
 
 
-def fit_gaussian(frame: object, groups: str | None, roles: str | None, estimator: str) -> Fitted:
+def fit_gaussian(
+    frame: object, groups: str | None, roles: str | None, estimator: str
+) -> tuple[Floats, Floats, Labels, Columns]:
     """Dispatch on the form of the frame: wide, long with roles, long with exchangeable records."""
     if estimator not in _ESTIMATORS:
         raise InvalidModel(f"estimator is {estimator!r}: give one of {', '.join(map(repr, _ESTIMATORS))}")
@@ -31,14 +37,21 @@ def fit_gaussian(frame: object, groups: str | None, roles: str | None, estimator
                 "roles are given without groups: name the column that says which rows belong together"
             )
         table = np.column_stack([_numbers(data, name) for name in data.columns])
-        return _estimated(table, tuple(data.columns), estimator)
-    values = _numbers(data, _value_column(data, groups, roles))
+        return (*_estimated(table, tuple(data.columns), estimator), _remembered(data.columns))
+    name = _value_column(data, groups, roles)
+    values = _numbers(data, name)
     keys = _keys(data, groups)
     if roles is not None:
-        return _with_roles(values, keys, _keys(data, roles), estimator)
+        return (*_with_roles(values, keys, _keys(data, roles), estimator), _remembered([name]))
     if estimator != "sample":
         raise InvalidModel(f"the estimator {estimator!r} needs roles: without them use 'sample'")
-    return _exchangeable(values, keys)
+    return (*_exchangeable(values, keys), _remembered([name]))
+
+
+def _remembered(names: Sequence[object]) -> Columns:
+    """Names of columns as a file may have them: none where one is no text."""
+    texts = tuple(name for name in names if isinstance(name, str) and name)
+    return texts if len(set(texts)) == len(names) else ()
 
 
 def _eager(frame: object) -> nw.DataFrame[Any]:

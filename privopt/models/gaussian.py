@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self, cast
 
@@ -19,12 +19,12 @@ from privopt.files.text import fields_html
 from privopt.models._gaussian_fit import fit_gaussian
 from privopt.models.codec import VERSION, document
 from privopt.models.html import html_table
-from privopt.models.validation import frozen_floats, label_tuple
+from privopt.models.validation import column_names, frozen_floats, label_tuple
 
 _ASYMMETRY = 1e-9  # of the two standard deviations: more than any library's rounding
 _NEGATIVE = 1e-10  # of an eigenvalue of the correlations: a covariance of few observations rounds this far
 
-_FIELDS: dict[str, object] = {"covariance": ..., "mean": None, "names": None}
+_FIELDS: dict[str, object] = {"covariance": ..., "mean": None, "names": None, "columns": []}
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -42,6 +42,9 @@ class GaussianModel:
         Zeros by default. No leakage depends on it.
     names : iterable of hashable, length m, optional
         Distinct names of the records; 0..m-1 by default.
+    columns : iterable of str, optional
+        The columns of a table that hold the records, as :meth:`fit` remembers them. No leakage, and no equality of models,
+        depends on them.
 
     Attributes
     ----------
@@ -50,6 +53,7 @@ class GaussianModel:
     mean : float array, shape (m,)
         Read-only.
     names : tuple
+    columns : tuple of str
 
     Raises
     ------
@@ -68,14 +72,20 @@ class GaussianModel:
     covariance: Floats
     mean: Floats
     names: Labels
+    columns: tuple[str, ...]
 
     def __init__(
-        self, covariance: object, mean: object | None = None, names: Iterable[Label] | None = None
+        self,
+        covariance: object,
+        mean: object | None = None,
+        names: Iterable[Label] | None = None,
+        columns: Iterable[str] = (),
     ) -> None:
         matrix = _covariance_array(covariance)
         object.__setattr__(self, "covariance", matrix)
         object.__setattr__(self, "mean", _mean_array(mean, len(matrix)))
         object.__setattr__(self, "names", label_tuple(names, len(matrix), "names"))
+        object.__setattr__(self, "columns", column_names(columns))
 
     @classmethod
     def fit(
@@ -176,13 +186,14 @@ class GaussianModel:
         >>> GaussianModel([[2.0]]).to_dict()
         {'type': 'gaussian', 'version': 1, 'covariance': [[2.0]], 'mean': [0.0], 'names': [0]}
         """
-        return {
+        written: dict[str, object] = {
             "type": "gaussian",
             "version": VERSION,
             "covariance": self.covariance.tolist(),
             "mean": self.mean.tolist(),
             "names": encode_labels(self.names),
         }
+        return {**written, "columns": list(self.columns)} if self.columns else written
 
     @classmethod
     def from_dict(cls, d: Mapping[str, object]) -> Self:
@@ -206,7 +217,7 @@ class GaussianModel:
             mean = None if fields["mean"] is None else decode_table(fields["mean"], "mean")
         except ValueError as cause:
             raise InvalidModel(str(cause)) from cause
-        return cls(covariance, mean, names)
+        return cls(covariance, mean, names, column_names(fields["columns"]))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GaussianModel):
@@ -225,7 +236,7 @@ class GaussianModel:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Arrays come out of a pickle writable, so the model is made anew.
-        return type(self), (self.covariance, self.mean, self.names)
+        return type(self), (self.covariance, self.mean, self.names, self.columns)
 
     def __repr__(self) -> str:
         records = f"{self.size} record{'s' if self.size > 1 else ''}"
@@ -247,6 +258,8 @@ class GroupModel:
     ----------
     size : int
         Largest number of records in a group, >= 1; 1 means that all records are independent.
+    columns : tuple of str
+        The columns of a table that hold the records, if they are to be remembered.
 
     Raises
     ------
@@ -260,6 +273,7 @@ class GroupModel:
     """
 
     size: int
+    columns: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def _repr_html_(self) -> str:
         return fields_html(self, "GroupModel")
@@ -272,10 +286,12 @@ class GroupModel:
             raise InvalidModel(
                 f"size is {self.size!r}: give the whole number of records in the largest group"
             )
+        object.__setattr__(self, "columns", column_names(self.columns))
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON values from which :meth:`from_dict` makes an equal model."""
-        return {"type": "group", "version": VERSION, "size": self.size}
+        written: dict[str, object] = {"type": "group", "version": VERSION, "size": self.size}
+        return {**written, "columns": list(self.columns)} if self.columns else written
 
     @classmethod
     def from_dict(cls, d: Mapping[str, object]) -> Self:
@@ -291,7 +307,8 @@ class GroupModel:
         >>> GroupModel.from_dict({"type": "group", "size": 3})
         GroupModel(size=3)
         """
-        return cls(cast(int, document(d, "group", {"size": ...})["size"]))
+        fields = document(d, "group", {"size": ..., "columns": []})
+        return cls(cast(int, fields["size"]), column_names(fields["columns"]))
 
 
 def correlation_of(covariance: Floats) -> Floats:

@@ -149,3 +149,20 @@ def sorted_labels(labels: Iterable[Label]) -> list[Label]:
         return sorted(listed)  # type: ignore[type-var]  # what cannot be sorted says so
     except TypeError:
         return listed
+
+
+def column_names(names: object) -> tuple[str, ...]:
+    """The names of columns: different texts that are not empty.
+
+    Raises
+    ------
+    InvalidModel
+        If they are others.
+    """
+    chosen: list[object] = (
+        list(names) if isinstance(names, Iterable) and not isinstance(names, str) else [None]
+    )
+    texts = tuple(name for name in chosen if isinstance(name, str) and name)
+    if len(texts) < len(chosen) or len(set(texts)) < len(texts):
+        raise InvalidModel(f"columns is {names!r}: give a list of the names of columns, each once")
+    return texts

@@ -66,6 +66,14 @@ class BayesianPrivacyData:
         return (self.model.size if isinstance(self.model, GroupModel) else len(self.model.names),)
 
     @property
+    def read_columns(self) -> tuple[str, ...]:
+        """The columns that the model was fitted to, where it remembers them."""
+        if not isinstance(self.model, MarkovChain):
+            return self.model.columns
+        stream = self.model.columns
+        return () if stream is None or not stream.record.name else (stream.record.name,)
+
+    @property
     def states(self) -> Labels | None:
         """The states that records can have, where the query counts them or others are to be refused."""
         if not isinstance(self.model, MarkovChain) or isinstance(self.query, Query):

@@ -109,7 +109,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         tau = SHAPES[self.mechanism].level(scale, self.sensitivity)
         return NoisyQuery(
             self.query, self.mechanism, scale, tau, self._read(tau), self.scope,
-            clip=self.clip, length=self.length, states=self.states,
+            clip=self.clip, length=self.length, states=self.states, read_columns=self.read_columns,
         )  # fmt: skip
 
     def _read(self, tau: float) -> float:
@@ -129,6 +129,14 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         for name, own, other in zip(FIELDS, ours, theirs, strict=True):
             if own != other:
                 raise InvalidMechanism(f"the problem has {name} {own!r}, the mechanism {other!r}")
+        if (
+            mechanism.read_columns
+            and self.read_columns
+            and set(mechanism.read_columns) != set(self.read_columns)
+        ):
+            raise InvalidMechanism(
+                f"the model of the problem was fitted to {self.read_columns}, the mechanism reads {mechanism.read_columns}"
+            )
         leakage = self._read(mechanism.tau)
         if mechanism.leakage < leakage * (1 - STATED):
             raise InvalidMechanism(

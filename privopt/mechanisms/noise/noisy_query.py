@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -96,6 +96,9 @@ class NoisyQuery(Mechanism):
         The states that a record can have, others are refused; needed by the histogram.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+    read_columns : iterable of str
+        The columns of a table whose records the model describes, where it remembers them. No part of the
+        fingerprint.
 
     Raises
     ------
@@ -123,6 +126,7 @@ class NoisyQuery(Mechanism):
     length: int | None
     states: Labels | None
     simulation_only: bool
+    read_columns: tuple[str, ...] = field(compare=False)
 
     def __init__(
         self,
@@ -137,6 +141,7 @@ class NoisyQuery(Mechanism):
         length: int | None = None,
         states: object = None,
         simulation_only: bool = False,
+        read_columns: Iterable[str] = (),
     ) -> None:
         statistic = statistics.read_query(query)
         values: dict[str, object] = {
@@ -150,6 +155,7 @@ class NoisyQuery(Mechanism):
             "length": checks.length(length),
             "states": checks.states(states),
             "simulation_only": bool(simulation_only),
+            "read_columns": checks.columns(read_columns),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -256,6 +262,34 @@ class NoisyQuery(Mechanism):
         """A fresh copy that went through the constructor's checks again."""
         return replace(self, simulation_only=simulation_only)
 
+    def reads(self, columns: Iterable[str] = ()) -> tuple[str, ...]:
+        """The columns to read: those that are remembered, which the ones that are named must be.
+
+        Raises
+        ------
+        InvalidMechanism
+            If other columns are named, or none where none are remembered.
+
+        Examples
+        --------
+        >>> NoisyQuery("count", "discrete_laplace", 5.0, 0.2, 1.0, read_columns=["ill"]).reads()
+        ('ill',)
+        """
+        chosen = tuple(dict.fromkeys(columns)) or self.read_columns
+        if not chosen:
+            raise InvalidMechanism("the mechanism does not say which columns it reads: give --column NAME")
+        own = " and ".join(map(repr, self.read_columns))
+        for name in chosen if self.read_columns else ():
+            if name not in self.read_columns:
+                raise InvalidMechanism(
+                    f"the model was fitted to {own}, not {name!r}: what is proved is about that column. Fit a model to {name!r}; only "
+                    "if it is the same quantity under another name, rename it"
+                )
+        for name in self.read_columns:
+            if name not in chosen:
+                raise InvalidMechanism(f"the model was fitted to {own}; {name!r} is missing")
+        return chosen
+
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Answer the query on the records with noise.
 
@@ -315,7 +349,7 @@ class NoisyQuery(Mechanism):
         InvalidMechanism
             If the query is a function, which cannot be written.
         """
-        return {
+        written = {
             "type": self.kind,
             "version": 1,
             "query": encode_query(self.query),
@@ -329,6 +363,7 @@ class NoisyQuery(Mechanism):
             "states": None if self.states is None else encode_labels(self.states),
             "simulation_only": self.simulation_only,
         }
+        return {**written, "columns": list(self.read_columns)} if self.read_columns else written
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> NoisyQuery:
@@ -354,6 +389,7 @@ class NoisyQuery(Mechanism):
             query, fields["noise"], scale, tau, leakage, fields["scope"],
             clip=interval, length=fields.get("length"), states=states,
             simulation_only=fields.get("simulation_only") is True,
+            read_columns=fields.get("columns", ()),
         )  # fmt: skip
 
     @property

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidModel
 from privopt.files.labels import Labels, plain_labels
 from privopt.files.numbers import decode_float
 from privopt.mechanisms.noise.shapes import SHAPES
 from privopt.mechanisms.noise.statistics import AnyQuery
+from privopt.models.validation import column_names
 
 SCOPES = ("targets_in_interval", "all_reals")
 
@@ -65,6 +66,14 @@ def length(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InvalidMechanism(f"length must be a whole number of records >= 1, got {value!r}")
     return int(value)
+
+
+def columns(value: object) -> tuple[str, ...]:
+    """Names of columns, none if they are not remembered."""
+    try:
+        return column_names(value)
+    except InvalidModel as cause:
+        raise InvalidMechanism(str(cause)) from cause
 
 
 def states(value: object) -> Labels | None:
