@@ -116,7 +116,11 @@ def _with_table(
     """The certificate with what is found of a table."""
     paper = None if receipt is None else Receipt.load(receipt)
     if paper is not None:
-        fault = paper.fault(solution.mechanism, solution.certificate) or paper.fault_of_file(released)
+        fault = (
+            paper.fault(solution.mechanism, solution.certificate)
+            or paper.fault_of_words(solution.mechanism, problem)
+            or paper.fault_of_file(released)
+        )
         if fault is not None:
             return replace(certificate, ok=False, reason=fault)
         layout = replace(paper.layout, others=layout.others)

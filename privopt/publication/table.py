@@ -290,13 +290,13 @@ def _values(
     """What the columns of values beside messages say, where the release is a column of messages; not of those kept on purpose."""
     joint = joint_of(problem)
     named = isinstance(mechanism, (Channel, Merging)) and mechanism.columns is not None
-    if not named or not isinstance(joint, JointDistribution) or len(columns) != 1 or where.symbols:
+    if not named or not isinstance(joint, JointDistribution) or not columns:
         return ValuesCheck()
     assert isinstance(mechanism, (Channel, Merging))
     assert mechanism.columns is not None
     if columns[0] in mechanism.columns.reads_names:
         return ValuesCheck()
-    spelled = {name: cells for name, cells in table.items() if name not in where.kept}
+    spelled = {name: cells for name, cells in table.items() if name in columns or name not in where.kept}
     return check_values(mechanism, joint, spelled, columns[0])
 
 

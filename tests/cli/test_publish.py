@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import privopt as po
 from privopt.cli import app
+from privopt.publication.receipt import Receipt, file_digest
 
 RNG = np.random.default_rng(11)
 HEADER = ("vote", "school", "age", "size")
@@ -173,3 +175,21 @@ def test_an_empty_table_and_a_folder_of_something_else(folder: Path) -> None:
     Path("out/letter.txt").write_text("mine", encoding="utf-8")
     assert "is there already and not empty" in run(*COMMAND, "--epsilon", "1", code=2)
     assert "there is no folder no" in run(*COMMAND, "--epsilon", "1", "--output", "no/out", code=2)
+
+
+def test_swapped_values_are_refused_without_a_receipt_and_with_a_forged_one(folder: Path) -> None:
+    run(*COMMAND, "--epsilon", "0.3")
+    with Path("out/released.csv").open(newline="", encoding="utf-8") as stream:
+        header, *rows = csv.reader(stream)
+    assert header == ["released", "school", "age"]
+    files = ("out/problem.json", "out/solution.json")
+    assert "nothing is proved of the columns" not in run("verify", *files, "out/released.csv")
+    with Path("swapped.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["released", "age", "school"], *rows])
+    assert "were columns swapped" in run("verify", *files, "swapped.csv", code=1)
+    receipt = Receipt.load("out/receipt.json")
+    forged = replace(
+        receipt, columns=("released", "age", "school"), sha256=file_digest("swapped.csv")
+    )  # and it is sealed anew
+    forged.save("forged.json")
+    assert "were columns swapped" in run("verify", *files, "swapped.csv", "--receipt", "forged.json", code=1)
