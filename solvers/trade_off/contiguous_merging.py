@@ -35,8 +35,11 @@ class ContiguousFunnel(Solver[PrivacyFunnel]):
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """A table of all boxes, and under a floor or a cap the partitions that are kept of each part."""
-        steps = 1 if problem.mode == "trade_off" else 20
-        return 0.01 + steps * min(problem.shape.size, 10**5) * (2e-6 + 4e-9 * len(problem.observation.p_w))
+        weighed, symbols = problem.mode == "trade_off", len(problem.observation.p_w)
+        if problem.shape.single is not None:
+            steps = 1 if weighed else 20
+            return 0.01 + steps * min(problem.shape.size, 10**5) * (2e-6 + 4e-9 * symbols)
+        return 0.05 + (1 if weighed else 2) * min(problem.shape.size, 10**4) * (3e-5 + 2e-8 * symbols)
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
         """Refuse problems whose blocks may be any."""

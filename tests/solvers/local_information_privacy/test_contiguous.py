@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,40 @@ def test_a_probability_of_violations_is_kept() -> None:
     solution = po.solve(problem)
     assert solution.status.ok
     assert problem.prove_bound({"kind": "contiguous"}) is None
+
+
+def ordered(*lengths: int) -> po.JointDistribution:
+    """Random rows of columns with so many values each."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{j}": rng.integers(0, n, 8000) for j, n in enumerate(lengths)})
+    useful = list(frame.columns)
+    order = {name: list(range(n)) for name, n in zip(useful, lengths, strict=True)}
+    frame["s"] = (frame.sum(axis=1) + rng.normal(0, 5, 8000) > sum(lengths) / 2).astype(int)
+    return po.JointDistribution.from_frame(frame, "s", useful, order=order)
+
+
+@pytest.mark.parametrize("lengths", [(200,), (12, 12)])
+@pytest.mark.parametrize("kind", ["lip", "weighed", "cap"])
+def test_the_predicted_cost_is_near_what_is_spent(lengths: tuple[int, ...], kind: str) -> None:
+    joint = ordered(*lengths)
+    problem: po.Problem[Any] = {
+        "lip": lambda: po.LocalInformationPrivacy(joint, 0.5, contiguous=True),
+        "weighed": lambda: po.PrivacyFunnel(joint, trade_off=0.1, form="merging", contiguous=True),
+        "cap": lambda: po.PrivacyFunnel(joint, max_leakage=0.02, form="merging", contiguous=True),
+    }[kind]()
+    (candidate,) = [c for c in po.candidates(problem) if c.name == NAME]
+    assert candidate.seconds is not None
+    start = time.process_time()
+    assert po.solve(problem, NAME).status.ok
+    spent = time.process_time() - start
+    assert spent / 40 < candidate.seconds < 40 * spent  # generous: a factor of six on an idle machine
+
+
+def test_little_time_gives_the_best_so_far() -> None:
+    problem = po.LocalInformationPrivacy(ordered(10, 8, 8), 0.5, contiguous=True)
+    for limit in (0.05, 0.5):
+        start = time.monotonic()
+        solution = po.solve(problem, NAME, time_limit=limit)
+        assert time.monotonic() - start < 20.0  # generous: a second on an idle machine
+        assert solution.status.ok or solution.status is po.Status.TIME_OUT
+        assert not solution.status.ok or problem.certify(solution.mechanism).ok
