@@ -24,6 +24,8 @@ FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
 ALIKE = 1e-9
 """Objectives that differ by less, relative to the problem's scale, count as equal."""
+LONGER = 1.2
+"""How many times as long as before a solver that cannot be stopped must have to run again when nobody else is left."""
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
@@ -122,14 +124,20 @@ class Search(Generic[M]):
 
     def _rest(self) -> None:
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""
-        while left := [
-            c for c in self.takers if self._unfinished(c) and 2 * self._stopped(c) < self.call.left
-        ]:
+        while left := self._waiting():
             c = min(left, key=self._hope)
             last = len(left) == 1 or not c.solver.interruptible or predicted(c) <= self.call.left / 2
             self._try(c, self.call.left if last else self.call.left / 2)
             if self.settled or self.call.left <= 0:
                 return
+
+    def _waiting(self) -> list[Candidate]:
+        """Who has not run, or may have twice as long as before; else whoever was ended with nothing and may have longer."""
+        unfinished = [c for c in self.takers if self._unfinished(c)]
+        longer = [c for c in unfinished if 2 * self._stopped(c) < self.call.left]
+        return longer or [
+            c for c in unfinished if not c.solver.interruptible and LONGER * self._stopped(c) < self.call.left
+        ]
 
     def _stopped(self, c: Candidate) -> float:
         return self.cut.get(c.name, 0.0)
@@ -148,7 +156,7 @@ class Search(Generic[M]):
             left = self.call.left
             slice_ = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
             if not c.solver.interruptible:
-                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3)
+                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3) if self._others(c) else left
             elif not any(after.solver.interruptible for after in provers[i + 1 :]):
                 slice_ = left if self._answered or not self._others(c) else 0.6 * left
             self._try(c, slice_)
