@@ -10,8 +10,8 @@ from privopt.core.problem import Problem
 from privopt.mechanisms import Channel, Mechanism, Merging, RedactionMechanism, SequencePolicy
 from privopt.mechanisms.policy import constant as policies
 from privopt.problems.redaction import least as redactions
-from privopt.problems.redaction.problem import Redaction
-from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.redaction.data import RedactionData
+from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.publication.words import times
 
 SAID = "this release does not depend on your data"
@@ -38,13 +38,13 @@ def constant(problem: Problem[Any], mechanism: Mechanism) -> Constant | None:
 
     Examples
     --------
-    >>> from privopt.models import MarkovChain
+    >>> from privopt import MarkovChain, Redaction
     >>> constant(Redaction(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 3, 0, 1.0), Channel([[0.5, 0.5], [0.25, 0.75]])) is None
     True
     """
-    if isinstance(problem, Redaction) and isinstance(mechanism, RedactionMechanism):
+    if isinstance(problem, RedactionData) and isinstance(mechanism, RedactionMechanism):
         return _of_redaction(problem, mechanism)
-    if isinstance(problem, SequenceInformationPrivacy) and isinstance(mechanism, SequencePolicy):
+    if isinstance(problem, SequenceData) and isinstance(mechanism, SequencePolicy):
         return _of_policy(problem, mechanism)
     if isinstance(mechanism, (Channel, Merging)) and (mechanism.matrix == mechanism.matrix[0]).all():
         return Constant()
@@ -56,7 +56,7 @@ def plain_constant(problem: Problem[Any], mechanism: Mechanism) -> str:
 
     Examples
     --------
-    >>> from privopt.models import MarkovChain
+    >>> from privopt import MarkovChain, Redaction
     >>> problem = Redaction(MarkovChain([[0.75, 0.25], [0.5, 0.5]]), length=3, private=0, epsilon=0.01)
     >>> plain_constant(problem, problem.safe())
     'this release does not depend on the data at all, and the least bound that allows another one is 1.101 times'
@@ -84,7 +84,7 @@ def constant_sentence(problem: Problem[Any], mechanism: Mechanism) -> str:
 
     Examples
     --------
-    >>> from privopt.models import MarkovChain
+    >>> from privopt import MarkovChain, Redaction
     >>> problem = Redaction(MarkovChain([[0.75, 0.25], [0.5, 0.5]]), length=3, private=0, epsilon=0.01)
     >>> constant_sentence(problem, problem.safe())
     'this release does not depend on your data; the least epsilon at which anything is released is 0.09531018 nats'
@@ -105,14 +105,14 @@ def constant_sentence(problem: Problem[Any], mechanism: Mechanism) -> str:
     return f"{said}, so this budget allows more: give it more time" if told.enough else said
 
 
-def _of_redaction(problem: Redaction, mechanism: RedactionMechanism) -> Constant | None:
+def _of_redaction(problem: RedactionData, mechanism: RedactionMechanism) -> Constant | None:
     if not redactions.releases_nothing(problem, mechanism):
         return None
     least = redactions.least_epsilon(problem)
     return Constant() if least is None else Constant((least, least), problem.epsilon >= least)
 
 
-def _of_policy(problem: SequenceInformationPrivacy, policy: SequencePolicy) -> Constant | None:
+def _of_policy(problem: SequenceData, policy: SequencePolicy) -> Constant | None:
     releases = -(-problem.horizon // policy.batch)
     if not policies.is_constant(policy, releases):
         return None
