@@ -1,4 +1,4 @@
-"""Value columns beside released messages: whether they say what the messages stand for, as far as the model tells."""
+"""Value columns beside released messages: whether they say what the messages stand for, as far as the model knows."""
 
 from __future__ import annotations
 
