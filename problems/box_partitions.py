@@ -72,6 +72,12 @@ class Boxes:
         """Whether every partition into allowed blocks is tried."""
         return self.shape.is_single
 
+    @property
+    def are_of_one_column(self) -> bool:
+        """Whether each symbol lies in one column, whose neighbours may have been put together."""
+        axis = self.shape.single
+        return axis is not None and axis.kind != "any" and not len(self.shape.special)
+
     def members(self) -> Bools:
         """Which symbols are in each, shape (m, n)."""
         if not self.are_intervals:

@@ -28,6 +28,9 @@ SLACK = 1e-11
 RANGE = 20.0
 """Logarithms of weights that are tried, either way."""
 
+PROVING = 0.75
+"""Share of the time of a proof after which few points are kept, so that the proof ends with it."""
+
 STEPS = 40
 """Weights that are tried where the partitions of several columns meet a floor or a cap."""
 
@@ -71,7 +74,7 @@ def candidates(problem: TradeOffData, seconds: float) -> Candidates | None:
         best = table.weighed(problem.budget)
         bound = (0.0, 0.0) if table.is_silent() else table.enclosed(_objective(problem, best.value))
         return Candidates((table.assignment(best),), bound)
-    if boxes.are_all:
+    if boxes.are_of_one_column:
         return table.by_front(deadline)
     return table.by_weights(deadline)
 
@@ -89,7 +92,9 @@ def box_costs(problem: TradeOffData, members: Bools) -> tuple[Floats, Floats]:
 
 def proved_best(problem: TradeOffData, seconds: float) -> Enclosure | None:
     """Floats around the best objective of all contiguous mergings; None where not all are tried."""
-    tried = candidates(problem, min(seconds, 1e6)) if problem.contiguous and problem.shape.is_single else None
+    if not problem.contiguous or not problem.shape.is_single:
+        return None
+    tried = candidates(problem, min(PROVING * seconds, 1e6))
     return None if tried is None else tried.bound
 
 

@@ -12,6 +12,7 @@ from oracles.contiguous import NODES, best, is_interval, tree_joint
 
 import privopt as po
 from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.problems import box_partitions
 
 BUDGETS = [{"theta_fraction": 0.5}, {"max_leakage": 0.01}, {"max_leakage": 0.0}, {"trade_off": 0.05}]
 
@@ -40,6 +41,19 @@ def test_nodes_are_the_best_of_all(budget: dict[str, float]) -> None:
     known = best(problem, lambda block: {joint.useful[i] for i in block} in NODES)
     assert solution.objective == pytest.approx(known, abs=1e-12)
     assert solution.status is po.Status.OPTIMAL
+
+
+def test_neighbours_that_are_put_together_have_a_front_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No weight leads to anything between silence and too much here: the front of the coarser column does."""
+    share = 1 / (1 + np.exp((20 - np.arange(40)) / 8))
+    joint = po.JointDistribution.normalised(np.stack([share, 1 - share]))
+    monkeypatch.setattr(box_partitions, "MOST_BOXES", 60)
+    solution = po.solve(funnel(joint, max_leakage=0.05), "contiguous-merging")
+    assert solution.certified
+    assert solution.utility is not None
+    assert solution.leakage is not None
+    assert solution.utility > 0.3
+    assert solution.leakage <= 0.05
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
