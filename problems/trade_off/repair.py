@@ -75,7 +75,9 @@ def _largest_share(problem: TradeOffData, release: Channel, target: float) -> fl
     from scipy.optimize import brentq
 
     observed = problem.observation
-    joint = observed.leaking_distribution(release) if problem.is_funnel else observed.useful_distribution(release)
+    joint = (
+        observed.leaking_distribution(release) if problem.is_funnel else observed.useful_distribution(release)
+    )
     product = np.outer(joint.sum(axis=1), joint.sum(axis=0)) / joint.sum()
 
     def excess(share: float) -> float:

@@ -125,7 +125,7 @@ def _columns(problem: LocalInformationPrivacy, posteriors: Floats) -> NDArray[np
     firsts: list[int] = []
     groups = []
     for i, v in enumerate(posteriors):
-        near = np.flatnonzero(np.abs(sums[firsts] - sums[i]) <= EQUAL * len(v)) if firsts else []
+        near = np.flatnonzero(np.abs(sums[np.array(firsts, dtype=np.intp)] - sums[i]) <= EQUAL * len(v))
         same = next((int(g) for g in near if np.abs(posteriors[firsts[g]] - v).max() <= EQUAL), len(firsts))
         if same == len(firsts):
             firsts.append(i)

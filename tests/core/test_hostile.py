@@ -212,7 +212,9 @@ def test_whatever_is_returned_is_private_and_judged(act: str) -> None:
     assert solution.status.ok, solution.reason
     assert po.verify(PROBLEM, solution).ok
     evaluation = PROBLEM.evaluate(solution.mechanism)
-    assert (solution.utility, solution.leakage) == pytest.approx((evaluation.utility, evaluation.leakage), rel=1e-12)
+    assert (solution.utility, solution.leakage) == pytest.approx(
+        (evaluation.utility, evaluation.leakage), rel=1e-12
+    )
     assert evaluation.leakage <= PROBLEM.epsilon
 
 
