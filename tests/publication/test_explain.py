@@ -180,6 +180,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guesses, "SEQUENCES", 3)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("few")
 def test_an_error_that_was_simulated_is_said_to_be_about_what_it_was() -> None:
     problem = po.SequenceInformationPrivacy(WEATHER, 1.0, horizon=24)
