@@ -31,6 +31,8 @@ from privopt.benchmarks.suites.redaction import frost_chain, month, records
 from privopt.cli import app
 from privopt.errors import FileRefused
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verdict]:

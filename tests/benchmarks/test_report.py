@@ -38,6 +38,8 @@ from privopt.benchmarks.runner.suite import Suite, find_suite
 from privopt.cli import app
 from privopt.errors import InvalidProblem, MissingExtra
 
+pytestmark = pytest.mark.long
+
 NEEDED = ("altair", "vl_convert", "polars")
 
 

@@ -25,7 +25,10 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine"),
+]
 
 ROWS = synthetic(sizes=(4, 8, 16), budgets=(0.5, 1.0, 2.0))
 READY = "html[data-drawn=yes]"

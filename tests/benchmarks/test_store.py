@@ -30,6 +30,8 @@ from privopt.benchmarks.runner.store import LEASE, NAME, Owner, Store, connected
 from privopt.cli import app
 from privopt.errors import FileRefused, InvalidProblem
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:

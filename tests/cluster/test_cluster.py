@@ -19,6 +19,8 @@ from privopt.benchmarks.runner.folder import read_run
 from privopt.benchmarks.runner.job import Job
 from privopt.cli import app
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("distributed")
 PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, 1.0)
 

@@ -105,6 +105,7 @@ def check_solution(candidate: po.Candidate, example: po.Example[Any], solution: 
         assert solution.objective == pytest.approx(optimum, abs=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
 def test_every_problem_has_certified_answers_and_an_oracle(kind: type[po.Problem[Any]]) -> None:
     solvers = [cls() for cls in solvers_of(kind).values()]
@@ -141,6 +142,7 @@ def test_problems_go_through_dictionaries_and_pickles(kind: type[po.Problem[Any]
         assert problem._repr_html_().startswith("<table>")
 
 
+@pytest.mark.long
 def test_a_larger_budget_never_costs_utility() -> None:
     problem = po.Redaction(po.MarkovChain([[0.99, 0.01], [0.8, 0.2]]), 10, 0, 1.0)
     for solver in (None, "relaxation", "windows"):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = {".json", ".csv", ".md", ".html", ".css", ".js", ".typed"}
 

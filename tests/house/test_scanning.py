@@ -13,6 +13,8 @@ import pytest
 import privopt as po
 from privopt.core.registry import problem_types, register, solvers_of
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 
 NEW = '''

@@ -21,6 +21,8 @@ from privopt.mechanisms.policy.rules import cost_of
 from privopt.problems.sequence_information_privacy.leakage import walk
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy as Ask
 
+pytestmark = pytest.mark.long
+
 RNG = np.random.default_rng(20)
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])
 SPARSE = po.MarkovChain([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.4, 0.3, 0.3]])

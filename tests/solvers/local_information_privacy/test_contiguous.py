@@ -177,21 +177,13 @@ def ordered(*lengths: int) -> po.JointDistribution:
     return po.JointDistribution.from_frame(frame, "s", useful, order=order)
 
 
-@pytest.mark.parametrize("lengths", [(200,), (12, 12)])
-@pytest.mark.parametrize("kind", ["lip", "weighed", "cap"])
-def test_the_predicted_cost_is_near_what_is_spent(lengths: tuple[int, ...], kind: str) -> None:
-    joint = ordered(*lengths)
-    problem: po.Problem[Any] = {
-        "lip": lambda: po.LocalInformationPrivacy(joint, 0.5, contiguous=True),
-        "weighed": lambda: po.PrivacyFunnel(joint, trade_off=0.1, form="merging", contiguous=True),
-        "cap": lambda: po.PrivacyFunnel(joint, max_leakage=0.02, form="merging", contiguous=True),
-    }[kind]()
-    (candidate,) = [c for c in po.candidates(problem) if c.name == NAME]
-    assert candidate.seconds is not None
-    start = time.process_time()
-    assert po.solve(problem, NAME).status.ok
-    spent = time.process_time() - start
-    assert spent / 40 < candidate.seconds < 40 * spent  # generous: a factor of six on an idle machine
+def test_longer_columns_are_predicted_to_take_longer() -> None:
+    seconds = []
+    for lengths in ((20,), (80,), (200,)):
+        problem = po.LocalInformationPrivacy(ordered(*lengths), 0.5, contiguous=True)
+        (candidate,) = [c for c in po.candidates(problem) if c.name == NAME]
+        seconds.append(candidate.seconds or 0.0)
+    assert 0 < seconds[0] < seconds[1] < seconds[2]
 
 
 def test_little_time_gives_the_best_so_far() -> None:
