@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated
 
-import numpy as np
 import typer
 
 import privopt as po
-from privopt.cli import _noisy as _cli_noisy
-from privopt.cli import show
+from privopt.cli import _noisy, show
 from privopt.cli._columns import (
-    Cells,
     Machine,
     check_columns,
     codebook_of,
@@ -28,304 +22,15 @@ from privopt.cli._columns import (
     read_symbols,
     symbols_of,
 )
-from privopt.cli._csv import CsvTable, groups_of, read_table, write_table
-from privopt.cli._kept import Rows, judge_kept, kept_of_stream
-from privopt.cli._receipt import Stream, crowd_facts, draw_once, leave_receipt, leave_stream_receipt
-from privopt.cli._streams import (
-    check_earlier,
-    check_stream,
-    earlier_digest,
-    gap_facts,
-    stream_letters,
-    total_facts,
-)
-from privopt.cli.fit import By, Data, user_columns, users
-from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
-from privopt.files.json import read_json, writing
-from privopt.files.labels import Label, decode_labels, encode_labels
-from privopt.mechanisms import SequencePolicy
-from privopt.mechanisms.columns import encode
-from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, document, read_document
-from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
-from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, new_salt
-
-VERSION = 3
-"""Of files of journals, which hold hashes of the rows since."""
-
-
-@dataclass
-class Account:
-    """One user: where the policy stands, and every letter released so far."""
-
-    state: PolicyState
-    released: list[Label | None] = field(default_factory=list)
-    """None stands for a gap."""
-    digest: str = ""
-    """A keyed hash of the rows that were read for these releases; "" where an earlier version recorded none."""
-
-
-@dataclass
-class Journals:
-    """The accounts of all users with one policy.
-
-    A run records what it drew here before it writes any of it elsewhere, and a letter that is recorded is never drawn
-    again: the same command run twice gives the same releases. The file holds no raw letter, but a keyed hash of the rows
-    of each user, by which other data are refused; it belongs beside the data.
-
-    Parameters
-    ----------
-    path : Path
-    policy : SequencePolicy
-    accounts : dict by user
-    salt : str
-        Of the hashes.
-    """
-
-    path: Path
-    policy: SequencePolicy
-    accounts: dict[str, Account]
-    salt: str = field(default_factory=new_salt)
-
-    @classmethod
-    def open(cls, path: Path, policy: SequencePolicy) -> Self:
-        """The accounts in a file; none if it does not exist.
-
-        Raises
-        ------
-        FileRefused
-            If it is not of this form, or of another policy.
-        """
-        journals = cls(path, policy, {})
-        if not path.exists():
-            return journals
-        fields = read_json(path)
-        if fields.get("type") != "policy_journals" or fields.get("version") not in (1, GAP_VERSION, VERSION):
-            raise FileRefused(f"{path}: is not a file of policy journals; give another --state")
-        if fields.get("policy") != policy.fingerprint:
-            raise FileRefused(f"{path}: holds the journals of another policy; give another --state")
-        users = fields.get("users")
-        if not isinstance(users, dict):
-            raise FileRefused(f"{path}: has no users")
-        journals.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
-        journals.salt = _hexadecimal(f"{path}: the salt", fields.get("salt", journals.salt))
-        return journals
-
-    def of(self, user: str) -> Account:
-        """The account of a user, begun if there is none."""
-        return self.accounts.get(user) or Account(self.policy.start())
-
-    def write(self) -> None:
-        """Replace the file whole; on return it is on the disk."""
-        key = self.policy.fingerprint
-        users = {name: _plain(key, account, self.policy.batch) for name, account in self.accounts.items()}
-        with writing(self.path) as stream:
-            fields = {
-                "type": "policy_journals",
-                "version": VERSION,
-                "policy": key,
-                "salt": self.salt,
-                "users": users,
-            }
-            json.dump(fields, stream, allow_nan=False)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # so that the new name survives a loss of power
-        finally:
-            os.close(folder)
-
-
-def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
-    word = tuple(letter for letter in account.released[-batch:] if letter is not None)
-    last = None if not word else (word[0] if batch == 1 else word)
-    there = [letter for letter in account.released if letter is not None]
-    gaps = [place for place, letter in enumerate(account.released) if letter is None]
-    written = {**document(policy, account.state, last), "released": encode_labels(there)}
-    if account.digest:
-        written["digest"] = account.digest
-    return {**written, "missing": gaps} if gaps else written
-
-
-def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
-    if not isinstance(fields, Mapping):
-        raise FileRefused(f"{what}: is not a journal")
-    state, _ = read_document(fields, what, policy.fingerprint, policy.chain.k)
-    try:
-        there = list(decode_labels(fields.get("released"), "released"))
-    except InvalidModel as cause:
-        raise FileRefused(f"{what}: {cause}") from cause
-    released = _with_gaps(what, there, fields.get("missing", []))
-    if len(released) != state.step * policy.batch or state.ended:
-        raise FileRefused(f"{what}: {len(released)} releases do not make {state.step} steps")
-    return Account(state, released, _hexadecimal(f"{what}: the digest", fields.get("digest", "")))
-
-
-def _hexadecimal(what: str, value: object) -> str:
-    """A salt or a digest as a file holds it; an earlier version wrote no digest."""
-    if not isinstance(value, str) or not re.fullmatch("(?:[0-9a-f]{64})?", value):
-        raise FileRefused(f"{what} is not of its form")
-    return value
-
-
-def _with_gaps(what: str, there: list[Label], gaps: object) -> list[Label | None]:
-    """All records in their order, None where one was missing."""
-    count = len(there) + len(gaps) if isinstance(gaps, list) else 0
-    if not isinstance(gaps, list) or not all(type(place) is int and 0 <= place < count for place in gaps):
-        raise FileRefused(f"{what}: the missing records are not places in the sequence")
-    if len(set(gaps)) < len(gaps):
-        raise FileRefused(f"{what}: a record is missing twice")
-    missing, rest = set(gaps), iter(there)
-    return [None if place in missing else next(rest) for place in range(count)]
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the command line asked for."""
-
-    data: Path
-    columns: Sequence[str]
-    output: Path
-    by: str | None
-    keep: Sequence[str]
-    state: Path | None
-    seed: int | None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What was released: letters in all, of them drawn now, and left for a later run because their word is incomplete."""
-
-    records: int
-    drawn: int
-    waiting: int
-    users: int
-    missing: int = 0
-    longest: int = 0
-
-
-def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
-    """Release a table, or every CSV file of a folder into a folder; one sequence a user.
-
-    Raises
-    ------
-    FileRefused, InvalidMechanism
-        With the first thing that is wrong; nothing is released then.
-    """
-    if order.state is not None and order.seed is not None:
-        raise FileRefused(
-            "--state records real releases; a simulation has none, leave --simulate or --state out"
-        )
-    policy.check_release(None if order.seed is None else np.random.default_rng(order.seed))
-    return _folder(policy, order) if order.data.is_dir() else _table(policy, order)
-
-
-def _table(policy: SequencePolicy, order: Order) -> Outcome:
-    named: list[str] = [*user_columns(order.by), *order.keep]
-    copied = list(dict.fromkeys(named))
-    read = read_table(order.data, [*copied, *order.columns])
-    letters = stream_letters(order.data, policy, order.columns, read.columns, "")
-    users = (
-        {"": range(read.rows)}
-        if order.by is None
-        else groups_of(order.data, order.by, read.columns[order.by])
-    )
-    sequences = {name: [letters[i] for i in places] for name, places in users.items()}
-    rows: list[Cells] = list(zip(*(read.columns[name] for name in order.columns), strict=True))
-    cells = {name: [rows[i] for i in places] for name, places in users.items()}
-    released, outcome = _release(policy, sequences, cells, order)
-    outputs: dict[int, Hashable | None] = {}
-    for name, places in users.items():
-        outputs.update(zip(places, released[name], strict=False))
-    kept = sorted(outputs)
-    columns = columns_of(order.columns, [outputs[i] for i in kept], "")
-    write_table(order.output, {**{name: [read.columns[name][i] for i in kept] for name in copied}, **columns})
-    return outcome
-
-
-def _folder(policy: SequencePolicy, order: Order) -> Outcome:
-    """One file a user, in the order of names; the output folder gets files of the same names."""
-    files = sorted(path for path in order.data.iterdir() if path.suffix in (".csv", ".txt"))
-    if not files:
-        raise FileRefused(f"{order.data}: has no .csv or .txt file; give a folder with a file for each user")
-    if order.output.exists() and (not order.output.is_dir() or order.output.samefile(order.data)):
-        raise FileRefused(f"{order.output}: give another folder, new or empty, to write a file for each user")
-    if not order.output.parent.is_dir():
-        raise FileRefused(f"{order.output}: cannot be written: there is no folder {order.output.parent}")
-    if order.by is not None or order.keep:
-        raise FileRefused("in a folder each file is a user: leave --by and --keep out")
-    sequences: dict[str, list[Hashable | None]] = {}
-    cells: dict[str, list[Cells]] = {}
-    for path in files:
-        table = read_table(path, order.columns).columns
-        cells[path.name] = list(zip(*(table[name] for name in order.columns), strict=True))
-        sequences[path.name] = stream_letters(path, policy, order.columns, table, "")
-    released, outcome = _release(policy, sequences, cells, order)
-    order.output.mkdir(exist_ok=True)
-    for name, letters in released.items():
-        write_table(order.output / name, columns_of(order.columns, letters, ""))
-    return outcome
-
-
-def _release(
-    policy: SequencePolicy,
-    sequences: Mapping[str, Sequence[Hashable | None]],
-    cells: Mapping[str, Sequence[Cells]],
-    order: Order,
-) -> tuple[dict[str, list[Label | None]], Outcome]:
-    """Every release of each user, recorded ones included, and how many are new."""
-    codes = {name: encode(letters, policy.letters, gaps=True) for name, letters in sequences.items()}
-    for name, places in codes.items():
-        try:
-            check_transitions(policy.chain, places[None, :], True, True)
-        except InvalidMechanism as cause:
-            raise FileRefused(f"{name!r}: {cause}" if name else str(cause)) from cause
-    journals = None if order.state is None else Journals.open(order.state, policy)
-    accounts = {name: Account(policy.start()) if journals is None else journals.of(name) for name in codes}
-    pending, waiting = [], 0
-    for name, places in codes.items():
-        done = len(accounts[name].released)
-        if journals is not None:
-            check_earlier(name, cells[name], accounts[name].released, accounts[name].digest, journals.salt)
-        spare = 0 if journals is None else (len(places) - done) % policy.batch
-        pending.append(places[done : len(places) - spare])
-        waiting += spare
-    rng = None if order.seed is None else np.random.default_rng(order.seed)
-    drawn, states = release_from(policy, pending, [a.state for a in accounts.values()], rng)
-    labels = outputs_of(policy)
-    for (name, account), new, state in zip(accounts.items(), drawn, states, strict=True):
-        letters = [labels[i] if i >= 0 else None for i in new.tolist()]
-        every = [*account.released, *letters]
-        digest = "" if journals is None else earlier_digest(cells[name], every, journals.salt)
-        accounts[name] = Account(state, every, digest)
-    if journals is not None:
-        journals.accounts.update({name: account for name, account in accounts.items() if account.released})
-        journals.write()  # before anything is written that anybody reads
-    count = sum(len(account.released) for account in accounts.values())
-    gaps = [account.released.count(None) for account in accounts.values()]
-    there = [len(account.released) - gap for account, gap in zip(accounts.values(), gaps, strict=True)]
-    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes), sum(gaps), max(there, default=0))
-    return {name: account.released for name, account in accounts.items()}, outcome
-
-
-def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
-    """Tell what was done."""
-    again = outcome.records - outcome.drawn
-    facts: list[tuple[str, object]] = [
-        ("records", outcome.records),
-        ("users", outcome.users),
-        ("drawn before", again or None),
-        ("waiting for a full word", outcome.waiting or None),
-        *gap_facts(outcome.missing),
-        ("how", how),
-        *machine.facts(),
-        *total_facts(machine.mechanism, outcome.longest, outcome.users),
-        ("state", order.state),
-        ("written", order.output),
-    ]
-    show.facts(facts)
-
-
-SYSTEM = "drawn from the operating system generator"
-SIMULATED = "SIMULATED, protects nobody"
+from privopt.cli._csv import CsvTable, read_table, write_table
+from privopt.cli._kept import Rows, judge_kept
+from privopt.cli._policies import SIMULATED, SYSTEM, Order, copied_columns, release_policy
+from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
+from privopt.cli._streams import check_stream, gap_facts, stream_letters
+from privopt.cli.fit import By, Data, users
+from privopt.errors import FileRefused
+from privopt.mechanisms.codebook import Codebook
+from privopt.publication.state import Once
 
 Source = Annotated[
     Path, typer.Argument(metavar="MECHANISM_OR_SOLUTION.json", help="What to run.", show_default=False)
@@ -414,6 +119,55 @@ ReceiptFile = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Command:
+    """What the command line said of a release of rows or of a query."""
+
+    mechanism: Path
+    data: Path
+    names: Sequence[str]
+    output: Path
+    by: str | None
+    keep: Sequence[str]
+    mark: str
+    simulate: int | None
+    state: Path | None
+    receipt: Path | None
+    codebook: Path | None
+    problem: Path | None
+    accept_leakage: float | None
+    secret: Sequence[str]
+    ledger: Path | None
+    total: float | None
+
+    @property
+    def how(self) -> str:
+        """How releases are drawn, in words."""
+        return SYSTEM if self.simulate is None else SIMULATED
+
+    def check(self, mechanism: object) -> None:
+        """Refuse options that are of other mechanisms.
+
+        Raises
+        ------
+        FileRefused
+            With the first of them.
+        """
+        query = isinstance(mechanism, po.NoisyQuery)
+        if (self.ledger is not None or self.total is not None) and not query:
+            raise FileRefused(
+                "a ledger is charged by noisy queries: leave --ledger and --total out, or give --state"
+            )
+        if self.secret and (query or isinstance(mechanism, po.SequencePolicy)):
+            raise FileRefused("--secret is about columns kept beside the release of a table: leave it out")
+        if query and self.state is not None:
+            raise FileRefused(
+                "a noisy query draws anew each time and is charged for it: give --ledger, not --state"
+            )
+        if query and (self.by is not None or self.keep):
+            raise FileRefused("a noisy query answers with a number: --by and --keep do not apply")
+
+
 def release(
     mechanism: Source,
     data: Data,
@@ -444,135 +198,107 @@ def release(
     if not data.is_dir():
         show.check_output(output, mechanism, data)
     machine = load_machine(mechanism, simulate is not None)
-    names = check_columns(machine.mechanism, column)
-    check_stream(machine.mechanism, names, by)
+    runs = machine.mechanism
+    names = check_columns(runs, column)
+    check_stream(runs, names, by)
     if codebook is not None:
         show.check_output(codebook, mechanism, data, output)
-    book = None if codebook is None else codebook_of(machine.mechanism, problem)
-    if (ledger is not None or total is not None) and not isinstance(machine.mechanism, po.NoisyQuery):
-        raise FileRefused(
-            "a ledger is charged by noisy queries: leave --ledger and --total out, or give --state"
-        )
-    if secret and isinstance(machine.mechanism, (po.SequencePolicy, po.NoisyQuery)):
-        raise FileRefused("--secret is about columns kept beside the release of a table: leave it out")
-    if isinstance(machine.mechanism, po.SequencePolicy):
-        _policy(
-            machine,
-            machine.mechanism,
-            Order(data, names, output, by, keep or [], state, simulate),
-            receipt,
-            accept_leakage,
-        )
-        return
-    if isinstance(machine.mechanism, po.NoisyQuery):
-        if state is not None:
-            raise FileRefused(
-                "a noisy query draws anew each time and is charged for it: give --ledger, not --state"
-            )
-        if by is not None or keep:
-            raise FileRefused("a noisy query answers with a number: --by and --keep do not apply")
-        drawing = SYSTEM if simulate is None else SIMULATED
-        for written in (ledger, receipt):
-            show.check_output(written, data, output, mechanism)
-        account = _cli_noisy.Account(ledger, total, problem, receipt)
-        _cli_noisy.answer_query(machine, machine.mechanism, data, names, output, simulate, drawing, account)
-        return
-    copied = _copied(names, by, keep)
-    read = read_table(data, [*copied, *names])
-    symbols = _symbols(machine, data, names, mark, read)
-    stream = isinstance(machine.mechanism, po.RedactionMechanism)  # whose gaps keep their places
-    kept = [row for row, symbol in enumerate(symbols) if symbol is not None or stream]
-    show.check_output(state, data, output, mechanism)
-    show.check_output(receipt, data, output, mechanism)
-    whose, chosen = users(data, by, read), [symbols[row] for row in kept]
-    cells = list(zip(*(read.columns[name] for name in names), strict=True))
-    rows = Rows(data, kept, read.columns, chosen)
-    beside = judge_kept(machine, problem, keep or [], by, rows, accept_leakage, secret or [])
-    if state is None:
-        drawn, once = draw(machine, chosen, whose, simulate), None
+    book = None if codebook is None else codebook_of(runs, problem)
+    command = Command(
+        mechanism, data, names, output, by, keep or [], mark, simulate, state, receipt, codebook, problem,
+        accept_leakage, secret or [], ledger, total,
+    )  # fmt: skip
+    command.check(runs)
+    if isinstance(runs, po.SequencePolicy):
+        order = Order(data, names, output, by, keep or [], state, simulate)
+        release_policy(machine, runs, order, receipt, accept_leakage)
+    elif isinstance(runs, po.NoisyQuery):
+        _release_query(machine, runs, command)
     else:
-        place = {row: i for i, row in enumerate(kept)}
-        groups = {name: [place[row] for row in rows if row in place] for name, rows in whose.items()}
-        drawn, once = draw_once(state, machine, [cells[row] for row in kept], chosen, groups, simulate)
-    released = columns_of(names, drawn, mark, machine.mechanism)
-    write_table(output, {**{name: [read.columns[name][row] for row in kept] for name in copied}, **released})
-    if book is not None and codebook is not None:
-        write_table(codebook, book.columns())
-    drawing = SYSTEM if simulate is None else SIMULATED
-    if receipt is not None:
-        columns = {name: [read.columns[name][row] for row in kept] for name in names}
+        _release_rows(machine, command, book)
+
+
+def _release_query(machine: Machine, query: po.NoisyQuery, command: Command) -> None:
+    for written in (command.ledger, command.receipt):
+        show.check_output(written, command.data, command.output, command.mechanism)
+    account = _noisy.Account(command.ledger, command.total, command.problem, command.receipt)
+    _noisy.answer_query(
+        machine, query, command.data, command.names, command.output, command.simulate, command.how, account
+    )
+
+
+def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> None:
+    """Of a channel, a redaction or a colouring: a row, or a record of a sequence, is read at a time."""
+    copied = copied_columns(command.names, command.by, command.keep)
+    read = read_table(command.data, [*copied, *command.names])
+    symbols = _symbols(machine, command, read)
+    stream = isinstance(machine.mechanism, po.RedactionMechanism)  # whose gaps keep their places
+    places = [row for row, symbol in enumerate(symbols) if symbol is not None or stream]
+    for written in (command.state, command.receipt):
+        show.check_output(written, command.data, command.output, command.mechanism)
+    rows = Rows(command.data, places, read.columns, [symbols[row] for row in places])
+    beside = judge_kept(
+        machine, command.problem, command.keep, command.by, rows, command.accept_leakage, command.secret
+    )
+    drawn, once = _drawn(machine, command, rows, users(command.data, command.by, read))
+    released = columns_of(command.names, drawn, command.mark, machine.mechanism)
+    write_table(command.output, {**{name: rows.of(name) for name in copied}, **released})
+    if book is not None and command.codebook is not None:
+        write_table(command.codebook, book.columns())
+    if command.receipt is not None:
         leave_receipt(
-            receipt,
+            command.receipt,
             machine,
-            columns,
-            output,
+            {name: rows.of(name) for name in command.names},
+            command.output,
             released,
             copied={name: rows.of(name) for name in copied},
             beside=beside,
-            by=by,
-            mark=mark,
-            how=drawing,
+            by=command.by,
+            mark=command.mark,
+            how=command.how,
             once=once,
         )
-    hidden = drawn.count(None) if isinstance(machine.mechanism, po.RedactionMechanism) else None
-    dropped = f"{read.rows - len(kept)} rows with missing values" if len(kept) < read.rows else None
-    facts = [
-        ("records", len(kept)),
-        ("dropped", dropped),
-        ("redacted", hidden),
-        *gap_facts(symbols.count(None) if stream else 0),
-        ("drawn before", once.recorded or None if once else None),
-    ]
-    how = [("how", SYSTEM if simulate is None else SIMULATED), *machine.facts()]
+    dropped = read.rows - len(places)
+    others = [name for name in copied if name != command.by]
     show.facts(
         [
-            *facts,
-            *how,
+            ("records", len(places)),
+            ("dropped", f"{dropped} rows with missing values" if dropped else None),
+            ("redacted", drawn.count(None) if stream else None),
+            *gap_facts(symbols.count(None) if stream else 0),
+            ("drawn before", once.recorded or None if once else None),
+            ("how", command.how),
+            *machine.facts(),
             ("copied", ", ".join(map(repr, copied))),
             *beside.facts(),
-            *crowd_facts(machine, rows, names, [name for name in copied if name != by], released),
-            ("codebook", codebook),
-            ("written", output),
-            ("receipt", receipt),
+            *crowd_facts(machine, rows, command.names, others, released),
+            ("codebook", command.codebook),
+            ("written", command.output),
+            ("receipt", command.receipt),
         ]
     )
 
 
-def _symbols(
-    machine: Machine, data: Path, names: Sequence[str], mark: str, read: CsvTable
-) -> list[Hashable | None]:
+def _drawn(
+    machine: Machine, command: Command, rows: Rows, sequences: dict[str, Sequence[int]]
+) -> tuple[list[Hashable | None], Once | None]:
+    """The released symbols of the rows, and what the state says of them, where there is one."""
+    symbols = list(rows.symbols)
+    if command.state is None:
+        return draw(machine, symbols, sequences, command.simulate), None
+    place = {row: i for i, row in enumerate(rows.places)}
+    groups = {name: [place[row] for row in own if row in place] for name, own in sequences.items()}
+    cells = list(zip(*(rows.of(name) for name in command.names), strict=True))
+    return draw_once(command.state, machine, cells, symbols, groups, command.simulate)
+
+
+def _symbols(machine: Machine, command: Command, read: CsvTable) -> list[Hashable | None]:
     """The symbol of each row, through the remembered columns where there are any; None for rows that are dropped."""
-    mechanism = machine.mechanism
+    mechanism, names = machine.mechanism, command.names
     if isinstance(mechanism, (po.Channel, po.Merging)) and mechanism.columns is not None:
-        return described_rows(data, mechanism, {name: read.columns[name] for name in names})
+        return described_rows(command.data, mechanism, {name: read.columns[name] for name in names})
     if isinstance(mechanism, po.RedactionMechanism):
-        return stream_letters(data, mechanism, names, read.columns, mark)
+        return stream_letters(command.data, mechanism, names, read.columns, command.mark)
     rows = list(zip(*(read.columns[name] for name in names), strict=True))
-    return [*read_symbols(data, names, rows, symbols_of(mechanism, len(names), mark))]
-
-
-def _policy(
-    machine: Machine, policy: po.SequencePolicy, order: Order, receipt: Path | None, accepted: float | None
-) -> None:
-    _copied(order.columns, order.by, order.keep)
-    show.check_output(order.state, order.data, order.output)
-    show.check_output(receipt, order.data, order.output)
-    beside = kept_of_stream(order.keep, accepted)
-    how = SYSTEM if order.seed is None else SIMULATED
-    outcome = run(machine, policy, order)
-    if receipt is not None:
-        once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
-        stream = Stream(order.data, order.output, order.columns, order.by)
-        leave_stream_receipt(
-            receipt, machine, policy, stream, beside, drawn=outcome.drawn, how=how, once=once
-        )
-    report(outcome, order, how, machine)
-    show.facts([*beside.facts(), ("receipt", receipt)])
-
-
-def _copied(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:
-    names: dict[str, None] = dict.fromkeys([*user_columns(by), *(keep or [])])
-    for column in columns:
-        if column in names:
-            raise FileRefused(f"the column {column!r} is to be released; it cannot also be copied as it is")
-    return list(names)
+    return [*read_symbols(command.data, names, rows, symbols_of(mechanism, len(names), command.mark))]

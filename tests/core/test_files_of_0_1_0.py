@@ -18,7 +18,7 @@ import privopt as po
 from privopt.benchmarks.runner.folder import read_released, read_run
 from privopt.benchmarks.runner.store import opened
 from privopt.cli import app
-from privopt.cli.release import Journals
+from privopt.cli._policies import Journals
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms import mechanism_from_dict
 
