@@ -1,0 +1,66 @@
+"""The shell of every page, and the templates that fill its blocks: Jinja2, with everything escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from privopt.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+WEB = "web"
+"""Folder of the templates, styles and scripts."""
+NEEDS = "pages need Jinja2: pip install jinja2"
+
+
+def render(template: str, **values: Any) -> str:
+    """A page as text: the template of that name, which extends ``shell.html.j2``; values are escaped.
+
+    The shell reads ``title`` and ``mark`` (what stands beside the name in the bar), and has the blocks ``title``, ``mark``,
+    ``style``, ``places``, ``tools``, ``main`` and ``scripts``.
+
+    Raises
+    ------
+    MissingExtra
+        If Jinja2 is not installed.
+
+    Examples
+    --------
+    >>> page = render("shell.html.j2", title="a < b", mark="quick")
+    >>> "<title>a &lt; b</title>" in page, "default-src 'none'" in page
+    (True, True)
+    """
+    return _environment().get_template(template).render(**values)
+
+
+def resource(name: str) -> str:
+    """The text of a template, style or script.
+
+    Examples
+    --------
+    >>> "--ink" in resource("base.css")
+    True
+    """
+    return files("privopt.benchmarks.report").joinpath(WEB, name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as cause:
+        raise MissingExtra(NEEDS) from cause
+    made = Environment(
+        loader=FunctionLoader(resource),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.globals["text"] = lambda name: Markup(resource(name))
+    return made
