@@ -66,6 +66,13 @@ class Observation:
         """Labels of X."""
         return self.observed if self.useful is None else self.useful.sensitive
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the secret is the very symbol that is read, each possible: P(y | s) is then a row, however the data are spread."""
+        table = self.leaking.table > 0
+        square = table.shape[0] == table.shape[1]
+        return square and bool((table == np.eye(len(table), dtype=np.bool_)).all())
+
     def release_labels(self, matrix: Floats | None) -> Labels | None:
         """Labels of X where a distortion D[x, y] is square, so that its columns are these values; else None."""
         return self.values if matrix is not None and matrix.shape[1] == len(self.values) else None

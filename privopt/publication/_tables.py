@@ -40,7 +40,7 @@ def local(data: LocalInformationPrivacyData, release: Release, certificate: Cert
     else:
         useful = f"The cost that the problem declares is {plain(-certificate.utility[0])} on average"
         more = {"utility": certificate.utility[0]}
-    free = data.notion == "ldp" and data.delta == 0 and budget < math.inf and say.is_whole(observation)
+    free = data.notion == "ldp" and data.delta == 0 and budget < math.inf and observation.is_whole
     return _table(data, release, bound, useful, {**numbers, **more}, free=free)
 
 
@@ -107,7 +107,7 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
         numbers.update(more)
         single, factor = say.worst_single(data.observation, release, names)
         numbers["single"] = factor
-    free = data.leakage == "ldp" and level < math.inf and say.is_whole(data.observation)
+    free = data.leakage == "ldp" and level < math.inf and data.observation.is_whole
     return _table(data, release, bound, useful, numbers, single, free=free)
 
 

@@ -110,13 +110,6 @@ NOTHING_ASSUMED = (
 )
 
 
-def is_whole(observation: Observation) -> bool:
-    """Whether the secret is the very value that is read, each possible: a bound on rows then holds however people are spread."""
-    table = observation.leaking.table
-    square = table.shape[0] == table.shape[1]
-    return square and bool(((table > 0) == np.eye(len(table), dtype=bool)).all())
-
-
 ONCE = "It holds for one release of each record: a second draw of the same record, or other columns kept beside the release, can undo it"
 
 

@@ -141,15 +141,27 @@ def is_worst(data: LocalInformationPrivacyData, release: Release, worst: tuple[H
 
 def terms(data: LocalInformationPrivacyData) -> Terms:
     """What a certificate says beside its numbers."""
-    joint = data.observation.leaking
+    written = f"{data.observation.leaking!r} exactly as written (divided by its exact sum)"
+    assumption, knows = f"the data follow {written}", "that distribution, but nothing else about the record"
+    if holds_everywhere(data):
+        assumption = (
+            f"nothing of how the data are spread: the secret is the released symbol itself, so the bound holds for every distribution of it "
+            f"(how useful the release is rests on {written})"
+        )
+        knows = "any distribution of the data, but nothing else about the record"
     return Terms(
         kind="utility" if data.unbounded else "privacy",
         statement=_statement(data),
-        assumption=f"the data follow {joint!r} exactly as written (divided by its exact sum)",
-        adversary="whoever sees the release and knows the mechanism and that distribution, but nothing else about the record",
+        assumption=assumption,
+        adversary=f"whoever sees the release and knows the mechanism and {knows}",
         unit="release of one record",
         uncovered=(SIDE_INFORMATION, *_never_seen(data.observation)),
     )
+
+
+def holds_everywhere(data: LocalInformationPrivacyData) -> bool:
+    """Whether the bound is on the rows of the channel alone, which no distribution changes: local differential privacy of the symbol itself."""
+    return data.notion == "ldp" and data.delta == 0 and not data.unbounded and data.observation.is_whole
 
 
 SIDE_INFORMATION = "what else the recipient knows of the record: columns kept beside the release, releases about records that depend on it"

@@ -26,6 +26,7 @@ from privopt.problems.local_information_privacy.polytope import exp_above, exp_b
 SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["ill", "well"], ["a", "b", "c"])
 HAMMING = (1.0 - np.eye(3)).tolist()
 FORGED = (1e13, 1e15, 1e17, 1e60, 1e300)
+LETTERS = ["a", "b", "c"]
 
 
 def random_joint(seed: int, secrets: int = 3, symbols: int = 3) -> po.JointDistribution:
@@ -460,6 +461,44 @@ def test_certificates_name_the_private_thing_and_the_factor() -> None:
     assert slack.certify(slack.safe()).statement.startswith("but for a probability of at most 0.05")
     none = po.LocalInformationPrivacy(po.JointDistribution.normalised([[1, 2], [0, 0]], ["yes", "no"]), 0.3)
     assert any("'no'" in text for text in none.certify(none.safe()).uncovered)
+
+
+@pytest.mark.parametrize("through", ["local", "distortion", "error"])
+def test_a_bound_on_the_rows_of_a_channel_assumes_no_distribution(through: str) -> None:
+    """Local differential privacy of the released symbol itself: the same integers are proved for any distribution, in the same words."""
+
+    def asked(shares: list[int]) -> po.Problem[po.Channel]:
+        joint = po.JointDistribution.normalised(np.diag(shares).tolist(), LETTERS, LETTERS)
+        if through == "local":
+            return po.LocalInformationPrivacy(joint, 1.0, notion="ldp")
+        if through == "distortion":
+            return po.DistortionPrivacy(joint, HAMMING, max_leakage=1.0, leakage="ldp")
+        return po.DistortionPrivacy(joint, HAMMING, max_distortion=0.5, leakage="ldp")
+
+    problem = asked([5, 3, 2])
+    mechanism = po.solve(problem).mechanism
+    here = problem.certify(mechanism)
+    assert here.ok
+    assert here.assumption.startswith("nothing of how the data are spread")
+    assert "that distribution" not in here.adversary
+    assert f"Assumed: {here.assumption}." in here.sentences()
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        there = asked(rng.integers(1, 10**6, 3).tolist()).certify(mechanism)
+        assert there.leakage == here.leakage
+        assert (there.ok, there.statement) == (True, here.statement) or through == "error"
+
+
+def test_other_bounds_assume_the_distribution_that_is_written() -> None:
+    whole = po.JointDistribution.normalised(np.diag([5, 3, 2]).tolist(), LETTERS, LETTERS)
+    without = po.JointDistribution.normalised(np.diag([5, 3, 0]).tolist(), LETTERS, LETTERS)
+    for problem in (
+        po.LocalInformationPrivacy(whole, 1.0),
+        po.LocalInformationPrivacy(whole, math.inf, notion="ldp"),
+        po.LocalInformationPrivacy(without, 1.0, notion="ldp"),
+        po.LocalInformationPrivacy(SMALL, 1.0, notion="ldp"),
+    ):
+        assert "the data follow" in problem.terms(problem.safe()).assumption
 
 
 def test_a_repair_that_costs_most_of_the_utility_is_shown_as_a_loss() -> None:
