@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Generic, TypeVar
 
 from privopt.core.folders import import_below
@@ -27,25 +28,30 @@ class Catalogue(Generic[T]):
     >>> shelf.add("one", 1)
     >>> shelf.add("one", 2)
     Traceback (most recent call last):
-    ValueError: a number 'one' is registered twice; give one of them another name
+    privopt.errors.InvalidProblem: a number 'one' is registered twice, in ... line 1, and in ... line 1; give one of them another name
     """
 
     def __init__(self, what: str, *packages: str) -> None:
         self._what, self._packages = what, packages
         _SCANNED.update(dict.fromkeys(packages))
         self._items: dict[str, T] = {}
+        self._places: dict[str, str] = {}
 
     def add(self, name: str, item: T) -> None:
         """Enter an item.
 
         Raises
         ------
-        ValueError
-            If the name is taken.
+        InvalidProblem
+            If the name is taken, with both places; a ``ValueError``.
         """
+        place = _place()
         if name in self._items:
-            raise ValueError(f"{self._what} {name!r} is registered twice; give one of them another name")
-        self._items[name] = item
+            raise InvalidProblem(
+                f"{self._what} {name!r} is registered twice, in {self._places.get(name, 'another file')}, and in {place}; "
+                "give one of them another name"
+            )
+        self._items[name], self._places[name] = item, place
 
     def items(self) -> dict[str, T]:
         """Every item by name, in the order of names."""
@@ -67,6 +73,14 @@ class Catalogue(Generic[T]):
                 f"there is no {self._what.partition(' ')[2]} {name!r}; there are {', '.join(known)}"
             )
         return known[name]
+
+
+def _place() -> str:
+    """The file and line that register something now: the nearest call that is of no ``register_...`` function."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_name.startswith("register"):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}, line {frame.f_lineno}"
 
 
 def scanned() -> tuple[str, ...]:

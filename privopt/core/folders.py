@@ -10,11 +10,12 @@ import importlib
 import os
 import pkgutil
 import sys
+import traceback
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from privopt.errors import UnsuitableSolver
+from privopt.errors import PrivoptError, UnsuitableSolver
 
 PATH = "PRIVOPT_PATH"
 """Environment variable: folders of one's own, separated as in PATH; read when privopt is imported."""
@@ -39,14 +40,18 @@ def import_below(package: str) -> tuple[ModuleType, ...]:
     Raises
     ------
     UnsuitableSolver
-        If a folder does not exist, a file of one's own cannot be imported, or has the name of one of the package.
+        If a folder does not exist, a file of one's own cannot be imported, or has the name of another one.
     """
     for folder in own_folders():
         if not Path(folder).is_dir():
             raise UnsuitableSolver(f"{folder} is not a folder; set {PATH} to folders of your own")
     modules: list[ModuleType] = []
+    files: dict[str, Path] = {}
     for place in importlib.import_module(package).__path__:
         for entry in pkgutil.iter_modules([place], package + "."):
+            path = Path(place, entry.name.rpartition(".")[2] + ("" if entry.ispkg else ".py"))
+            if files.setdefault(entry.name, path) != path:
+                raise UnsuitableSolver(f"{path} has the name of {files[entry.name]}; rename one of them")
             if entry.name.rpartition(".")[2].startswith("_"):
                 continue
             module = _imported(entry.name, Path(place))
@@ -61,11 +66,35 @@ def _imported(name: str, place: Path) -> ModuleType:
     if not any(place.is_relative_to(folder) for folder in own_folders()):
         return importlib.import_module(name)
     try:
-        module = importlib.import_module(name)
+        return importlib.import_module(name)
     except Exception as cause:
-        raise UnsuitableSolver(
-            f"{name} in {place} cannot be imported: {type(cause).__name__}: {cause}"
-        ) from cause
-    if not Path(module.__file__ or "").resolve().is_relative_to(place):
-        raise UnsuitableSolver(f"{place} has a file with the name of {module.__file__}; rename it")
-    return module
+        raise UnsuitableSolver(f"{where(cause, place)}: {said(cause)}") from cause
+
+
+def where(error: Exception, place: Path) -> str:
+    """The file in or below a place, and its line, that an error comes from, in words.
+
+    Examples
+    --------
+    >>> try:
+    ...     compile("x = 1\\ny = (", "mine/solvers/new.py", "exec")
+    ... except SyntaxError as error:
+    ...     where(error, Path("mine"))
+    'mine/solvers/new.py, line 2, cannot be imported'
+    """
+    steps = [(step.filename, step.lineno) for step in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        steps.append((error.filename or "", error.lineno))
+    file, line = next((s for s in reversed(steps) if Path(s[0]).is_relative_to(place)), (str(place), None))
+    return f"{file}{'' if line is None else f', line {line}'}, cannot be imported"
+
+
+def said(error: Exception) -> str:
+    """What an error says, with its type where it is none of privopt's own.
+
+    Examples
+    --------
+    >>> said(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    return str(error) if isinstance(error, PrivoptError) else f"{type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from privopt.core.folders import import_below, is_own, own_folders
+from privopt.core.folders import import_below, is_own, own_folders, said, where
 from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
@@ -31,8 +31,8 @@ def register(solver: S) -> S:
 
     Raises
     ------
-    ValueError
-        If the name is taken for that problem by another class.
+    UnsuitableSolver
+        If the name is taken for that problem by another class, with both places; a ``ValueError``.
     """
     key = (solver.solves, solver.name)
     taken = _solvers.get(key)
@@ -40,11 +40,17 @@ def register(solver: S) -> S:
         solver.__module__,
         solver.__qualname__,
     ):
-        raise ValueError(
-            f"solver {solver.name!r} for {solver.solves.__name__} is registered twice, by {taken} and {solver}"
+        raise UnsuitableSolver(
+            f"solver {solver.name!r} for {solver.solves.__name__} is registered twice, in {_place(taken)} and in "
+            f"{_place(solver)}; give one of them another name"
         )
     _solvers[key] = solver
     return solver
+
+
+def _place(cls: type) -> str:
+    """The file of a class and its name."""
+    return f"{getattr(sys.modules.get(cls.__module__), '__file__', cls.__module__)} ({cls.__qualname__})"
 
 
 def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
@@ -122,15 +128,27 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
 
 
 def problem_types() -> dict[str, type[Problem[Any]]]:
-    """Every problem class by its type name, those in folders of one's own included."""
+    """Every problem class by its type name, those in folders of one's own included.
+
+    Raises
+    ------
+    UnsuitableSolver
+        If two classes of different files have the same one.
+    """
     import_below("privopt.problems")
     kinds: dict[str, type[Problem[Any]]] = {}
     pending = list(Problem.__subclasses__())
     while pending:
         cls = pending.pop()
         pending.extend(cls.__subclasses__())
-        if not inspect.isabstract(cls):
-            kinds[cls.kind] = cls
+        if inspect.isabstract(cls):
+            continue
+        other = kinds.setdefault(cls.kind, cls)
+        if other.__module__ != cls.__module__ and "kind" in vars(other) and "kind" in vars(cls):
+            raise UnsuitableSolver(
+                f"the problem {cls.kind!r} is in {_place(other)} and in {_place(cls)}; give one of them another kind"
+            )
+        kinds[cls.kind] = cls
     return dict(sorted(kinds.items()))
 
 
@@ -159,6 +177,6 @@ def scan(folder: str | os.PathLike[str]) -> None:
             spec.loader.exec_module(module)
         except Exception as cause:
             del sys.modules[name]
-            raise UnsuitableSolver(f"{path} cannot be imported: {type(cause).__name__}: {cause}") from cause
+            raise UnsuitableSolver(f"{where(cause, path)}: {said(cause)}") from cause
         if len(_solvers) == before:
             raise UnsuitableSolver(f"{path} registers no solver; decorate the class with privopt.register")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from privopt.benchmarks.catalogue import Catalogue, scanned
+from privopt.errors import InvalidProblem
 
 import_everything = (
     "privopt.benchmarks.gallery.picture",
@@ -41,5 +42,7 @@ def test_every_public_file_registers_something(folder: Path) -> None:
 def test_a_name_is_taken_once() -> None:
     shelf = Catalogue[int]("a number")
     shelf.add("one", 1)
-    with pytest.raises(ValueError, match="a number 'one' is registered twice"):
+    with pytest.raises(
+        InvalidProblem, match=r"a number 'one' .* twice, in .*test_catalogue\.py, line .* in .*line"
+    ):
         shelf.add("one", 2)

@@ -120,8 +120,8 @@ def test_a_stored_file_of_ones_own_problem_is_verified_without_solvers(checkout:
     ("name", "text", "said"),
     [
         ("solvers/idle.py", "", "idle.py registers no solver"),
-        ("solvers/broken.py", "1 / 0", "broken .* cannot be imported: ZeroDivisionError"),
-        ("solvers/common.py", "", "has a file with the name of .*common"),
+        ("solvers/broken.py", "1 / 0", r"broken\.py, line 1, cannot be imported: ZeroDivisionError"),
+        ("solvers/common.py", "", r"common\.py has the name of .*common; rename one"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, name: str, text: str, said: str) -> None:
