@@ -58,7 +58,10 @@ def _eager(frame: object) -> nw.DataFrame[Any]:
     """The frame through narwhals, with at least one row and one column."""
     import narwhals as nw
 
-    data: object = nw.from_native(frame, pass_through=True)
+    try:
+        data: object = nw.from_native(frame, pass_through=True)
+    except nw.exceptions.DuplicateError as cause:
+        raise InvalidModel("the frame has two columns of one name: rename one of them") from cause
     if isinstance(data, nw.LazyFrame):
         raise InvalidModel("the frame is lazy: collect() it first")
     if not isinstance(data, nw.DataFrame):
@@ -83,7 +86,7 @@ def _value_column(data: nw.DataFrame[Any], groups: str, roles: str | None) -> st
 
 def _numbers(data: nw.DataFrame[Any], name: str) -> Floats:
     """A numeric column without missing or infinite values."""
-    column = data[name]
+    column = data.get_column(name)
     if not column.dtype.is_numeric():
         raise InvalidModel(
             f"column {name!r} holds {column.dtype}, not numbers: leave it out or name it as groups"
@@ -110,8 +113,8 @@ def _no_null(column: nw.Series[Any], name: str) -> None:
 
 def _keys(data: nw.DataFrame[Any], name: str) -> list[Any]:
     """The entries of a column of labels."""
-    _no_null(data[name], name)
-    labels: list[Any] = data[name].to_list()
+    _no_null(data.get_column(name), name)
+    labels: list[Any] = data.get_column(name).to_list()
     return labels
 
 

@@ -233,6 +233,21 @@ def test_frames_are_checked(data: dict[str, list[Any]], options: dict[str, str],
         GaussianModel.fit(pd.DataFrame(data), **options)
 
 
+def test_names_of_columns_that_are_no_text() -> None:
+    """As pandas numbers columns that got no name: records keep the numbers, and no column of a file is remembered."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(40, 3))
+    for names in ([0, 1, 2], ["mother", 7, ("child", 2)]):
+        model = GaussianModel.fit(pd.DataFrame(table, columns=pd.Index(names, tupleize_cols=False)))
+        assert (model.names, model.columns) == (tuple(names), ())
+        assert np.allclose(model.covariance, np.cov(table.T))
+        assert GaussianModel.from_dict(model.to_dict()) == model
+    long = pd.DataFrame({0: table[:, 0], "family": np.repeat(range(20), 2)})
+    assert GaussianModel.fit(long, "family") == GaussianModel.fit(long.rename(columns={0: "age"}), "family")
+    with pytest.raises(InvalidModel, match="two columns of one name"):
+        GaussianModel.fit(pd.DataFrame(table, columns=[1, 1, 2]))
+
+
 def test_other_things_are_no_frames() -> None:
     with pytest.raises(InvalidModel, match="give a pandas or Polars"):
         GaussianModel.fit([[1.0, 2.0]])

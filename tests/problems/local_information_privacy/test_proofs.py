@@ -467,7 +467,7 @@ def test_certificates_name_the_private_thing_and_the_factor() -> None:
 def test_a_bound_on_the_rows_of_a_channel_assumes_no_distribution(through: str) -> None:
     """Local differential privacy of the released symbol itself: the same integers are proved for any distribution, in the same words."""
 
-    def asked(shares: list[int]) -> po.Problem[po.Channel]:
+    def asked(shares: list[int]) -> po.LocalInformationPrivacy | po.DistortionPrivacy:
         joint = po.JointDistribution.normalised(np.diag(shares).tolist(), LETTERS, LETTERS)
         if through == "local":
             return po.LocalInformationPrivacy(joint, 1.0, notion="ldp")
