@@ -68,6 +68,17 @@ def solved(name: str, problem: dict[str, Any], solver: str) -> None:
     call("solve", f"{name}.problem.json", "--solver", solver, "--output", f"{name}.json")
 
 
+def policy_file(*more: str) -> None:
+    """A policy of the stream with 0.8 nats a record, in p.problem.json and p.json."""
+    chain = fit("--smoothing", "0.5", *more)
+    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
+    solved("p", problem, "closed-form")
+
+
+def goes_on(name: str, words: tuple[str, ...] = (), code: int = 0) -> Result:
+    return call("release", "p.json", name, "--state", "s.json", "--output", "o.csv", *words, code=code)
+
+
 def test_a_private_hour_of_every_day_of_one_stream(folder: Path) -> None:
     chain = fit("--period", "24", "--smoothing", "0.5")
     assert (chain["version"], chain["periodic"], len(chain["transition"])) == (2, True, 24)
@@ -110,12 +121,7 @@ def test_days_of_one_stream_are_not_released_as_if_they_were_independent(folder:
 
 
 def test_another_column_is_refused_and_the_own_one_need_not_be_named(folder: Path) -> None:
-    chain = fit("--smoothing", "0.5")
-    solved(
-        "p",
-        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
-        "closed-form",
-    )
+    policy_file()
     refused = call("release", "p.json", "stream.csv", "--column", "day", "--output", "out.csv", code=2)
     assert "fitted to 'watts', not 'day'" in refused.stderr
     Path("far.csv").write_text("watts\n100\n98765\n")
@@ -125,9 +131,7 @@ def test_another_column_is_refused_and_the_own_one_need_not_be_named(folder: Pat
 
 
 def test_a_stream_with_gaps_goes_on_after_a_stop(folder: Path) -> None:
-    chain = fit("--period", "24", "--smoothing", "0.5")
-    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
-    solved("p", problem, "closed-form")
+    policy_file("--period", "24")
     lines = Path("stream.csv").read_text().splitlines(keepends=True)
     Path("begun.csv").write_text("".join(lines[:32]))  # it ends with a gap
     call("release", "p.json", "begun.csv", "--state", "state.json", "--output", "begun.out.csv")
@@ -152,12 +156,7 @@ def test_a_stream_with_gaps_goes_on_after_a_stop(folder: Path) -> None:
 
 
 def test_a_gap_that_is_filled_in_later_stays_a_gap(folder: Path) -> None:
-    chain = fit("--smoothing", "0.5")
-    solved(
-        "p",
-        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
-        "closed-form",
-    )
+    policy_file()
     Path("first.csv").write_text('watts\n100\n""\n1200\n')
     call("release", "p.json", "first.csv", "--state", "state.json", "--output", "out.csv")
     Path("first.csv").write_text("watts\n100\n100\n1200\n300\n")
@@ -174,9 +173,7 @@ def altered(row: int, cell: str) -> str:
 
 
 def test_a_released_stream_with_gaps_is_verified(folder: Path) -> None:
-    chain = fit("--period", "24", "--smoothing", "0.5")
-    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
-    solved("p", problem, "closed-form")
+    policy_file("--period", "24")
     call("release", "p.json", "stream.csv", "--output", "out.csv", "--receipt", "receipt.json")
     assert [t for t, cell in enumerate(column("out.csv")) if not cell] == [30, 31, 200]
     said = call("verify", "p.problem.json", "p.json", "out.csv").output
@@ -236,20 +233,26 @@ def test_words_of_a_stream_are_missing_whole(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"missing": [99]}, {"missing": [30, 30]}, {"missing": "30"}, {"missing": [0, 30]}]
+    ("missing", "message"),
+    [
+        ([99], "718 releases do not make 720 steps"),
+        ([0, 30], "719 releases do not make 720 steps"),
+        ([30, 31, 720], "the missing records are not places in the sequence"),
+        ("30", "the missing records are not places in the sequence"),
+        ([30, 30], "a record is missing twice"),
+    ],
 )
-def test_a_damaged_state_is_refused(folder: Path, change: dict[str, Any]) -> None:
-    chain = fit("--smoothing", "0.5")
-    solved(
-        "p",
-        {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24},
-        "closed-form",
-    )
-    call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv")
-    state = json.loads(Path("state.json").read_text())
-    state["users"][""].update(change)
-    write_json(Path("state.json"), state)
-    call("release", "p.json", "stream.csv", "--state", "state.json", "--output", "out.csv", code=2)
+def test_a_damaged_state_is_refused(folder: Path, missing: object, message: str) -> None:
+    policy_file()
+    goes_on("stream.csv")
+    state = json.loads(Path("s.json").read_text())
+    assert state["users"][""]["missing"] == [30, 31, 200]
+    state["users"][""]["missing"] = missing
+    write_json(Path("s.json"), state)
+    before = Path("s.json").read_bytes(), Path("o.csv").read_bytes()
+    said = " ".join(goes_on("stream.csv", code=2).stderr.split())
+    assert f"s.json: user '': {message}" in said
+    assert (Path("s.json").read_bytes(), Path("o.csv").read_bytes()) == before
 
 
 @pytest.mark.parametrize(
@@ -299,14 +302,8 @@ def test_a_real_month_of_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert released.count("hidden") < 400
 
 
-def goes_on(name: str, words: tuple[str, ...] = (), code: int = 0) -> Result:
-    return call("release", "p.json", name, "--state", "s.json", "--output", "o.csv", *words, code=code)
-
-
 def test_a_stream_goes_on_with_its_own_rows_only(folder: Path) -> None:
-    chain = fit("--smoothing", "0.5")
-    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
-    solved("p", problem, "closed-form")
+    policy_file()
     lines = Path("stream.csv").read_text().splitlines(keepends=True)
     Path("begun.csv").write_text("".join(lines[:41]))
     goes_on("begun.csv")
@@ -338,9 +335,7 @@ def test_a_stream_goes_on_with_its_own_rows_only(folder: Path) -> None:
 
 
 def test_a_state_of_an_earlier_version_goes_on_and_remembers_from_then(folder: Path) -> None:
-    chain = fit("--smoothing", "0.5")
-    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
-    solved("p", problem, "closed-form")
+    policy_file()
     lines = Path("stream.csv").read_text().splitlines(keepends=True)
     Path("begun.csv").write_text("".join(lines[:11]))
     goes_on("begun.csv")
@@ -353,9 +348,7 @@ def test_a_state_of_an_earlier_version_goes_on_and_remembers_from_then(folder: P
 
 
 def test_new_users_come_without_the_earlier_ones(folder: Path) -> None:
-    chain = fit("--by", "day", "--smoothing", "0.5")
-    problem = {"type": "sequence_information_privacy", "chain": chain, "epsilon": 0.8, "horizon": 24}
-    solved("p", problem, "closed-form")
+    policy_file("--by", "day")
     lines = Path("stream.csv").read_text().splitlines(keepends=True)
     Path("first.csv").write_text("".join(lines[:49]))
     Path("later.csv").write_text("".join([lines[0], *lines[49:97]]))
