@@ -79,7 +79,7 @@ def case_of(row: Row) -> Case:
 def judged(rows: Sequence[Row]) -> tuple[Judged, ...]:
     """Every row beside what its case knows, in the order given."""
     best = _extreme(((r, r.objective) for r in rows if r.verified), max)
-    bound = _extreme(((r, r.bound) for r in rows), min)
+    bound = _extreme(((r, r.bound) for r in rows if not r.broken), min)
     return tuple(
         Judged(r, best.get(case_of(r)), bound.get(case_of(r)), _gap(r, bound.get(case_of(r)))) for r in rows
     )

@@ -17,6 +17,9 @@ from privopt.errors import FileRefused
 from privopt.files.json import parse_json, writing
 from privopt.files.numbers import decode_float, encode_float
 
+AUTO = "auto"
+"""The name under which what ``privopt.solve()`` does by itself competes with the solvers by name."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -56,7 +59,21 @@ class Row:
     privopt, python, numpy, libraries : str
         Versions; ``libraries`` those of what the solver requires.
     attack_accuracy : float or None
-        Share of letters that an adversary guesses right, for sequence policies; rows may leave it out.
+        Share of letters that an adversary guesses right, for sequence policies. Rows may leave out this and what follows.
+    role : str
+        What the solver declares that it proves, by name: OPTIMAL, BOUNDED, FEASIBLE, BASELINE or ORACLE; empty for
+        ``solve()``, and where it is not known.
+    chosen : str
+        The solver whose answer ``solve()`` took.
+    claim_holds : bool or None
+        Whether the budget and the bound were proved again from the stored form, whatever else differs; None where
+        nothing was proved again.
+    differs : str
+        Where the stored record differs from what was proved again; empty where it does not.
+    raw_objective : float or None
+        Objective of the mechanism as proposed.
+    cpu : float or None
+        Processor seconds of solving and judging, those of child processes included.
     """
 
     key: str
@@ -94,6 +111,12 @@ class Row:
     numpy: str
     libraries: str
     attack_accuracy: float | None = None
+    role: str = ""
+    chosen: str = ""
+    claim_holds: bool | None = None
+    differs: str = ""
+    raw_objective: float | None = None
+    cpu: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -102,8 +125,13 @@ class Row:
 
     @property
     def broken(self) -> bool:
-        """Whether a certified claim failed when it was proved again."""
-        return self.certified and not self.verified
+        """Whether a certified claim failed when it was proved again; a record that differs is no failed claim."""
+        return self.certified and not self.verified and self.claim_holds is not True
+
+    @property
+    def differing(self) -> bool:
+        """Whether the certified claim holds and the stored record says something else beside it."""
+        return self.certified and not self.broken and (self.differs != "" or not self.verified)
 
     @property
     def over_budget(self) -> bool:
@@ -153,7 +181,7 @@ def _decode(name: str, value: Any) -> Any:
             return decode_float(value)
         except ValueError as cause:
             raise FileRefused(f"{name} of a row: {cause}") from cause
-    expected = {"str": str, "int": int, "int | None": int, "bool": bool}[kind]
+    expected = {"str": str, "int": int, "int | None": int, "bool": bool, "bool | None": bool}[kind]
     if type(value) is not expected:
         raise FileRefused(f"{name} of a row: expected {kind}, got {value!r}")
     return value

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.core.words import Quantity, Words
 from privopt.files.labels import Labels
 from privopt.files.text import html_table, number
 from privopt.mechanisms import Mechanism
@@ -115,6 +116,8 @@ class Problem(ABC, Generic[M]):
 
     kind: ClassVar[str]
     mechanism_type: ClassVar[type[Mechanism]]
+    words: ClassVar[Words] = Words()
+    """What reports call the problem."""
 
     contiguous: bool = False
     """Whether blocks must be intervals of ordered columns, and nodes of hierarchies; only few solvers make such."""
@@ -209,6 +212,10 @@ class Problem(ABC, Generic[M]):
         corners = [self.objective_of(u, x) for u in certificate.utility for x in certificate.leakage]
         known = [value for value in corners if not math.isnan(value)]
         return (min(known), max(known)) if len(known) == len(corners) else (-math.inf, math.inf)
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, in words and with its unit."""
+        return Quantity()
 
     def scale(self, solution: Numbers) -> float:
         """What a gap is compared with: a gap of at most 1e-6 of it counts as optimal.
