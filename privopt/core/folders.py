@@ -72,12 +72,12 @@ def _imported(name: str, place: Path) -> ModuleType:
 
 
 def where(error: Exception, place: Path) -> str:
-    """The file in or below a place, and its line, that an error comes from, in words.
+    r"""The file in or below a place, and its line, that an error comes from, in words.
 
     Examples
     --------
     >>> try:
-    ...     compile("x = 1\\ny = (", "mine/solvers/new.py", "exec")
+    ...     compile("x = 1\ny = (", "mine/solvers/new.py", "exec")
     ... except SyntaxError as error:
     ...     where(error, Path("mine"))
     'mine/solvers/new.py, line 2, cannot be imported'
