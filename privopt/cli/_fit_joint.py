@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import privopt as po
-from privopt.cli._csv import read_table
 from privopt.errors import FileRefused, InvalidModel
+from privopt.files.csv import read_table
 from privopt.models.columns import Column, TableColumns, as_number
 
 MANY = 50

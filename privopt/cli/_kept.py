@@ -13,8 +13,8 @@ import numpy as np
 
 import privopt as po
 from privopt.cli._columns import Cells, Machine, text_of
-from privopt.cli._csv import read_table
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
+from privopt.files.csv import read_table
 from privopt.files.text import number
 from privopt.models.columns import TableColumns
 from privopt.publication.kept import Beside, kept_leakage, within

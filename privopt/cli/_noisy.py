@@ -13,9 +13,9 @@ import numpy as np
 import privopt as po
 from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, read_symbols
-from privopt.cli._csv import CsvTable, read_table, write_table
 from privopt.core.ledger import BudgetLedger
 from privopt.errors import FileRefused
+from privopt.files.csv import CsvTable, read_table, write_table
 from privopt.files.json import write_json
 from privopt.files.text import number
 from privopt.mechanisms.policy.journal import alone

@@ -14,12 +14,12 @@ import numpy as np
 
 from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, columns_of
-from privopt.cli._csv import groups_of, read_table, write_table
 from privopt.cli._kept import kept_of_stream
 from privopt.cli._receipt import Stream, leave_stream_receipt
 from privopt.cli._streams import check_earlier, earlier_digest, gap_facts, stream_letters, total_facts
 from privopt.cli.fit import user_columns
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
+from privopt.files.csv import groups_of, read_table, write_table
 from privopt.files.json import read_json, writing
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.mechanisms import SequencePolicy

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import privopt as po
 from privopt.cli._columns import Cells, Runnable, read_symbols, symbols_of
-from privopt.cli._csv import CsvTable
 from privopt.errors import FileRefused, InvalidModel
+from privopt.files.csv import CsvTable
 from privopt.measures.sequence.total import stream_total
 from privopt.models.columns import as_number
 from privopt.models.markov.stream import StreamColumns

@@ -10,12 +10,12 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli._csv import CsvTable, groups_of, read_table
 from privopt.cli._fit_joint import JointOptions, column_lines, count_joint, warnings
 from privopt.cli._noisy import fit_gaussian
 from privopt.cli._streams import ChainOptions, fit_chain
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused
+from privopt.files.csv import CsvTable, groups_of, read_table
 from privopt.files.json import write_json
 from privopt.files.text import number
 

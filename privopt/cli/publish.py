@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privopt.cli import show
-from privopt.cli._csv import read_table
 from privopt.cli._fit_joint import JointOptions
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused
+from privopt.files.csv import read_table
 from privopt.models.columns import as_number
 from privopt.publication.earlier import earlier
 from privopt.publication.least import Wish, check

@@ -22,13 +22,13 @@ from privopt.cli._columns import (
     read_symbols,
     symbols_of,
 )
-from privopt.cli._csv import CsvTable, read_table, write_table
 from privopt.cli._kept import Rows, judge_kept
 from privopt.cli._policies import SIMULATED, SYSTEM, Order, copied_columns, release_policy
 from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
 from privopt.cli._streams import check_stream, gap_facts, stream_letters
 from privopt.cli.fit import By, Data, users
 from privopt.errors import FileRefused
+from privopt.files.csv import CsvTable, read_table, write_table
 from privopt.mechanisms.codebook import Codebook
 from privopt.publication.state import Once
 

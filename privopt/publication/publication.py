@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ import numpy as np
 from privopt.core.compare import Frontier
 from privopt.core.solution import Solution
 from privopt.errors import FileRefused, InvalidModel, MissingExtra
+from privopt.files.csv import write_table
 from privopt.files.json import write_json, writing, writing_bytes
 from privopt.files.labels import Label
 from privopt.files.text import html_table
@@ -282,16 +282,6 @@ def _write(publication: Publication, place: Path) -> None:
     _draw(publication, place / PICTURE)
     with writing(place / CONTENTS) as stream:
         stream.write(_contents(publication, {path.name for path in place.iterdir()}))
-
-
-def write_table(path: Path, table: Mapping[str, Sequence[str]]) -> None:
-    """Write columns of equal length as CSV, whole or not at all."""
-    # The writer leaves a lone carriage return bare, which readers take for the end of a line.
-    bare = any("\r" in cell for cells in table.values() for cell in cells)
-    with writing(path) as stream:
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL)
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
 
 
 def _draw(publication: Publication, path: Path) -> None:

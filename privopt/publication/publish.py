@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privopt.errors import InvalidModel, InvalidProblem
+from privopt.files.csv import write_table
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
 from privopt.mechanisms.codebook import Codebook, codebook
@@ -17,7 +18,7 @@ from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins
 from privopt.publication.least import GRID, Choice, Progress, Wish, at_budget, check, for_utility
 from privopt.publication.people import People, Rules, count_people, eager, people_of, roles
-from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns, write_table
+from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns
 from privopt.publication.receipt import Receipt, make_receipt
 from privopt.publication.spelled import spell
 from privopt.publication.words import plain, share
