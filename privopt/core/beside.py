@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from privopt.core.isolate import SolverFailure, SolverTimeout, believed, describe, pack
+from privopt.core.isolate import SolverFailure, SolverTimeout, believed, deaf_to_interrupts, describe, pack
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose
 from privopt.core.solver import Budget, Candidate, Proposal
@@ -119,7 +119,8 @@ class Lane:
         if candidate.seconds is not None and candidate.seconds < math.inf:
             share = min(left, max(share, SEVERAL * candidate.seconds))
         packed = pack(candidate.solver, candidate.solver)
-        future = self._executor.submit(_run, self._payload, packed, time.time() + left, share, self._seed)
+        with deaf_to_interrupts():
+            future = self._executor.submit(_run, self._payload, packed, time.time() + left, share, self._seed)
         self._running = (candidate, future)
         future.add_done_callback(partial(self._end_of, candidate))
 

@@ -6,13 +6,16 @@ import contextlib
 import io
 import math
 import multiprocessing
+import signal
 import sys
 import sysconfig
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +66,46 @@ def may_have_children() -> bool:
     True
     """
     return not multiprocessing.current_process().daemon
+
+
+@contextlib.contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Within it, processes that are started never see Ctrl+C: whoever started them hears it and ends them.
+
+    A terminal sends an interrupt to all processes at once; one that is still importing would print a traceback. The mask is
+    inherited; what arrives meanwhile is raised here at the end. On Windows nothing is masked.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At the end, if an interrupt arrived within.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it takes the mask away
+    with _interrupt_at_the_end():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _interrupt_at_the_end() -> Iterator[None]:
+    """A mask is a thread's own, and another thread may take the signal: in the main thread its handler waits, too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: arrived.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+    if arrived:
+        signal.raise_signal(signal.SIGINT)
 
 
 def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> Proposal:
@@ -120,7 +163,9 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:
-        executor.submit(time.monotonic).result(timeout=60)
+        with deaf_to_interrupts():
+            started = executor.submit(time.monotonic)
+        started.result(timeout=60)
         allowed = budget.remaining + min(PATIENCE, time.monotonic() - begun)
         future: Future[tuple[bool, bytes | str]] = executor.submit(
             _child, payload, allowed, budget.seed, stored
@@ -129,6 +174,9 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     except FutureTimeout as cause:
         executor.shutdown(wait=True, kill_workers=True)
         raise SolverTimeout("did not stop at the deadline and its process was ended") from cause
+    except KeyboardInterrupt:
+        executor.shutdown(wait=True, kill_workers=True)
+        raise
     except BrokenProcessPool as cause:
         raise SolverFailure("the process of the solver died: " + describe(cause).partition(".")[0]) from cause
     if not ok:
