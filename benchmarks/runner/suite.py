@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.benchmarks.runner.vocabulary import (
+    Reference,
+    Vocabulary,
+    instance_key,
+    instance_words,
+    problem_words,
+)
 from privopt.core.problem import Problem
 
 
@@ -15,7 +22,7 @@ class Instance:
     """A named problem; budgets replace the one it carries: its own where it has some, else those of the suite.
 
     ``size`` orders the instances of a ``family``, which differ in nothing else that matters for time;
-    tests run the smallest.
+    tests run the smallest. Reports call it by its ``title``, by default its name, and add the ``note``.
     """
 
     name: str
@@ -23,6 +30,8 @@ class Instance:
     problem: Problem[Any]
     family: str = ""
     budgets: tuple[float, ...] = ()
+    title: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,9 @@ def _silence(suite: str) -> tuple[str, ...]:
     return ()
 
 
+NO_REFERENCE = Reference()
+
+
 @dataclass(frozen=True)
 class InstanceSet:
     """The instances of one problem in each suite; they are built when asked for.
@@ -147,6 +159,8 @@ class InstanceSet:
         Families of growing size that differ in nothing else.
     about : callable
         Sentences that open the report of a suite, from its name.
+    reference : Reference
+        The simple method that reports compare the best answers with; none by default.
     """
 
     question: str
@@ -155,6 +169,7 @@ class InstanceSet:
     certification: Make = _nothing
     scaling: Make = _nothing
     about: Callable[[str], Sequence[str]] = _silence
+    reference: Reference = NO_REFERENCE
 
     def of(self, suite: str) -> Sequence[Instance]:
         """The instances in one of the four suites."""
@@ -222,4 +237,25 @@ def sentences(suite: str) -> tuple[str, ...]:
         for instance_set in instance_sets().values()
         if instance_set.of(suite)
         for text in instance_set.about(suite)
+    )
+
+
+def vocabulary(instances: Sequence[Instance]) -> Vocabulary:
+    """What reports call some instances and their problems.
+
+    Examples
+    --------
+    >>> known = vocabulary(collect("quick"))
+    >>> known.problem("redaction").title, known.instance("redaction", "four-days").title
+    ('Hide records of a stream', 'Four days, the second one private')
+    """
+    sets = instance_sets()
+    kinds = {i.problem.kind: type(i.problem) for i in instances}
+    references = {kind: sets[kind].reference for kind in kinds if kind in sets}
+    return Vocabulary(
+        {kind: problem_words(cls, references.get(kind, NO_REFERENCE)) for kind, cls in kinds.items()},
+        {
+            instance_key(i.problem.kind, i.name): instance_words(i.problem, i.name, i.title, i.note)
+            for i in instances
+        },
     )

@@ -44,10 +44,10 @@ class InstanceWords:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by kind of problem, and by kind and name of instance; what is missing is called by its own name."""
+    """Words by kind of problem, and of instances by :func:`instance_key`; what is missing is called by its own name."""
 
     problems: Mapping[str, ProblemWords] = field(default_factory=dict)
-    instances: Mapping[tuple[str, str], InstanceWords] = field(default_factory=dict)
+    instances: Mapping[str, InstanceWords] = field(default_factory=dict)
 
     def problem(self, kind: str) -> ProblemWords:
         """The words of a kind of problem.
@@ -57,8 +57,7 @@ class Vocabulary:
         >>> Vocabulary().problem("data_release").title
         'Data release'
         """
-        plain = kind.replace("_", " ").capitalize()
-        return self.problems.get(kind) or ProblemWords(plain, plain, "", kind)
+        return self.problems.get(kind) or ProblemWords(plain(kind), plain(kind), "", kind)
 
     def instance(self, kind: str, name: str) -> InstanceWords:
         """The words of an instance.
@@ -66,9 +65,9 @@ class Vocabulary:
         Examples
         --------
         >>> Vocabulary().instance("data_release", "month-start").title
-        'Month-start'
+        'Month start'
         """
-        return self.instances.get((kind, name)) or InstanceWords(name[:1].upper() + name[1:])
+        return self.instances.get(instance_key(kind, name)) or InstanceWords(plain(name))
 
     def joined(self, other: Vocabulary) -> Vocabulary:
         """Both, where the first has the say."""
@@ -76,13 +75,30 @@ class Vocabulary:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary."""
-        return {
-            "problems": {kind: asdict(words) for kind, words in self.problems.items()},
-            "instances": [
-                {"problem": kind, "name": name, **asdict(words)}
-                for (kind, name), words in self.instances.items()
-            ],
-        }
+        return asdict(self)
+
+
+def instance_key(kind: str, name: str) -> str:
+    """The key of an instance: names are unique only among those of one problem.
+
+    Examples
+    --------
+    >>> instance_key("redaction", "month-start")
+    'redaction/month-start'
+    """
+    return f"{kind}/{name}"
+
+
+def plain(name: str) -> str:
+    """A name as words, for what has no title.
+
+    Examples
+    --------
+    >>> plain("capped-mutual_information-2x4")
+    'Capped mutual information 2x4'
+    """
+    words = name.replace("_", " ").replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def problem_words(cls: type[Problem[Any]], reference: Reference) -> ProblemWords:
@@ -94,14 +110,14 @@ def problem_words(cls: type[Problem[Any]], reference: Reference) -> ProblemWords
     >>> problem_words(Redaction, Reference()).name
     'Redaction'
     """
-    words, name = cls.words, cls.__name__
+    words, name = cls.wording, cls.__name__
     title = words.title or name
     return ProblemWords(title, words.short or title, words.asks, name, reference)
 
 
 def instance_words(problem: Problem[Any], name: str, title: str, note: str) -> InstanceWords:
     """The words of an instance, its name where it has no title."""
-    return InstanceWords(title or name[:1].upper() + name[1:], note, problem.quantity())
+    return InstanceWords(title or plain(name), note, problem.quantity())
 
 
 def vocabulary_from_dict(values: Mapping[str, Any]) -> Vocabulary:
@@ -114,9 +130,7 @@ def vocabulary_from_dict(values: Mapping[str, Any]) -> Vocabulary:
     """
     try:
         problems = {str(kind): _problem(words) for kind, words in values["problems"].items()}
-        instances = {
-            (str(entry["problem"]), str(entry["name"])): _instance(entry) for entry in values["instances"]
-        }
+        instances = {str(key): _instance(words) for key, words in values["instances"].items()}
     except (AttributeError, KeyError, TypeError) as cause:
         raise FileRefused(
             f"the words of the run are malformed ({cause!r} is missing or of another kind); run the suite again"

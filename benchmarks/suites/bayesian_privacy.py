@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import GaussianModel, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy as Ask
 
@@ -38,8 +39,22 @@ def _chain(k: int, seed: int) -> MarkovChain:
 def quick() -> tuple[Instance, ...]:
     """A family, and a stream of two states."""
     return (
-        Instance("family", 3, Ask(_family(3, 1), "sum", 1.0, clip=(0, 1)), budgets=(0.5, 1.0, 2.0)),
-        Instance("stream", 2, Ask(_chain(2, 2), "count", 1.0), budgets=(0.5, 1.0, 2.0)),
+        Instance(
+            "family",
+            3,
+            Ask(_family(3, 1), "sum", 1.0, clip=(0, 1)),
+            budgets=(0.5, 1.0, 2.0),
+            title="Three correlated records",
+            note="sum",
+        ),
+        Instance(
+            "stream",
+            2,
+            Ask(_chain(2, 2), "count", 1.0),
+            budgets=(0.5, 1.0, 2.0),
+            title="Stream of two states",
+            note="count",
+        ),
     )
 
 
@@ -94,5 +109,6 @@ register_instances(
         certification=certification,
         scaling=scaling,
         about=about,
+        reference=Reference("general", "ε divided by the size of the group"),
     )
 )

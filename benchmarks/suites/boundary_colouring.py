@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring as Ask
 
@@ -17,9 +18,23 @@ BUDGETS = (0.1, 0.5, 1.0, 2.0)
 def quick() -> tuple[Instance, ...]:
     """A vote counted, a map of regions, and three answers on a grid."""
     return (
-        Instance("vote-20", 21, _votes(20), budgets=(0.1, 0.5, 1.0)),
-        Instance("regions-12x12", 144, Ask(regions(12), 0.5), budgets=(0.5,)),
-        Instance("three-answers-6x6", 36, Ask(regions(6, 3), 0.5, boundary=None), budgets=(0.5,)),
+        Instance("vote-20", 21, _votes(20), budgets=(0.1, 0.5, 1.0), title="A vote of twenty", note="counts"),
+        Instance(
+            "regions-12x12",
+            144,
+            Ask(regions(12), 0.5),
+            budgets=(0.5,),
+            title="Map of regions",
+            note="12 × 12 grid",
+        ),
+        Instance(
+            "three-answers-6x6",
+            36,
+            Ask(regions(6, 3), 0.5, boundary=None),
+            budgets=(0.5,),
+            title="Map of three answers",
+            note="6 × 6 grid",
+        ),
     )
 
 
@@ -100,4 +115,13 @@ def about(suite: str) -> Sequence[str]:
     return question, graphs
 
 
-register_instances(InstanceSet(question=Ask.kind, quick=quick, solvers=solvers, scaling=scaling, about=about))
+register_instances(
+    InstanceSet(
+        question=Ask.kind,
+        quick=quick,
+        solvers=solvers,
+        scaling=scaling,
+        about=about,
+        reference=Reference("randomised-response", "randomised response"),
+    )
+)

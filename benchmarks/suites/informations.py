@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import JointDistribution
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
@@ -20,8 +22,16 @@ WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0)
 def funnel_quick() -> tuple[Instance, ...]:
     """The lectures' table as a merging, and a survey with a release at random."""
     return (
-        _floor("lecture-merging", joints.lecture(), "merging", (0.5, 0.7)),
-        _floor("survey-leaning-floor", joints.leaning(), "stochastic", (0.5, 0.7, 0.9)),
+        replace(
+            _floor("lecture-merging", joints.lecture(), "merging", (0.5, 0.7)),
+            title="Table of the lectures",
+            note="merged",
+        ),
+        replace(
+            _floor("survey-leaning-floor", joints.leaning(), "stochastic", (0.5, 0.7, 0.9)),
+            title="Election survey",
+            note="at random",
+        ),
     )
 
 
@@ -103,6 +113,7 @@ register_instances(
         solvers=funnel_solvers,
         scaling=funnel_scaling,
         about=funnel_about,
+        reference=Reference("plain-greedy", "greedy merging"),
     )
 )
 
@@ -118,6 +129,8 @@ def bottleneck_quick() -> tuple[Instance, ...]:
             7,
             InformationBottleneck(joints.leaning(), trade_off=0.1),
             budgets=(0.03, 0.1, 0.3),
+            title="Election survey",
+            note="the vote as S",
         ),
     )
 
@@ -176,6 +189,7 @@ register_instances(
         solvers=bottleneck_solvers,
         scaling=bottleneck_scaling,
         about=bottleneck_about,
+        reference=Reference("agglomerative", "merging pair by pair"),
     )
 )
 
@@ -187,9 +201,21 @@ def distortion_quick() -> tuple[Instance, ...]:
     """A survey with a bounded mutual information, and one with a bounded error."""
     return (
         Instance(
-            "survey-capped", 7, _capped(joints.leaning(), "mutual_information"), budgets=(0.02, 0.05, 0.1)
+            "survey-capped",
+            7,
+            _capped(joints.leaning(), "mutual_information"),
+            budgets=(0.02, 0.05, 0.1),
+            title="Election survey",
+            note="leakage capped",
         ),
-        Instance("survey-error", 7, _error(joints.leaning(), "maximal_leakage"), budgets=(0.2, 0.3, 0.5)),
+        Instance(
+            "survey-error",
+            7,
+            _error(joints.leaning(), "maximal_leakage"),
+            budgets=(0.2, 0.3, 0.5),
+            title="Election survey",
+            note="error capped",
+        ),
     )
 
 
@@ -270,5 +296,6 @@ register_instances(
         certification=distortion_certification,
         scaling=distortion_scaling,
         about=distortion_about,
+        reference=Reference("exponential-mixing", "an exponential mechanism"),
     )
 )

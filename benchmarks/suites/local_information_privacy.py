@@ -8,6 +8,7 @@ import numpy as np
 
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy as Ask
 from privopt.problems.pointwise_maximal_leakage.problem import PointwiseMaximalLeakage
@@ -19,9 +20,30 @@ def quick() -> tuple[Instance, ...]:
     """The lectures' table, a survey with a distortion, and one with a tolerated probability."""
     hamming = 1.0 - np.eye(7)
     return (
-        Instance("lecture-table", 9, Ask(joints.lecture(), 1.0), budgets=(0.3, 1.0)),
-        Instance("survey-leaning", 7, Ask(joints.leaning(), 1.0, utility=hamming), budgets=(0.5,)),
-        Instance("lecture-delta", 9, Ask(joints.lecture(), 1.0, delta=0.01), budgets=(1.0,)),
+        Instance(
+            "lecture-table",
+            9,
+            Ask(joints.lecture(), 1.0),
+            budgets=(0.3, 1.0),
+            title="Table of the lectures",
+            note="4 × 9",
+        ),
+        Instance(
+            "survey-leaning",
+            7,
+            Ask(joints.leaning(), 1.0, utility=hamming),
+            budgets=(0.5,),
+            title="Election survey",
+            note="Hamming error",
+        ),
+        Instance(
+            "lecture-delta",
+            9,
+            Ask(joints.lecture(), 1.0, delta=0.01),
+            budgets=(1.0,),
+            title="Table of the lectures, δ = 0.01",
+            note="4 × 9",
+        ),
     )
 
 
@@ -154,6 +176,7 @@ register_instances(
         certification=certification,
         scaling=scaling,
         about=about,
+        reference=Reference("watchdog-merge", "the watchdog"),
     )
 )
 
@@ -161,8 +184,15 @@ register_instances(
 def pointwise_quick() -> tuple[Instance, ...]:
     """The lectures' table, and a secret that is published itself."""
     return (
-        Instance("lecture-pointwise", 9, PointwiseMaximalLeakage(joints.lecture(), 1.0), budgets=(0.3,)),
-        Instance("itself-5", 5, _itself(5), budgets=(0.3,)),
+        Instance(
+            "lecture-pointwise",
+            9,
+            PointwiseMaximalLeakage(joints.lecture(), 1.0),
+            budgets=(0.3,),
+            title="Table of the lectures",
+            note="4 × 9",
+        ),
+        Instance("itself-5", 5, _itself(5), budgets=(0.3,), title="The secret itself", note="5 values"),
     )
 
 
@@ -215,5 +245,6 @@ register_instances(
         solvers=pointwise_solvers,
         scaling=pointwise_scaling,
         about=pointwise_about,
+        reference=Reference("watchdog-merge", "the watchdog"),
     )
 )

@@ -14,6 +14,7 @@ import numpy as np
 from privopt.benchmarks.data.external import FOLDER, external_sets, load_external
 from privopt.benchmarks.data.shipped import LETTERS, seattle_weather
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, Records, Showcase, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import MarkovChain
 from privopt.problems.redaction.problem import Redaction
 
@@ -37,9 +38,27 @@ def month() -> tuple[Instance, ...]:
     """The private day in the middle of a month, at its start, and among four days."""
     chain = frost_chain()
     return (
-        Instance("month-middle", DAYS, Redaction(chain, DAYS, DAYS // 2, 1.0)),
-        Instance("month-start", DAYS, Redaction(chain, DAYS, 0, 1.0)),
-        Instance("four-days", 4, Redaction(chain, 4, 1, 1.0)),
+        Instance(
+            "month-middle",
+            DAYS,
+            Redaction(chain, DAYS, DAYS // 2, 1.0),
+            title="A month, a day in the middle private",
+            note=f"{DAYS} days",
+        ),
+        Instance(
+            "month-start",
+            DAYS,
+            Redaction(chain, DAYS, 0, 1.0),
+            title="A month, its first day private",
+            note=f"{DAYS} days",
+        ),
+        Instance(
+            "four-days",
+            4,
+            Redaction(chain, 4, 1, 1.0),
+            title="Four days, the second one private",
+            note="4 days",
+        ),
     )
 
 
@@ -234,5 +253,6 @@ register_instances(
         certification=for_back_ends,
         scaling=growing,
         about=about,
+        reference=Reference("windows", "hiding a fixed window"),
     )
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
+from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models import MarkovChain
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
@@ -28,8 +29,22 @@ def _belief(n: int, concentration: float, seed: int) -> list[float]:
 def belief_quick() -> tuple[Instance, ...]:
     """Rare letters, where the printed formula leaks too much, and letters on a line."""
     return (
-        Instance("rare-letters", 8, BeliefRelease(_belief(8, 0.5, 1), 1.0), budgets=(0.5, 1.0, 2.0)),
-        Instance("line", 8, BeliefRelease(_belief(8, 1.0, 2), 1.0, "l1"), budgets=(0.5, 1.0, 2.0)),
+        Instance(
+            "rare-letters",
+            8,
+            BeliefRelease(_belief(8, 0.5, 1), 1.0),
+            budgets=(0.5, 1.0, 2.0),
+            title="Eight letters, some of them rare",
+            note="Hamming error",
+        ),
+        Instance(
+            "line",
+            8,
+            BeliefRelease(_belief(8, 1.0, 2), 1.0, "l1"),
+            budgets=(0.5, 1.0, 2.0),
+            title="Eight letters on a line",
+            note="distance",
+        ),
     )
 
 
@@ -79,6 +94,7 @@ register_instances(
         certification=belief_certification,
         scaling=belief_scaling,
         about=belief_about,
+        reference=Reference("randomised-response", "randomised response"),
     )
 )
 
@@ -104,18 +120,24 @@ def sequence_quick() -> tuple[Instance, ...]:
             3,
             SequenceInformationPrivacy(_chain(3, 0.5, 1), 1.0, horizon=4),
             budgets=(0.5, 1.0, 2.0),
+            title="Letters one by one",
+            note="3 letters, 4 steps",
         ),
         Instance(
             "words",
             2,
             SequenceInformationPrivacy(_chain(2, 0.5, 2), 0.5, batch=2, horizon=2),
             budgets=(0.3, 0.5, 1.0),
+            title="A word at once",
+            note="2 letters, words of 2",
         ),
         Instance(
             "levels",
             4,
             SequenceInformationPrivacy(_chain(4, 0.3, 3), 1.0, distortion="l1", horizon=2),
             budgets=(0.5, 1.0),
+            title="Levels on a line",
+            note="4 levels, 2 steps",
         ),
     )
 
@@ -194,5 +216,6 @@ register_instances(
         certification=sequence_certification,
         scaling=sequence_scaling,
         about=sequence_about,
+        reference=Reference("randomised-response", "randomised response"),
     )
 )

@@ -116,7 +116,7 @@ class Problem(ABC, Generic[M]):
 
     kind: ClassVar[str]
     mechanism_type: ClassVar[type[Mechanism]]
-    words: ClassVar[Words] = Words()
+    wording: ClassVar[Words] = Words()
     """What reports call the problem."""
 
     contiguous: bool = False

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.numbers import decode_float
 from privopt.mechanisms import Mechanism, NoisyQuery, Query
@@ -84,6 +85,11 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     kind: ClassVar[str] = "bayesian_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = NoisyQuery
+    wording: ClassVar[Words] = Words(
+        "Add noise to dependent records",
+        "Dependent records",
+        "How little noise a query needs when records depend on each other.",
+    )
 
     @property
     def judging_seconds(self) -> float:
@@ -294,6 +300,10 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
             scope=fields.get("scope", "targets_in_interval"),
             mechanism=fields.get("mechanism", "laplace"),
         )
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return Quantity("mean error", sign=-1, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[NoisyQuery], ...]:

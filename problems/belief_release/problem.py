@@ -11,6 +11,7 @@ import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.files.labels import decode_labels, encode_labels
@@ -65,6 +66,11 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     kind: ClassVar[str] = "belief_release"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
+    wording: ClassVar[Words] = Words(
+        "Release one letter of known belief",
+        "One letter",
+        "What to release of one letter when its distribution is known from what was released before.",
+    )
 
     @property
     def budget(self) -> float:
@@ -210,6 +216,10 @@ class BeliefRelease(BeliefData, Problem[Channel]):
             fields.get("distortion", "hamming"),
             None if names is None else decode_labels(names),
         )
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return Quantity("distortion", sign=-1, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[Channel], ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
+from privopt.core.words import SHARE, Quantity, Words
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.mechanisms import Colouring, Mechanism
@@ -68,6 +69,11 @@ class BoundaryColouring(ColouringData, Problem[Colouring]):
 
     kind: ClassVar[str] = "boundary_colouring"
     mechanism_type: ClassVar[type[Mechanism]] = Colouring
+    wording: ClassVar[Words] = Words(
+        "Answer each dataset truly",
+        "True answers",
+        "How often every dataset of a graph can get its true answer under differential privacy.",
+    )
 
     @property
     def budget(self) -> float:
@@ -244,6 +250,11 @@ class BoundaryColouring(ColouringData, Problem[Colouring]):
             weights=fields.get("weights"),
             objective=fields.get("objective", "accuracy"),
         )
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        worst = self.objective == "worst_case"
+        return Quantity("least share of true answers" if worst else "true answers", SHARE, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[Colouring], ...]:

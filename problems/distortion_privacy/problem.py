@@ -12,6 +12,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
@@ -78,6 +79,11 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
 
     kind: ClassVar[str] = "distortion_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
+    wording: ClassVar[Words] = Words(
+        "Distort least for a leakage",
+        "Distortion",
+        "How little to distort X for a bounded leakage about S, or how little to leak for a bounded distortion.",
+    )
 
     @property
     def judging_seconds(self) -> float:
@@ -251,6 +257,12 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         if "outputs" in read:
             known["outputs"] = decode_labels(read["outputs"], "outputs")
         return cls(model_from_dict(read["joint"]), read["distortion"], **known)  # type: ignore[arg-type]  # any other model is refused
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        if self.max_leakage is None:
+            return Quantity("leakage", "nats", -1, "cap on the distortion")
+        return Quantity("distortion", self.unit or "", -1, "cap on the leakage")
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:

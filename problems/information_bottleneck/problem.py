@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privopt.core.problem import Example
+from privopt.core.words import Quantity, Words
 from privopt.models.channel_data import Joint, Release
 from privopt.problems.trade_off.examples import bottleneck_examples
 from privopt.problems.trade_off.problem import TradeOff
@@ -44,6 +45,11 @@ class InformationBottleneck(TradeOff):
 
     kind: ClassVar[str] = "information_bottleneck"
     modes: ClassVar[tuple[str, ...]] = ("max_rate", "trade_off")
+    wording: ClassVar[Words] = Words(
+        "Compress X, keep what tells S",
+        "Bottleneck",
+        "How to compress X and keep what it says about S.",
+    )
 
     def __init__(
         self,
@@ -62,6 +68,12 @@ class InformationBottleneck(TradeOff):
     def objective_of(self, utility: float, leakage: float) -> float:
         """Utility, or utility - trade_off * rate."""
         return utility - self.budget * leakage if self.mode == "trade_off" else utility
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        if self.mode == "trade_off":
+            return Quantity("information about S less its price", "nats", 1, "price of I(X;Y)")
+        return Quantity("information about S", "nats", 1, "cap on I(X;Y)")
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
@@ -81,6 +82,11 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     kind: ClassVar[str] = "local_information_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
+    wording: ClassVar[Words] = Words(
+        "Release a column, guard a secret",
+        "Guard a secret",
+        "How useful a release of X can be when none may shift the odds of a secret S by more than e^ε.",
+    )
 
     @property
     def epsilon(self) -> float:
@@ -283,6 +289,12 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         if "outputs" in checked:
             known["outputs"] = decode_labels(checked["outputs"], "outputs")
         return cls(joint, **known)  # type: ignore[arg-type]  # argument validation refuses any other model
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        if isinstance(self.utility, str):
+            return Quantity("information released", "nats", budget="ε")
+        return Quantity("expected cost" if callable(self.utility) else "distortion", sign=-1, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from privopt.core.certificate import Terms
 from privopt.core.problem import Example, Problem, fingerprint_of
 from privopt.core.reformulation import Reformulation
+from privopt.core.words import Quantity, Words
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, model_from_dict
@@ -59,6 +60,11 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
     kind: ClassVar[str] = "pointwise_maximal_leakage"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
     target_type: ClassVar[type[Problem[Any]]] = LocalInformationPrivacy
+    wording: ClassVar[Words] = Words(
+        "Release a column, cap every guess",
+        "Cap guesses",
+        "How useful a release of X can be when none may make a secret value more than e^ε times as likely.",
+    )
 
     joint: Joint
     epsilon: float
@@ -148,6 +154,10 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
         read = checks.fields(fields, f"problem-{cls.kind}")
         known = {name: read[name] for name in ("epsilon", "utility") if name in read}
         return cls(model_from_dict(read["joint"]), **known)  # type: ignore[arg-type]  # any other model is refused
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return self.target.quantity()
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from privopt.core.problem import Enclosure, Example
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidProblem
 from privopt.models.channel_data import Joint, Release, observation
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
@@ -55,6 +56,11 @@ class PrivacyFunnel(TradeOff):
 
     kind: ClassVar[str] = "privacy_funnel"
     modes: ClassVar[tuple[str, ...]] = ("min_utility", "max_leakage", "trade_off")
+    wording: ClassVar[Words] = Words(
+        "Say much about X, little about S",
+        "Funnel",
+        "How little a release of X can say about the secret S while it says much about X.",
+    )
 
     def __init__(
         self,
@@ -104,6 +110,14 @@ class PrivacyFunnel(TradeOff):
         if not self.is_cap or self.budget != 0:
             return None
         return LocalInformationPrivacy(self.joint, epsilon=0.0).prove_bound(dual.get("dual"), seconds)
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return {
+            "min_utility": Quantity("leakage about S", "nats", -1, "floor on I(X;Y)"),
+            "max_leakage": Quantity("information about X", "nats", 1, "cap on I(S;Y)"),
+            "trade_off": Quantity("weighted information less leakage", "nats", 1, "weight of I(X;Y)"),
+        }[self.mode]
 
     @classmethod
     def examples(cls) -> tuple[Example[Release], ...]:

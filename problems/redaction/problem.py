@@ -13,6 +13,7 @@ from privopt.arrays import Ints
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.exact import MAX_BITS
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
+from privopt.core.words import SHARE, Quantity, Words
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
@@ -79,6 +80,11 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     kind: ClassVar[str] = "redaction"
     mechanism_type: ClassVar[type[Mechanism]] = RedactionMechanism
+    wording: ClassVar[Words] = Words(
+        "Hide records of a stream",
+        "Hide records",
+        "Which records of a Markov chain to hide, and how often, so that the private ones stay private.",
+    )
 
     @property
     def budget(self) -> float:
@@ -234,6 +240,10 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             side_information=fields.get("side_information"),
             period=fields.get("period"),
         )
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return Quantity("records released", SHARE, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[RedactionMechanism], ...]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.core.solution import Solution
+from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
@@ -71,6 +72,11 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     kind: ClassVar[str] = "sequence_information_privacy"
     mechanism_type: ClassVar[type[Mechanism]] = SequencePolicy
+    wording: ClassVar[Words] = Words(
+        "Release a sequence as it comes",
+        "Sequences",
+        "How to release the letters of a Markov chain one after another, each release within its budget.",
+    )
 
     @property
     def judging_seconds(self) -> float:
@@ -226,6 +232,10 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             distortion=fields.get("distortion", "hamming"),
             horizon=fields.get("horizon"),
         )
+
+    def quantity(self) -> Quantity:
+        """What the objective measures, as a person says it."""
+        return Quantity("distortion per letter", sign=-1, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[SequencePolicy], ...]:

@@ -221,7 +221,7 @@ def words(quantity: Quantity) -> Vocabulary:
     reference = Reference("windows", "hiding a fixed window")
     return Vocabulary(
         {"redaction": ProblemWords("Hide records", "Hide", "Which?", "Redaction", reference)},
-        {("redaction", "one"): InstanceWords("A month", "31 days", quantity)},
+        {"redaction/one": InstanceWords("A month", "31 days", quantity)},
     )
 
 
@@ -247,7 +247,7 @@ def test_instances_of_another_quantity_are_no_part_of_a_gain() -> None:
         known,
         instances={
             **known.instances,
-            ("redaction", "two"): InstanceWords("Another", quantity=Quantity("leakage", "nats", -1)),
+            "redaction/two": InstanceWords("Another", quantity=Quantity("leakage", "nats", -1)),
         },
     )
     rows = [
