@@ -11,7 +11,7 @@ import numpy as np
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label
 from privopt.models import JointDistribution
-from privopt.models.columns import Column, TableColumns
+from privopt.models.columns import MISSING_RULES, Column, TableColumns
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins, edges_of
 from privopt.models.validation import is_missing, sorted_labels
@@ -68,6 +68,7 @@ class Rules:
     order: Mapping[str, Sequence[Label]]
     hierarchies: Hierarchies
     minimum_count: int | None
+    missing: str = "symbol"
 
     def mention(self, name: str) -> bool:
         """Whether they say how a column is read."""
@@ -152,16 +153,18 @@ def count_people(
 ) -> tuple[JointDistribution, tuple[str, ...]]:
     """The joint distribution of secret and released columns, and what was chosen, a sentence each.
 
-    Numbers of more than a dozen values become intervals, fewer ones keep their order; a missing value is a value of its own;
-    combinations of very few rows are put together.
+    Numbers of more than a dozen values become intervals, fewer ones keep their order; a missing value is a value of its own, or
+    rules say otherwise; combinations of very few rows are put together.
 
     Raises
     ------
     InvalidModel
         If a column has too many values that are no numbers, or a rule does not fit.
     """
+    if rules.missing not in MISSING_RULES:
+        raise InvalidModel(f"missing is {rules.missing!r}: give one of {', '.join(MISSING_RULES)}")
     data = eager(people.frame)
-    missing = sum(not all(row) for row in zip(*people.cells.values(), strict=True))
+    missing = len(data) - len(_whole(people))
     order = {**_own_orders(data, (*hidden, *shown), rules), **rules.order}
     bins = {**_own_bins(data, hidden, shown, rules), **rules.bins}
 
@@ -172,16 +175,38 @@ def count_people(
             list(shown),
             bins=bins,
             order=order,
-            missing="symbol" if missing else "refuse",
+            missing=rules.missing if missing or rules.missing != "symbol" else "refuse",
             minimum_count=least,
             hierarchies=rules.hierarchies,
         )
 
     least = rules.minimum_count
     joint = counted(least or 0)
-    if least is None and (least := _least_count(joint, len(data))):
+    if least is None and (least := _least_count(joint, _rows(joint))):
         joint = counted(least)
     return joint, _notes(joint, missing, [name for name in bins if name not in rules.bins])
+
+
+def complete(people: People, rules: Rules) -> People:
+    """The rows that are released: all, or where a rule drops rows with missing values, the others.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = people_of(pd.DataFrame({"age": ["30", None], "vote": ["a", "b"]}), ["age", "vote"])
+    >>> complete(people, Rules({}, {}, {}, None, "drop")).cells
+    {'age': ['30'], 'vote': ['a']}
+    """
+    kept = _whole(people)
+    if rules.missing != "drop" or len(kept) == len(eager(people.frame)):
+        return people
+    frame = eager(people.frame)[kept].to_native()
+    return People(frame, {name: [cells[i] for i in kept] for name, cells in people.cells.items()})
+
+
+def _whole(people: People) -> list[int]:
+    """The rows that lack nothing."""
+    return [i for i, row in enumerate(zip(*people.cells.values(), strict=True)) if all(row)]
 
 
 def _numbers(values: nw.Series[Any]) -> set[Any] | None:
@@ -261,6 +286,13 @@ def _least_count(joint: JointDistribution, rows: int) -> int:
     return least if least > 1 and bool((counts < least).any()) and bool((counts >= least).any()) else 0
 
 
+def _rows(joint: JointDistribution) -> int:
+    """Rows that were counted."""
+    if joint.columns is None:
+        raise InvalidModel("the joint was not counted from a table")
+    return joint.columns.rows
+
+
 def _notes(joint: JointDistribution, missing: int, binned: Sequence[str]) -> tuple[str, ...]:
     """What was chosen, a sentence each."""
     columns = joint.columns
@@ -269,7 +301,9 @@ def _notes(joint: JointDistribution, missing: int, binned: Sequence[str]) -> tup
     said = [
         _binned(column, columns) for column in (*columns.sensitive, *columns.useful) if column.name in binned
     ]
-    if missing:
+    if missing and columns.dropped:
+        said.append(f"{missing} of {columns.rows + missing} rows have a missing value and were left out")
+    elif missing:
         said.append(
             f'{missing} of {columns.rows} rows have a missing value, which is a value of its own: "(missing)"'
         )

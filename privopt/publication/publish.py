@@ -17,8 +17,8 @@ from privopt.models import JointDistribution
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins
 from privopt.publication.least import GRID, Choice, Progress, Wish, at_budget, check, for_utility
-from privopt.publication.people import People, Rules, count_people, eager, people_of, roles
-from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns
+from privopt.publication.people import People, Rules, complete, count_people, eager, people_of, roles
+from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns, joint_of
 from privopt.publication.receipt import Receipt, make_receipt
 from privopt.publication.spelled import spell
 from privopt.publication.words import plain, share
@@ -30,7 +30,7 @@ CONFIDENCE = (
     "who are spread exactly as in this table"
 )
 
-CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only, since an order or a hierarchy was given; without, more can be kept"
+CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only; without this, more can be kept"
 
 
 def publish(
@@ -44,6 +44,8 @@ def publish(
     order: Mapping[str, Sequence[Label]] | None = None,
     hierarchies: Hierarchies | None = None,
     minimum_count: int | None = None,
+    missing: str = "symbol",
+    contiguous: bool | None = None,
     confidence: float | None = None,
     time_limit: float = 30.0,
     progress: Progress | None = None,
@@ -76,6 +78,11 @@ def publish(
         then hold the values of a node of the tree, and neighbouring values of ordered columns, only.
     minimum_count : int, optional
         Combinations of the columns that fewer rows have are one; chosen if not given, 0 for none.
+    missing : "symbol", "drop" or "refuse"
+        What becomes of a missing value: a value of its own, the row is left out, or an error.
+    contiguous : bool, optional
+        Whether messages hold neighbouring values of ordered columns and intervals, and values of a node of a tree, only. By default
+        where an order or a hierarchy was given.
     confidence : float, optional
         Not possible yet.
     time_limit : float
@@ -98,14 +105,15 @@ def publish(
     True
     """
     hidden, shown = roles(secret, columns)
-    rules = Rules(bins or {}, order or {}, hierarchies or {}, minimum_count)
+    rules = Rules(bins or {}, order or {}, hierarchies or {}, minimum_count, missing)
     if confidence is not None:
         raise InvalidProblem(CONFIDENCE)
-    wish = Wish(epsilon, min_utility, time_limit, bool(order or hierarchies))
+    near = bool(order or hierarchies) if contiguous is None else contiguous
+    wish = Wish(epsilon, min_utility, time_limit, near)
     check(wish)
     people = people_of(frame, [*hidden, *shown])
     joint, notes = count_people(people, hidden, shown, rules)
-    return release(people, joint, notes, wish, progress)
+    return release(complete(people, rules), joint, notes, wish, progress)
 
 
 def release(
@@ -122,11 +130,7 @@ def release(
     InvalidModel, NotSolved
         If there is nothing to release or to protect, or no release was proved.
     """
-    for labels, what in ((joint.sensitive, "secret"), (joint.useful, "columns to be released")):
-        if len(labels) < 2:
-            raise InvalidModel(
-                f"the {what} held one value only: there is nothing that a release could say or hide"
-            )
+    check_counted(joint)
     told = progress or (lambda fraction, message: None)
     told(0.0, "counted")
     if wish.epsilon is not None:
@@ -135,14 +139,39 @@ def release(
         wished = float(wish.min_utility or 0.0)
         choice = for_utility(joint, wish, wished, told)
         notes = (*notes, _least(choice.problem.budget, wished))
-    if wish.contiguous:
-        notes = (*notes, CONTIGUOUS)
     told(0.95, "drawing")
+    publication = draw(people, choice, notes)
+    told(1.0, "released")
+    return publication
+
+
+def check_counted(joint: JointDistribution) -> None:
+    """Refuse people of whom there is nothing to say or to hide.
+
+    Raises
+    ------
+    InvalidModel
+        If the secret, or what is to be released, has one value only.
+    """
+    for labels, what in ((joint.sensitive, "secret"), (joint.useful, "columns to be released")):
+        if len(labels) < 2:
+            raise InvalidModel(
+                f"the {what} held one value only: there is nothing that a release could say or hide"
+            )
+
+
+def draw(people: People, choice: Choice, notes: tuple[str, ...]) -> Publication:
+    """Draw a release of each of the people by the solution that was chosen, with its codebook and receipt.
+
+    Each call draws afresh, and a second draw of the same people says more than the certificate allows: save what is returned.
+    """
+    joint = joint_of(choice.problem)
+    if choice.problem.contiguous:
+        notes = (*notes, CONTIGUOUS)
     mechanism: Channel | Merging = choice.solution.mechanism
     book = codebook(mechanism, joint.useful, joint.p_x)
     drawn = _draw(people, mechanism, book, joint)
     receipt = _receipt(people, choice, drawn)
-    told(1.0, "released")
     return Publication(
         _frame(people, drawn),
         book,
