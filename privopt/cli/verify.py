@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +10,11 @@ import typer
 
 import privopt as po
 from privopt.cli import show
+from privopt.cli._columns import read_symbols, symbols_of
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidMechanism
+from privopt.files.csv import read_table
+from privopt.files.labels import Label
 from privopt.publication.bundle import verify_bundle
 from privopt.publication.receipt import Receipt
 from privopt.publication.table import Layout, check_table, read_released
@@ -58,6 +61,21 @@ def verify(
     others: Annotated[
         bool, typer.Option("--others", help="The people are others than those whom the model counted.")
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DATA.csv",
+            help="What was read, which the owner has: answers of a colouring are judged about these datasets, and the owner's receipt "
+            "says whether its columns are those that were read.",
+        ),
+    ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --data: a column that was read; repeat for more. By default from the receipt.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Prove a solution again from the two files alone, or a bundle; exit code 1 if it is not proved.
@@ -66,7 +84,7 @@ def verify(
     refused if it holds what is never released, in frequencies that are not plausible, or the secret beside it.
     """
     if problem.suffix == ".zip":
-        if released is not None or receipt is not None or column or keep:
+        if released is not None or receipt is not None or column or keep or data is not None:
             raise FileRefused(
                 "with a bundle give the released table only: privopt verify BUNDLE.zip [RELEASED.csv]"
             )
@@ -76,11 +94,19 @@ def verify(
     loaded = po.load_problem(problem)
     certificate, answer = _proof(loaded, solution)
     if certificate.ok and answer is not None and released is not None:
-        layout = Layout(tuple(column or ()), tuple(keep or ()), mark=mark, by=by)
+        layout = Layout(tuple(column or ()), tuple(keep or ()), mark=mark, by=by, others=others)
         certificate = _with_table(
-            certificate, loaded, answer, released, receipt, replace(layout, others=others)
+            certificate, loaded, answer, released, receipt, layout, _Source(data, tuple(read or ()))
         )
     _tell(certificate, "" if answer is None else answer.solver, as_json)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What was read for a release: a file, where the owner gives it, and the names of its columns."""
+
+    data: Path | None
+    names: tuple[str, ...]
 
 
 def _tell(certificate: po.Certificate, solver: str, as_json: bool) -> None:
@@ -112,6 +138,7 @@ def _with_table(
     released: Path,
     receipt: Path | None,
     layout: Layout,
+    source: _Source,
 ) -> po.Certificate:
     """The certificate with what is found of a table."""
     paper = None if receipt is None else Receipt.load(receipt)
@@ -124,9 +151,53 @@ def _with_table(
         if fault is not None:
             return replace(certificate, ok=False, reason=fault)
         layout = replace(paper.layout, others=layout.others)
-    told = check_table(problem, solution.mechanism, read_released(released), layout)
-    if not told.ok:
-        return replace(certificate, ok=False, reason=told.sentence().rstrip("."))
+    datasets, fault = _compared(solution.mechanism, paper, source)
+    if fault is not None:
+        return replace(certificate, ok=False, reason=fault)
+    layout = replace(layout, datasets=datasets)
+    table = read_released(released)
+    if datasets is not None and len(next(iter(table.values()))) != len(datasets):
+        return replace(
+            certificate, ok=False, reason=f"{source.data} has {len(datasets)} rows, the table has others"
+        )
+    told = check_table(problem, solution.mechanism, table, layout)
+    fault = paper.fault_of_table(table) if told.ok and paper is not None else None
+    if not told.ok or fault is not None:
+        return replace(certificate, ok=False, reason=fault or told.sentence().rstrip("."))
     said = () if paper is None else paper.sentences(certificate.kind == "average")
     remarks = (told.sentence(), *(f"by the receipt: {text}" for text in said))
     return replace(certificate, remarks=(*certificate.remarks, *(text.rstrip(".") for text in remarks)))
+
+
+def _compared(
+    mechanism: po.Mechanism, paper: Receipt | None, source: _Source
+) -> tuple[tuple[Label, ...] | None, str | None]:
+    """The datasets that answers are about, where the owner gives what was read; and why it is not what was read.
+
+    Raises
+    ------
+    FileRefused
+        If nothing can be said of these data: there is no receipt of the owner's, and the mechanism answers about no datasets.
+    """
+    if source.data is None:
+        if source.names:
+            raise FileRefused("--read names columns of what was read: give it with --data DATA.csv")
+        return None, None
+    names = source.names or (() if paper is None else tuple(name for name, _ in paper.read))
+    answers = isinstance(mechanism, po.Colouring)
+    owner = paper is not None and bool(paper.salt)
+    if not names or not (answers or owner):
+        raise FileRefused(
+            "--data is compared with the receipt of the owner, or with the answers of a colouring about its rows: give --receipt RECEIPT.json"
+            + (", or --read NAME for each column that was read" if answers else "")
+        )
+    cells = read_table(source.data, names).columns
+    fault = paper.fault_of_data(cells) if paper is not None and owner else None
+    count = len(cells[names[0]])
+    if fault is not None and paper is not None and count > paper.rows and not paper.is_answer:
+        fault += f" ({paper.rows} rows were read, and {source.data} has {count}: leave out those that the release dropped)"
+    if fault is not None or not isinstance(mechanism, po.Colouring):
+        return None, fault
+    rows = list(zip(*(cells[name] for name in names), strict=True))
+    symbols = read_symbols(source.data, names, rows, symbols_of(mechanism, len(names), ""))
+    return tuple(symbols), None

@@ -207,7 +207,7 @@ class Colouring(Mechanism):
                 "this mechanism was not certified (certify=False): it releases only with rng=, as a simulation"
             )
         many = isinstance(data, (list, np.ndarray))
-        places = np.array([self._place(v) for v in (data if many else [data])], dtype=np.int64)
+        places = np.array([self.place(v) for v in (data if many else [data])], dtype=np.int64)
         needed, codes = np.unique(self.level[places], return_inverse=True)
         rows = [_integers(self.levels[i]) for i in needed.tolist()]
         drawn = draw(rows, codes.astype(np.int64), rng).tolist()
@@ -220,7 +220,14 @@ class Colouring(Mechanism):
         released.simulated = rng is not None
         return released
 
-    def _place(self, vertex: Any) -> int:
+    def place(self, vertex: Any) -> int:
+        """The position of a dataset by its label.
+
+        Raises
+        ------
+        InvalidMechanism
+            If there is none of this label.
+        """
         label = plain_label(vertex)
         place = self._places.get(label) if not isinstance(self.vertices, range) else label
         if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < len(self.level):

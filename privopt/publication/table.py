@@ -17,11 +17,20 @@ from privopt.core.problem import Problem
 from privopt.core.reformulation import Reformulation
 from privopt.errors import FileRefused, InvalidMechanism
 from privopt.files.labels import Label
-from privopt.mechanisms import Channel, Mechanism, Merging, NoisyQuery, RedactionMechanism, SequencePolicy
+from privopt.mechanisms import (
+    Channel,
+    Colouring,
+    Mechanism,
+    Merging,
+    NoisyQuery,
+    RedactionMechanism,
+    SequencePolicy,
+)
 from privopt.models import JointDistribution, MarkovChain, ObservedJoint
 from privopt.models.channel_data import observation
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.redaction.data import RedactionData
+from privopt.publication.answers import answer_texts, fault_of_answers
 from privopt.publication.frequencies import ALARM, Odd, hidden_tails, odd_count, odd_count_of, odd_total
 from privopt.publication.values import ValuesCheck, check_values
 
@@ -152,6 +161,8 @@ class Layout:
         The column of users, each with a sequence of their own.
     accepted : bool
         What the kept columns leak was accepted, as the receipt states: they are not taken for the secret.
+    datasets : tuple of labels, optional
+        What each row asked about, where the owner checks the answers of a colouring.
     """
 
     columns: tuple[str, ...] = ()
@@ -161,6 +172,7 @@ class Layout:
     others: bool = False
     by: str | None = None
     accepted: bool = False
+    datasets: tuple[Label, ...] | None = None
 
 
 def text_of(label: Label) -> tuple[str, ...]:
@@ -216,10 +228,10 @@ def check_table(
         data = data.target
     if isinstance(mechanism, NoisyQuery):
         return _number(mechanism, table)
+    if isinstance(mechanism, Colouring):
+        return _answers(mechanism, table, where)
     if not isinstance(mechanism, (Channel, Merging, RedactionMechanism, SequencePolicy)):
-        raise InvalidMechanism(
-            f"a {mechanism.kind} mechanism answers about a dataset as a whole: there is no table to check"
-        )
+        raise InvalidMechanism(f"it is not known how a {mechanism.kind} mechanism writes what it releases")
     outputs = _outputs(mechanism)
     written = where.symbols or written_as(mechanism)
     gaps = {where.mark, GAP} if isinstance(mechanism, (RedactionMechanism, SequencePolicy)) else set[str]()
@@ -338,21 +350,33 @@ def _beside(
 ) -> str | None:
     """What must not stand beside a release: the secret, and what the mechanism read."""
     joint = joint_of(problem)
+    if joint is None and isinstance(mechanism, (RedactionMechanism, SequencePolicy)):
+        letters = _texts(_read(mechanism))
+        raw = next((name for name in beside if _names_several(table[name], letters)), None)
+        return (
+            None
+            if raw is None
+            else f"the column {raw!r} holds values that the mechanism reads: raw data beside their release?"
+        )
     if joint is None:
         return None
     secrets, inputs = observation(joint).leaking.sensitive, observation(joint).observed
     roles = secret_columns(joint)
     for name in beside:
-        values = set(table[name])
         if name in roles:
             return f"the column {name!r} of the secret stands beside the release"
-        if len(values) > 1 and any(values <= part for part in _texts(secrets)):
+        if _names_several(table[name], _texts(secrets)):
             return f"the column {name!r} holds values of the secret: is it kept beside the release?"
-        if name not in kept and len(values) > 1 and any(values <= part for part in _texts(inputs)):
+        if name not in kept and _names_several(table[name], _texts(inputs)):
             return (
                 f"the column {name!r} holds values that the mechanism reads: raw data beside their release?"
             )
     return None
+
+
+def _read(mechanism: RedactionMechanism | SequencePolicy) -> tuple[Label, ...]:
+    """The letters that a mechanism of streams reads."""
+    return mechanism.states if isinstance(mechanism, RedactionMechanism) else mechanism.letters
 
 
 def joint_of(problem: Problem[Any]) -> JointDistribution | ObservedJoint | None:
@@ -636,6 +660,44 @@ def _hidden_often(data: RedactionData, codes: Ints, weights: Floats) -> str | No
         if tail * users < ALARM / 4:
             return f"{times} sequence(s) have {marks} hidden records, which is not plausible"
     return None
+
+
+def _answers(mechanism: Colouring, table: Columns, where: Layout) -> TableCheck:
+    """Whether a table can hold the answers of a colouring, and no dataset beside them."""
+    rows = len(next(iter(table.values())))
+    texts = tuple((text,) for text in answer_texts(mechanism))
+    columns = where.columns or _released_columns(table, texts, set())
+    wanted = (*columns, *where.kept, *(() if where.by is None else (where.by,)))
+    missing = [name for name in wanted if name not in table]
+    if missing or len(columns) != 1:
+        what = f"no column {missing[0]!r}" if missing else "one column of answers"
+        return TableCheck(False, f"there is {what}; there are {_few(list(table))}", rows, columns)
+    beside = tuple(name for name in table if name not in columns and name != where.by)
+    fault = next(
+        (
+            f"the column {name!r} holds values that name datasets: is what was asked about kept beside the answers?"
+            for name in beside
+            if not (where.accepted and name in where.kept)
+            and _names_several(table[name], _texts(tuple(mechanism.vertices)))
+        ),
+        None,
+    ) or fault_of_answers(mechanism, table[columns[0]], where.datasets)
+    if fault is not None:
+        return TableCheck(False, fault, rows, columns, beside)
+    often = "some datasets" if where.datasets is None else "these datasets"
+    return TableCheck(
+        True,
+        f"only possible answers, about as often as {often} give them, and no dataset beside them",
+        rows,
+        columns,
+        beside,
+    )
+
+
+def _names_several(cells: Sequence[str], parts: Sequence[set[str]]) -> bool:
+    """Whether cells hold two or more values, all of them of one part of a symbol."""
+    values = set(cells)
+    return len(values) > 1 and any(values <= part for part in parts)
 
 
 def _number(mechanism: NoisyQuery, table: Columns) -> TableCheck:
