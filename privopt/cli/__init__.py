@@ -17,6 +17,7 @@ from typer.main import get_group
 
 from privopt import __version__
 from privopt.cli.bundle import bundle
+from privopt.cli.check_solver import check_solver
 from privopt.cli.compare import compare
 from privopt.cli.explain import explain
 from privopt.cli.fit import fit
@@ -123,6 +124,7 @@ for _command in (
     bundle,
     studio,
     solvers,
+    check_solver,
     reproduce,
 ):
     app.command()(_command)

@@ -275,7 +275,7 @@ def _proposes(solver: Solver[Any], problem: Problem[Any], solution: Solution[Any
     if solution.status is Status.FAILED:
         return f"{solution.reason}; run() ends with return po.Proposal(mechanism), whatever happens"
     if _outside(solver) and solution.status is not Status.TIME_OUT:
-        posed = seen_by(solver, problem)
+        posed = pickle.loads(pickle.dumps(seen_by(solver, problem)))
         before = pickle.dumps(posed.to_dict())
         proposal = solver.run(posed, Budget(time.monotonic() + max(SHORT, 10 * (solution.seconds or 0.0))))
         problem = posed
@@ -335,7 +335,7 @@ def _bound(candidate: Candidate, solution: Solution[Any]) -> str:
 
 
 def _claims(solution: Solution[Any]) -> str:
-    return "" if "claimed_bound" in solution.stats else "it claims none where it need not"
+    return "" if "claimed_bound" in solution.stats else "it claims no bound"
 
 
 def _optimum(candidate: Candidate, example: Example[Any], solution: Solution[Any]) -> str:

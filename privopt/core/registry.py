@@ -164,19 +164,52 @@ def scan(folder: str | os.PathLike[str]) -> None:
     if not place.is_dir():
         raise UnsuitableSolver(f"{place} is not a folder; set {FOLDERS} to folders with solver files")
     for path in sorted(place.glob("[!_]*.py")):
-        name = f"privopt_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
-        if name in sys.modules:
-            continue
-        before = len(_solvers)
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise UnsuitableSolver(f"{path} cannot be loaded as a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        try:
-            spec.loader.exec_module(module)
-        except Exception as cause:
-            del sys.modules[name]
-            raise UnsuitableSolver(f"{where(cause, path)}: {said(cause)}") from cause
-        if len(_solvers) == before:
-            raise UnsuitableSolver(f"{path} registers no solver; decorate the class with privopt.register")
+        _load(path)
+
+
+def solvers_in(path: str | os.PathLike[str]) -> tuple[type[Solver[Any]], ...]:
+    """The solvers that one file registers, imported if it stands in none of the folders that are scanned.
+
+    Raises
+    ------
+    UnsuitableSolver
+        If there is no such file, it cannot be imported, or it registers nothing.
+
+    Examples
+    --------
+    >>> from privopt.solvers.redaction import windows
+    >>> "windows" in {cls.name for cls in solvers_in(windows.__file__)}
+    True
+    """
+    place = Path(path).resolve()
+    if not place.is_file():
+        raise UnsuitableSolver(f"{path} is not a file; name one Python file with a solver")
+    _scan_everything()
+    if not _registered_in(place):
+        _load(place)
+    return _registered_in(place)
+
+
+def _registered_in(path: Path) -> tuple[type[Solver[Any]], ...]:
+    files = {cls: getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in _solvers.values()}
+    return tuple(cls for cls, file in files.items() if file is not None and Path(file).resolve() == path)
+
+
+def _load(path: Path) -> None:
+    """Import a file with solvers under a name of its own, once."""
+    name = f"privopt_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    if name in sys.modules:
+        return
+    before = len(_solvers)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UnsuitableSolver(f"{path} cannot be loaded as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as cause:
+        del sys.modules[name]
+        raise UnsuitableSolver(f"{where(cause, path)}: {said(cause)}") from cause
+    if len(_solvers) == before:
+        raise UnsuitableSolver(f"{path} registers no solver; decorate the class with privopt.register")
