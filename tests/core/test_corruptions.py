@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from flint import arb
-from oracles import claims, corruptions, truths
+from oracles import claims, corruptions, optima, truths
 from oracles.corruptions import Campaign, Case
 
 import privopt as po
@@ -102,7 +102,7 @@ def test_the_brute_force_knows_a_noisy_coin() -> None:
 
 @pytest.mark.parametrize("case", corruptions.cases(), ids=lambda case: case.name)
 def test_closed_forms_are_between_an_answer_and_its_bound(case: Case) -> None:
-    if truths.optimum(case.problem) is None:
+    if optima.optimum(case.problem) is None:
         pytest.skip("no closed form")
     best = case.attained
     slack = 1e-12 * abs(case.answer["objective"])
@@ -113,10 +113,10 @@ def test_closed_forms_are_between_an_answer_and_its_bound(case: Case) -> None:
 def test_two_symbols_at_a_budget_of_log_2() -> None:
     # fair bit, Hamming: lifts of at most 2 allow certainty; at ln(3/2) posteriors are 1/4 and 3/4
     fields = {"type": "belief_release", "belief": [0.5, 0.5], "distortion": "hamming", "letters": [0, 1]}
-    assert float(truths.optimum({**fields, "epsilon": math.log(1.5)}) or 0) == pytest.approx(
+    assert float(optima.optimum({**fields, "epsilon": math.log(1.5)}) or 0) == pytest.approx(
         -1 / 3, rel=1e-12
     )
-    assert float(truths.optimum({**fields, "epsilon": 40.0}) or 0) == pytest.approx(
+    assert float(optima.optimum({**fields, "epsilon": 40.0}) or 0) == pytest.approx(
         -math.exp(-40) / 2, rel=1e-6
     )
 
@@ -133,5 +133,5 @@ def test_a_pair_of_rows_with_delta() -> None:
 
 
 def test_the_entropy_of_a_coin_is_inverted() -> None:
-    error = truths.inverse_entropy(arb(0.5))
-    assert abs(float(truths.binary_entropy(error)) - 0.5) < 1e-12
+    error = optima.inverse_entropy(arb(0.5))
+    assert abs(float(optima.binary_entropy(error)) - 0.5) < 1e-12

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from oracles.corruptions import at, leaves, put
+from oracles.leaves import at, leaves, put
 
 import privopt as po
 from privopt.files.numbers import decode_table

@@ -32,7 +32,8 @@ from oracles.documents import (
     number,
     ratio,
 )
-from oracles.truths import TRUTHS, Truth, optimum
+from oracles.optima import optimum
+from oracles.truths import TRUTHS, Truth
 
 READING = 1.001e-12
 """What a stated number may be off by, relative to itself: 1e-12, and a little for the rounding of that itself."""
@@ -217,7 +218,7 @@ def canonical(fields: Json) -> str:
 
 
 def problem_fingerprint(problem: Json) -> str:
-    """What identifies a question."""
+    """What identifies a problem."""
     if problem["type"] != "boundary_colouring":
         return canonical(problem)
     if isinstance(problem["boundary"], (list, dict)):

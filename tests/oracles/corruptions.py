@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import FrameType
@@ -22,12 +22,12 @@ from typing import Any
 
 import privopt as po
 from oracles import claims
+from oracles.leaves import at, leaves, other_leaf, other_number, put
 from privopt.core.judge import judge
 from privopt.files.json import parse_json
 from privopt.mechanisms import mechanism_from_dict
 
 Json = dict[str, Any]
-Path = tuple[str | int, ...]
 
 PATIENCE = 10
 """Seconds after which a verification counts as hanging."""
@@ -35,7 +35,7 @@ PATIENCE = 10
 
 @dataclass(frozen=True)
 class Case:
-    """A question with honest records: the answer first, then answers that are worse."""
+    """A problem with honest records: the answer first, then answers that are worse."""
 
     name: str
     problem: Json
@@ -58,8 +58,8 @@ class Corruption:
     as_text: bool
 
 
-def questions() -> dict[str, po.Problem[Any]]:
-    """One of each kind of question, as small as they come."""
+def problems() -> dict[str, po.Problem[Any]]:
+    """One of each kind of problem, as small as they come."""
     pair = po.JointDistribution([[0.3, 0.2], [0.1, 0.4]])
     three = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["well", "ill"], ["a", "b", "c"])
     coin = po.JointDistribution([[0.4, 0.1], [0.1, 0.4]])
@@ -106,8 +106,8 @@ def questions() -> dict[str, po.Problem[Any]]:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """The questions with their answers, with anchors, and with answers moved half a budget back."""
-    return tuple(_case(name, problem) for name, problem in questions().items())
+    """The problems with their answers, with anchors, and with answers moved half a budget back."""
+    return tuple(_case(name, problem) for name, problem in problems().items())
 
 
 def _case(name: str, problem: po.Problem[Any]) -> Case:
@@ -125,108 +125,6 @@ def _case(name: str, problem: po.Problem[Any]) -> Case:
 def stored(name: str, problem: Json, solution: Json) -> Case:
     """A case of a record that was stored by others."""
     return Case(name, problem, (solution,), claims.attained(problem, solution["mechanism"]))
-
-
-# Leaves
-
-
-def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Where the leaves of a document are."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from leaves(inner, (*path, key))
-    elif isinstance(value, list):
-        for i, inner in enumerate(value):
-            yield from leaves(inner, (*path, i))
-    else:
-        yield path
-
-
-def at(value: Any, path: Path) -> Any:
-    """What is at a path."""
-    for step in path:
-        value = value[step]
-    return value
-
-
-def put(value: Any, path: Path, new: Any) -> None:
-    """Write at a path."""
-    at(value, path[:-1])[path[-1]] = new
-
-
-def other_number(rng: random.Random, value: float) -> Any:
-    """Another number in place of one, or what is none."""
-    x = float(value)
-    near = [
-        math.nextafter(x, math.inf), math.nextafter(x, -math.inf), x * (1 + 1e-9), x * (1 - 1e-9), x * (1 + 1e-12),
-        x * 1.001, x * 0.999, x + 1e-9, x - 1e-9, x + 1e-3, x - 1e-3,
-    ]  # fmt: skip
-    far = [x * 2, x / 2, -x, 0.0, -0.0, 1.0, -1.0, 0.5, x + 1, rng.random(), 10.0 ** rng.uniform(-12, 3)]
-    huge = [1e13, -1e13, 1e15, 1e100, -1e300, 1e308, 5e-324, 1e-310, 2.0**63, 10**30, -(10**30)]
-    odd = [
-        "inf",
-        "-inf",
-        "NaN",
-        "nan",
-        math.nan,
-        math.inf,
-        -math.inf,
-        True,
-        False,
-        None,
-        "1/3",
-        "0.5",
-        [],
-        {},
-        10**400,
-        [x],
-    ]
-    kind = rng.choices((near, far, huge, odd), (5, 4, 2, 2))[0]
-    return rng.choice(kind)
-
-
-def other_leaf(rng: random.Random, value: Any, document: Json) -> Any:
-    """Another value in place of a leaf."""
-    if isinstance(value, bool) or value is None:
-        return rng.choice([True, False, None, 0, 1, "", 0.5])
-    if isinstance(value, int):
-        return rng.choice(
-            [
-                value + 1,
-                value - 1,
-                -value,
-                0,
-                1,
-                2,
-                float(value),
-                2**63,
-                10**400,
-                True,
-                "1",
-                None,
-                other_number(rng, value),
-            ]
-        )
-    if isinstance(value, float):
-        return other_number(rng, value)
-    words = [w for w in (at(document, p) for p in leaves(document)) if isinstance(w, str)]
-    names = [
-        "OPTIMAL",
-        "GAP",
-        "FEASIBLE",
-        "INFEASIBLE",
-        "FAILED",
-        "BOUNDED",
-        "BASELINE",
-        "",
-        "x" * 500,
-        "inf",
-        "-inf",
-        "NaN",
-    ]
-    return rng.choice(
-        [*names, *rng.sample(words, min(4, len(words))), value.upper(), value[::-1], 0, 1.5, None, True]
-    )
 
 
 # Signing
@@ -248,18 +146,18 @@ def sign(problem: Json, solution: Json) -> None:
 def restate(rng: random.Random, problem: Json, solution: Json) -> None:
     """Write the true numbers of the mechanism, or such as suit a forger, where the library can read the documents."""
     try:
-        question = po.problem_from_dict(problem)
-        read = question.evaluate(question.check(mechanism_from_dict(solution["mechanism"])))
+        read_problem = po.problem_from_dict(problem)
+        read = read_problem.evaluate(read_problem.check(mechanism_from_dict(solution["mechanism"])))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return
-    leakage = min(read.leakage, question.budget) if rng.random() < 0.5 else read.leakage
+    leakage = min(read.leakage, read_problem.budget) if rng.random() < 0.5 else read.leakage
     state(problem, solution, read.utility, leakage)
 
 
 def state(problem: Json, solution: Json, utility: float, leakage: float, bound: float | None = None) -> None:
     """Numbers that follow from each other: objective, enclosures, gap, status and guarantee."""
-    question = po.problem_from_dict(problem)
-    value = question.objective_of(utility, leakage)
+    read_problem = po.problem_from_dict(problem)
+    value = read_problem.objective_of(utility, leakage)
     solution.update(utility=_text(utility), leakage=_text(leakage), objective=_text(value))
     for name, x in (("utility", utility), ("leakage", leakage)):
         solution["certificate"][name] = [
@@ -270,7 +168,7 @@ def state(problem: Json, solution: Json, utility: float, leakage: float, bound: 
     if isinstance(kept, (int, float)) and math.isfinite(value):
         kept = max(float(kept), value)
         gap = kept - value
-        best = gap <= max(1e-15, 1e-6 * question.scale(_Numbers(utility, leakage, value)))
+        best = gap <= max(1e-15, 1e-6 * read_problem.scale(_Numbers(utility, leakage, value)))
         names = ("OPTIMAL", "OPTIMAL") if best else ("GAP", "BOUNDED")
         solution.update(bound=_text(kept), gap=_text(gap), status=names[0], guarantee=names[1])
 
@@ -512,7 +410,7 @@ def hostile(rng: random.Random, solution: Json) -> str:
     return kind
 
 
-def the_question(rng: random.Random, case: Case, problem: Json, solution: Json) -> str:
+def the_problem(rng: random.Random, case: Case, problem: Json, solution: Json) -> str:
     """A leaf of the problem, with everything signed again and the numbers sometimes restated."""
     places = [p for p in leaves(problem) if p[0] not in ("type", "version") and "version" not in p]
     floats = [p for p in places if isinstance(at(problem, p), float)]
@@ -565,7 +463,7 @@ KINDS: dict[Kind, int] = {
     the_weights: 4,
     the_numbers: 5,
     a_dual: 6,
-    the_question: 3,
+    the_problem: 3,
     the_words: 1,
 }
 
@@ -591,9 +489,9 @@ def outcome(problem: Json, solution: Json, *, as_text: bool = False) -> str:
     try:
         with warnings.catch_warnings(), _limited():
             warnings.simplefilter("error")
-            question = _question(json.dumps(problem))
+            read_problem = _read_problem(json.dumps(problem))
             read = parse_json(json.dumps(solution)) if as_text else solution
-            return "accepted" if po.verify(question, po.Solution[Any].from_dict(read)).ok else "refused"
+            return "accepted" if po.verify(read_problem, po.Solution[Any].from_dict(read)).ok else "refused"
     except (
         po.errors.FileRefused,
         po.errors.InvalidMechanism,
@@ -606,9 +504,9 @@ def outcome(problem: Json, solution: Json, *, as_text: bool = False) -> str:
 
 
 @cache
-def _question(text: str) -> po.Problem[Any]:
-    if _question.cache_info().currsize > 500:
-        _question.cache_clear()
+def _read_problem(text: str) -> po.Problem[Any]:
+    if _read_problem.cache_info().currsize > 500:
+        _read_problem.cache_clear()
     return po.problem_from_dict(json.loads(text))
 
 
@@ -658,7 +556,7 @@ def campaign(count: int, first: int = 0, of: tuple[Case, ...] | None = None) -> 
     counts, among = Campaign(), of or cases()
     for seed in range(first, first + count):
         one = corruption(among[seed % len(among)], seed)
-        # A bound is compared with what is attained only under the very question; under another it is not known.
+        # A bound is compared with what is attained only under the very problem; under another it is not known.
         attained = one.case.attained if one.problem == one.case.problem else None
         fault = claims.broken(one.problem, one.solution, attained)
         begun = time.perf_counter()
