@@ -174,12 +174,6 @@ def solvers_in(path: str | os.PathLike[str]) -> tuple[type[Solver[Any]], ...]:
     ------
     UnsuitableSolver
         If there is no such file, it cannot be imported, or it registers nothing.
-
-    Examples
-    --------
-    >>> from privopt.solvers.redaction import windows
-    >>> "windows" in {cls.name for cls in solvers_in(windows.__file__)}
-    True
     """
     place = Path(path).resolve()
     if not place.is_file():
