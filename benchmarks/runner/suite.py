@@ -15,6 +15,7 @@ from privopt.benchmarks.runner.vocabulary import (
     problem_words,
 )
 from privopt.core.problem import Problem
+from privopt.errors import InvalidProblem
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ class Showcase:
     records: Callable[[], Records]
 
 
+NO_REFERENCE = Reference()
+
+
 @dataclass(frozen=True)
 class Suite:
     """Instances times budgets, given to every registered solver that answers the problem.
@@ -77,6 +81,8 @@ class Suite:
     about : callable
         Sentences that open the report: what the data are, what the model is.
     showcase : Showcase or None
+    reference : Reference
+        The simple method that reports compare the best answers with, in place of what each problem names.
     """
 
     name: str
@@ -86,6 +92,7 @@ class Suite:
     time_limit: float
     about: Callable[[], Sequence[str]] = tuple
     showcase: Showcase | None = None
+    reference: Reference = NO_REFERENCE
 
 
 _SUITES = Catalogue[Suite]("a suite", "privopt.benchmarks.suites")
@@ -136,9 +143,6 @@ def _nothing() -> tuple[Instance, ...]:
 def _silence(suite: str) -> tuple[str, ...]:
     """No sentences."""
     return ()
-
-
-NO_REFERENCE = Reference()
 
 
 @dataclass(frozen=True)
@@ -212,7 +216,7 @@ def collect(suite: str) -> tuple[Instance, ...]:
 
     Raises
     ------
-    ValueError
+    InvalidProblem
         If two have the same name.
 
     Examples
@@ -226,7 +230,9 @@ def collect(suite: str) -> tuple[Instance, ...]:
     names = [instance.name for instance in instances]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"suite {suite!r} has two instances called {', '.join(twice)}; rename one of each")
+        raise InvalidProblem(
+            f"suite {suite!r} has two instances called {', '.join(twice)}; rename one of each"
+        )
     return instances
 
 
@@ -240,8 +246,8 @@ def sentences(suite: str) -> tuple[str, ...]:
     )
 
 
-def vocabulary(instances: Sequence[Instance]) -> Vocabulary:
-    """What reports call some instances and their problems.
+def vocabulary(instances: Sequence[Instance], reference: Reference = NO_REFERENCE) -> Vocabulary:
+    """What reports call some instances and their problems; a ``reference`` takes the place of those of the problems.
 
     Examples
     --------
@@ -251,7 +257,8 @@ def vocabulary(instances: Sequence[Instance]) -> Vocabulary:
     """
     sets = instance_sets()
     kinds = {i.problem.kind: type(i.problem) for i in instances}
-    references = {kind: sets[kind].reference for kind in kinds if kind in sets}
+    own = {kind: sets[kind].reference for kind in kinds if kind in sets}
+    references = {kind: reference for kind in kinds} if reference.solver else own
     return Vocabulary(
         {kind: problem_words(cls, references.get(kind, NO_REFERENCE)) for kind, cls in kinds.items()},
         {
