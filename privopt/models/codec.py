@@ -40,7 +40,15 @@ def encode_numbers(values: Sequence[Any]) -> list[object]:
     >>> encode_numbers([[Fraction(1, 3), 1], 0.5])
     [['1/3', 1], 0.5]
     """
-    return [encode_numbers(value) if isinstance(value, list) else encode_number(value) for value in values]
+    return [_encoded(value) for value in values]
+
+
+def _encoded(value: Any) -> object:
+    """One of them; a finite float, which most are, is itself."""
+    kind = type(value)
+    if kind is float and value != math.inf:
+        return value
+    return encode_numbers(value) if kind is list else encode_number(value)
 
 
 def decode_number(value: object, what: str) -> Number:

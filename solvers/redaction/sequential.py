@@ -9,9 +9,10 @@ polynomials in q, with gradients by one sweep back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -27,6 +28,10 @@ from privopt.solvers.redaction.optimal.side import relabel, sides
 from privopt.solvers.redaction.optimal.solver import around, best_mechanism, spread
 from privopt.solvers.redaction.reach import refusal
 
+Step: TypeAlias = tuple[float, float, float, float]
+"""A matrix of two rows."""
+Swept: TypeAlias = tuple[float, Floats, float, Floats]
+"""Cost and log-ratio, each with its gradient."""
 PATIENCE = 3
 """A search over the number of partial records ends after so many that brought nothing."""
 
@@ -38,11 +43,11 @@ class SequentialArm:
     arm: Arm
     prior: Floats
 
-    def step(self, distance: int) -> Floats:
-        """The step into a distance, (2, 2)."""
+    def step(self, distance: int) -> Step:
+        """The step into a distance, row by row."""
         walk, i = self.arm.walk, self.arm.walk.index(distance)
         a, b = float(walk.cross[i]), float(walk.back[i])
-        return np.array([[1 - a, a], [b, 1 - b]])
+        return 1 - a, a, b, 1 - b
 
     def weight(self, distance: int) -> float:
         """Weight of the record at a distance."""
@@ -53,7 +58,7 @@ class SequentialArm:
         length, best, worse = self.arm.walk.length, None, 0
         start = np.empty(0)
         for last in range(first - 1, length + 1):
-            problem = _Controls(self, first, last, budget)
+            problem = _Controls(self, first, last, budget, remaining)
             plan, start = problem.solve(start)
             if plan is not None and (best is None or plan.cost < best.cost - 1e-12):
                 best, worse = plan, 0
@@ -67,52 +72,76 @@ class SequentialArm:
 class _Controls:
     """Controls q of the distances first .. last; everything is released from last + 1 on."""
 
-    def __init__(self, side: SequentialArm, first: int, last: int, budget: float) -> None:
-        self.first, self.last, self.budget = first, last, budget
+    def __init__(
+        self, side: SequentialArm, first: int, last: int, budget: float, remaining: Callable[[], float]
+    ) -> None:
+        self.first, self.last, self.budget, self.remaining = first, last, budget, remaining
         length = side.arm.walk.length
         known = side.arm.known
         i = first - 1
         cross, back = (float(known.cross[i - 1]), float(known.back[i - 1])) if i else (0.0, 0.0)
-        plain = np.array([[1 - cross, cross], [back, 1 - back]])
-        self.rows, self.alive = plain, side.prior @ plain
+        one, two = side.prior.tolist()
+        self.rows: Step = (1 - cross, cross, back, 1 - back)
+        self.alive = one * (1 - cross) + two * back, one * cross + two * (1 - back)
         self.spent = float(known.spent[first - 1])
         self.steps = [side.step(d) for d in range(first, last + 1)]
         self.weights = [side.weight(d) for d in range(first, last + 1)]
-        self.end = side.step(last + 1)[:, 1] if last < length else np.ones(2)
+        self.end = side.step(last + 1)[1::2] if last < length else (1.0, 1.0)
+        self._swept: tuple[bytes, Swept] | None = None
 
-    def sweep(self, q: Floats) -> tuple[float, Floats, float, Floats]:
-        """Cost and log-ratio of the first full release, with their gradients."""
-        alive, rows = [self.alive], [self.rows]
-        before: list[tuple[Floats, Floats]] = []
-        for step, x in zip(self.steps, q, strict=True):
-            before.append((alive[-1] @ step, rows[-1] @ step))
-            control = np.array([x, 1.0])
-            alive.append(before[-1][0] * control)
-            rows.append(before[-1][1] * control)
-        last = rows[-1] @ self.end
-        cost = self.spent + sum(w * float(a.sum()) for w, a in zip(self.weights, alive[1:], strict=True))
-        with np.errstate(divide="ignore"):
-            level = float(np.log(last[1]) - np.log(last[0]))
-        to_cost, to_end = np.zeros(2), self.end
+    def sweep(self, q: Floats) -> Swept:
+        """Cost and log-ratio of the first full release, with their gradients; the last ones are remembered.
+
+        Raises
+        ------
+        TimeoutError
+            If no time is left.
+        """
+        key = q.tobytes()
+        if self._swept is None or self._swept[0] != key:
+            if self.remaining() <= 0:
+                raise TimeoutError
+            self._swept = key, self._sweep(q.tolist())
+        return self._swept[1]
+
+    def _sweep(self, q: list[float]) -> Swept:
+        """Two by two matrices, entry by entry: arrays so small take ten times as long."""
+        (a0, a1), (r00, r01, r10, r11) = self.alive, self.rows
+        cost, before = self.spent, []
+        for (s00, s01, s10, s11), weight, x in zip(self.steps, self.weights, q, strict=True):
+            b0, b1 = a0 * s00 + a1 * s10, a0 * s01 + a1 * s11
+            p00, p01 = r00 * s00 + r01 * s10, r00 * s01 + r01 * s11
+            p10, p11 = r10 * s00 + r11 * s10, r10 * s01 + r11 * s11
+            before.append((b0, p00, p10))
+            a0, a1, r00, r01, r10, r11 = b0 * x, b1, p00 * x, p01, p10 * x, p11
+            cost += weight * (a0 + a1)
+        u0, u1 = self.end
+        low, high = r00 * u0 + r01 * u1, r10 * u0 + r11 * u1
+        level = (math.log(high) if high > 0 else -math.inf) - (math.log(low) if low > 0 else -math.inf)
+        t0 = t1 = 0.0
         d_cost, d_level = np.empty(len(q)), np.empty(len(q))
         for i in range(len(q) - 1, -1, -1):
-            to_cost = to_cost + self.weights[i]
-            d_cost[i] = before[i][0][0] * to_cost[0]
-            d_level[i] = (before[i][1][1, 0] / last[1] - before[i][1][0, 0] / last[0]) * to_end[0]
-            control = np.array([q[i], 1.0])
-            to_cost, to_end = self.steps[i] @ (control * to_cost), self.steps[i] @ (control * to_end)
+            (b0, p00, p10), (s00, s01, s10, s11), x = before[i], self.steps[i], q[i]
+            t0, t1 = t0 + self.weights[i], t1 + self.weights[i]
+            d_cost[i] = b0 * t0
+            d_level[i] = (_over(p10, high) - _over(p00, low)) * u0
+            t0, t1 = s00 * x * t0 + s01 * t1, s10 * x * t0 + s11 * t1
+            u0, u1 = s00 * x * u0 + s01 * u1, s10 * x * u0 + s11 * u1
         return cost, d_cost, level, d_level
 
     def solve(self, start: Floats) -> tuple[Plan | None, Floats]:
         """The best controls, from the shorter plan's; None where none fits the budget."""
         count = self.last - self.first + 1
-        if self.sweep(np.ones(count))[2] > self.budget:
-            return None, start  # controls of 1 show the least
-        if count == 0:
-            return Plan(self.spent, self.first), start
-        padded = np.full(count, start[-1] if len(start) else 0.5)
-        padded[: len(start)] = start
-        return self._search(padded)
+        try:
+            if self.sweep(np.ones(count))[2] > self.budget:
+                return None, start  # controls of 1 show the least
+            if count == 0:
+                return Plan(self.spent, self.first), start
+            padded = np.full(count, start[-1] if len(start) else 0.5)
+            padded[: len(start)] = start
+            return self._search(padded)
+        except TimeoutError:
+            return None, start
 
     def _search(self, start: Floats) -> tuple[Plan | None, Floats]:
         def cost(q: Floats) -> tuple[float, Floats]:
@@ -127,6 +156,10 @@ class _Controls:
         if level > self.budget + 1e-9:
             return None, start
         return Plan(total, self.first, tuple(q.tolist())), q
+
+
+def _over(part: float, whole: float) -> float:
+    return part / whole if whole else math.inf
 
 
 Arms = tuple[SequentialArm, SequentialArm]
