@@ -37,7 +37,21 @@ def list_suites(as_json: Json = False) -> None:
 
 @app.command()
 def run(
-    suite: Annotated[str, typer.Argument(help="Name of a suite; see: privopt bench list")],
+    suite: Annotated[
+        str | None, typer.Argument(help="Name of a suite; see: privopt bench list", show_default=False)
+    ] = None,
+    problem: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--problem", "-p", help="In place of a suite: a problem file, called as it is; repeat for more."
+        ),
+    ] = None,
+    budgets: Annotated[
+        str | None, typer.Option(help="With --problem: budgets, as 0.1,0.5,1; default those in the files.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="The solver that the report compares the best answers with.")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="The HTML page to write; default report.html in the folder.")
     ] = None,
@@ -47,6 +61,10 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the solvers.")] = 0,
     seeds: Annotated[
         str | None, typer.Option(help="Several seeds, as 0,1,2; each task runs with each.")
+    ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option(min=1, help="Repetitions of each task: with this many seeds, from --seed on."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=1e-3, max=1e6, help="Seconds for each run; default that of the suite.")
@@ -68,23 +86,23 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run a suite with every solver, release its showcase, prove it again from the files, write the report.
+    """Run a suite, or problem files, with every solver; release its showcase, prove it again, write the report.
 
     What is done stays done: the same command goes on where a stopped run was. Exit code 0: done; 1: a certified
     claim did not hold when proved again; 2: misuse; 130: stopped.
     """
-    from privopt.benchmarks.runner.command import parse_seeds, run_command
+    from privopt.benchmarks.runner.command import chosen_seeds, chosen_suite, run_command
     from privopt.benchmarks.runner.job import Job
-    from privopt.benchmarks.runner.suite import find_suite
 
-    folder = Path("privopt-runs", suite) if output is None else output
+    posed = chosen_suite(suite, problem or (), budgets, baseline or "")
+    folder = Path("privopt-runs", posed.name) if output is None else output
     job = Job(
-        find_suite(suite),
+        posed,
         folder,
         folder / PAGE if report is None else report,
-        (seed,) if seeds is None else parse_seeds(seeds),
+        chosen_seeds(seed, seeds, repeat),
         time_limit,
-        tuple(solver or ()),
+        tuple(dict.fromkeys((*solver, *([baseline] if baseline else ())))) if solver else (),
         tuple(instance or ()),
         force,
         jobs,

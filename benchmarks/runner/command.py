@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from privopt.benchmarks.runner.files import suite_of_files, with_baseline
 from privopt.benchmarks.runner.job import Interrupted, Job, Listener
 from privopt.benchmarks.runner.outcome import Outcome
+from privopt.benchmarks.runner.suite import Suite, find_suite
 from privopt.cli.show import complain, emit
 from privopt.files.text import number
 
@@ -135,6 +137,74 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             f"{text!r} is not a list of integers >= 0 such as 0,1,2", param_hint="--seeds"
         )
     return seeds
+
+
+def chosen_seeds(seed: int, seeds: str | None, repeat: int | None) -> tuple[int, ...]:
+    """The seeds that three options ask for: one, those of a list, or as many as there are repetitions.
+
+    Raises
+    ------
+    typer.BadParameter
+        If a list and a number of repetitions are both there, or the list is none.
+
+    Examples
+    --------
+    >>> chosen_seeds(7, None, None), chosen_seeds(0, "3,1", None), chosen_seeds(2, None, 3)
+    ((7,), (3, 1), (2, 3, 4))
+    """
+    if seeds is not None and repeat is not None:
+        raise typer.BadParameter(
+            "name the seeds, or say how many there are with --repeat, not both", param_hint="--seeds"
+        )
+    if seeds is not None:
+        return parse_seeds(seeds)
+    return tuple(range(seed, seed + (1 if repeat is None else repeat)))
+
+
+def parse_budgets(text: str) -> tuple[float, ...]:
+    """The distinct budgets of ``0.1,0.5,1``, in the order given.
+
+    Raises
+    ------
+    typer.BadParameter
+        If one is not a number >= 0.
+
+    Examples
+    --------
+    >>> parse_budgets("0.1,inf,0.1")
+    (0.1, inf)
+    """
+    try:
+        budgets = tuple(dict.fromkeys(float(part) for part in text.split(",")))
+    except ValueError:
+        budgets = (-1.0,)
+    if not all(budget >= 0 for budget in budgets):
+        raise typer.BadParameter(
+            f"{text!r} is not a list of numbers >= 0 such as 0.1,0.5,1", param_hint="--budgets"
+        )
+    return budgets
+
+
+def chosen_suite(name: str | None, problems: Sequence[Path], budgets: str | None, baseline: str) -> Suite:
+    """The suite of that name, or the one made of problem files, with the baseline that reports compare with.
+
+    Raises
+    ------
+    typer.BadParameter
+        If there is a name and files, or neither, or budgets for a suite that has its own.
+    InvalidProblem
+        If there is no such suite, or the files make none.
+    """
+    if (name is None) == (not problems):
+        raise typer.BadParameter(
+            "name a suite (see: privopt bench list), or problem files with --problem, and not both",
+            param_hint="SUITE",
+        )
+    if name is None:
+        return suite_of_files(problems, () if budgets is None else parse_budgets(budgets), baseline=baseline)
+    if budgets is not None:
+        raise typer.BadParameter(f"the suite {name} has budgets of its own", param_hint="--budgets")
+    return with_baseline(find_suite(name), baseline)
 
 
 def merge_command(output: Path, runs: Sequence[Path], as_json: bool) -> None:

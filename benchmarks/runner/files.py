@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from privopt.benchmarks.runner.suite import NO_REFERENCE, Instance, Suite
+from privopt.benchmarks.runner.suite import Instance, Suite
 from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.core.problem import Problem
 from privopt.core.registry import solvers_of
@@ -68,14 +69,32 @@ def suite_of_files(
         Instance(name, _size(problem), problem, budgets=tuple(budgets) or (problem.budget,))
         for name, problem in problems.items()
     )
-    return Suite(
+    suite = Suite(
         _joined(tuple(problems)),
         f"Problems of files: {', '.join(str(path) for path in paths)}",
         lambda: instances,
         tuple(budgets),
         time_limit,
-        reference=_reference(baseline, tuple(problems.values())),
     )
+    return with_baseline(suite, baseline)
+
+
+def with_baseline(suite: Suite, solver: str) -> Suite:
+    """The suite whose reports compare the best answers with those of a solver; an empty name leaves it as it is.
+
+    Raises
+    ------
+    InvalidProblem
+        If it solves none of the suite's problems.
+    """
+    if not solver:
+        return suite
+    known = {name for instance in suite.instances() for name in solvers_of(type(instance.problem))}
+    if solver not in known:
+        raise InvalidProblem(
+            f"no problem has a solver {solver!r} to be the baseline; there are {', '.join(sorted(known))}"
+        )
+    return replace(suite, reference=Reference(solver, f"what {solver} does"))
 
 
 def _check_budgets(path: Path, problem: Problem[Any], budgets: Sequence[float]) -> None:
@@ -95,16 +114,3 @@ def _joined(names: Sequence[str]) -> str:
     """A name for several problems, which is the name of a folder too."""
     name = "-".join(names)
     return name if len(name) <= LONGEST else f"{names[0][:LONGEST]}-and-{len(names) - 1}-more"
-
-
-def _reference(baseline: str, problems: Sequence[Problem[Any]]) -> Reference:
-    """The baseline, with what it does in the words of its docstring."""
-    if not baseline:
-        return NO_REFERENCE
-    known = [solvers_of(type(problem)) for problem in problems]
-    if not any(baseline in solvers for solvers in known):
-        names = sorted({name for solvers in known for name in solvers})
-        raise InvalidProblem(
-            f"no problem has a solver {baseline!r} to be the baseline; there are {', '.join(names)}"
-        )
-    return Reference(baseline, f"what {baseline} does")
