@@ -22,6 +22,7 @@ from typing import Any
 from privopt.core.folders import is_own
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal, Solver
+from privopt.core.trace import Course
 
 PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
@@ -181,7 +182,10 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
         raise SolverFailure("the process of the solver died: " + describe(cause).partition(".")[0]) from cause
     if not ok:
         raise SolverFailure(str(answer))
-    return cloudpickle.loads(answer) if isinstance(answer, bytes) else answer
+    proposal, messages = cloudpickle.loads(answer) if isinstance(answer, bytes) else (answer, ())
+    for message in messages:
+        budget.progress(0.0, message)
+    return proposal
 
 
 def pack(content: object, *holders: object) -> bytes:
@@ -213,7 +217,7 @@ def _importable(name: str) -> bool:
 def _child(
     payload: bytes, seconds: float, seed: int, stored: Mapping[str, Any] | None
 ) -> tuple[bool, bytes | str]:
-    """In the child: run with prints thrown away; exceptions come back as text."""
+    """In the child: run with prints thrown away; what was reached on the way comes back too, exceptions as text."""
     import cloudpickle
 
     from privopt.mechanisms.load import mechanism_from_dict
@@ -222,7 +226,8 @@ def _child(
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             solver, problem = cloudpickle.loads(payload)
             start = None if stored is None else mechanism_from_dict(stored)
-            budget = Budget(time.monotonic() + seconds, seed, incumbent=start)
-            return True, bytes(cloudpickle.dumps(solver.run(problem, budget)))
+            course = Course()
+            budget = Budget(time.monotonic() + seconds, seed, course, incumbent=start)
+            return True, bytes(cloudpickle.dumps((solver.run(problem, budget), course.messages)))
     except BaseException as cause:  # noqa: BLE001 - SystemExit too: the reason is sent to the parent
         return False, describe(cause)

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
 
 from privopt.core.problem import Problem
+from privopt.core.trace import Reached
 from privopt.files.text import Named, fields_html, html_table, number
 from privopt.mechanisms import Mechanism
 
@@ -50,7 +51,7 @@ class Budget:
     seed : int
         For ``numpy.random.default_rng``; the same seed gives the same answer.
     progress : callable (fraction, message)
-        To be told how far the run is.
+        To be told how far the run is; :meth:`report` tells it in numbers.
     incumbent : Mechanism, optional
         The best answer so far, judged feasible by the problem: a search may start from it, a prover may prune by it.
         A solver in a process of its own gets a copy, rebuilt from its stored form.
@@ -65,6 +66,25 @@ class Budget:
     def remaining(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def report(
+        self, objective: float | None = None, bound: float | None = None, *, fraction: float = 0.0
+    ) -> None:
+        """Tell the best objective and the best bound so far, which benchmarks draw over time.
+
+        Parameters
+        ----------
+        objective, bound : float or None
+            In the problem's own objective; None where there is none yet. Nothing of it is believed.
+        fraction : float
+            How far the run is, between 0 and 1.
+
+        Examples
+        --------
+        >>> Budget(progress=lambda fraction, message: print(fraction, message)).report(0.25, 0.75, fraction=0.5)
+        0.5 objective 0.25, bound 0.75
+        """
+        self.progress(fraction, Reached(objective, bound))
 
     def __str__(self) -> str:
         return f"{number(self.remaining, 3)} s left, seed {self.seed}"
