@@ -17,8 +17,8 @@ from privopt.core.solution import Solution, Status
 from privopt.files.text import number
 
 
-def reason_of(solution: Solution[Any], fault: str = "") -> str:
-    """One sentence, never empty; ``fault`` says why a certified claim did not hold when proved again.
+def reason_of(solution: Solution[Any], fault: str = "", *, holds: bool = False) -> str:
+    """One sentence, never empty; ``fault`` says what did not hold when proved again, which the claim itself may still do.
 
     Examples
     --------
@@ -29,12 +29,18 @@ def reason_of(solution: Solution[Any], fault: str = "") -> str:
     own = solution.reason if solution.reason not in ended else ""
     said = next((str(solution.stats[name]) for name in ("stop", "status") if solution.stats.get(name)), "")
     parts = (
-        f"the certified claim does not hold: {fault}" if solution.certified and fault else "",
+        f"{_FAULTS[holds]}: {fault}" if solution.certified and fault else "",
         ended,
         own,
         f"the solver says: {said}" if said and solution.status.ok else "",
     )
     return "; ".join(part for part in parts if part)
+
+
+_FAULTS = {
+    True: "the record differs from what was proved again, and the claim holds",
+    False: "the certified claim does not hold",
+}
 
 
 def _ended(solution: Solution[Any]) -> str:
@@ -127,7 +133,7 @@ def _row(task: Task, solution: Solution[Any], fault: str, told: Mapping[str, Any
         seed=task.seed,
         time_limit=task.time_limit,
         status=solution.status.name,
-        reason=reason_of(solution, fault),
+        reason=reason_of(solution, fault, holds=told.get("claim_holds") is True),
         utility=solution.utility,
         leakage=solution.leakage,
         objective=solution.objective,
@@ -150,6 +156,12 @@ def _row(task: Task, solution: Solution[Any], fault: str, told: Mapping[str, Any
         numpy=str(told.get("numpy", np.__version__)),
         libraries=str(told.get("libraries", "")),
         attack_accuracy=_figure(told.get("attack_accuracy")),
+        role=str(told.get("role", "")),
+        chosen=str(told.get("chosen", "")),
+        claim_holds=told.get("claim_holds") is True if solution.certified else None,
+        differs=str(told.get("differs", "")),
+        raw_objective=_figure(told.get("raw_objective")),
+        cpu=_figure(told.get("cpu")),
     )
 
 

@@ -13,9 +13,10 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 import privopt
-from privopt.benchmarks.runner.rows import Row
+from privopt.benchmarks.runner.rows import AUTO, Row
 from privopt.benchmarks.runner.suite import Instance, Suite
 from privopt.core.folders import is_own
+from privopt.core.problem import Problem
 from privopt.core.registry import find_solver, solvers_of
 from privopt.core.solver import Solver
 from privopt.errors import InvalidProblem, PrivoptError
@@ -106,12 +107,21 @@ class Task:
             "seed": self.seed,
             "time_limit": self.time_limit,
             "privopt": privopt.__version__,
-            "sources": digest(solvers_of(type(problem)).get(self.solver)),
+            "sources": self._sources(),
         }
         text = json.dumps(inputs, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def _sources(self) -> str:
+        """Of ``solve()`` the code of every solver that it may choose."""
+        known = solvers_of(type(self.instance.problem))
+        if self.solver != AUTO:
+            return digest(known.get(self.solver))
+        return hashlib.sha256("".join(sorted({digest(cls) for cls in known.values()})).encode()).hexdigest()
+
     def _options(self) -> str:
+        if self.solver == AUTO:
+            return "chosen by solve()"
         try:
             return repr(find_solver(self.instance.problem, self.solver))
         except PrivoptError:
@@ -136,7 +146,12 @@ class Task:
 def tasks_of(
     suite: Suite, *, seeds: Sequence[int] = (0,), time_limit: float | None = None
 ) -> tuple[Task, ...]:
-    """Instances x budgets x seeds x registered solvers of the problem.
+    """Instances x budgets x seeds x what ``solve()`` does by itself and every registered solver of the problem.
+
+    Raises
+    ------
+    InvalidProblem
+        If a solver has the name of what ``solve()`` does.
 
     Examples
     --------
@@ -151,8 +166,30 @@ def tasks_of(
         for instance in suite.instances()
         for budget in (instance.budgets or suite.budgets)
         for seed in seeds
-        for solver in solvers_of(type(instance.problem))
+        for solver in competitors(type(instance.problem))
     )
+
+
+def competitors(kind: type[Problem[Any]]) -> tuple[str, ...]:
+    """What answers a kind of problem in a suite: ``solve()`` by itself first, then every solver by name.
+
+    Raises
+    ------
+    InvalidProblem
+        If a solver has the name of what ``solve()`` does.
+
+    Examples
+    --------
+    >>> from privopt import Redaction
+    >>> competitors(Redaction)[:2]
+    ('auto', 'central-lp')
+    """
+    names = tuple(solvers_of(kind))
+    if AUTO in names:
+        raise InvalidProblem(
+            f"a solver of {kind.__name__} is called {AUTO!r}, as suites call what solve() does by itself; give it another name"
+        )
+    return (AUTO, *names)
 
 
 def chosen(

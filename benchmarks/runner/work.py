@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import platform
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any
 
@@ -13,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import privopt
+from privopt.benchmarks.runner.rows import AUTO
 from privopt.core.dispatch import fitness, solve
 from privopt.core.isolate import already_isolated
 from privopt.core.problem import Problem
@@ -97,62 +101,147 @@ def work(task: Mapping[str, Any], send: Send) -> None:
     """
     try:
         problem = problem_from_dict(task["problem"]).with_budget(decode_float(task["budget"]))
-        solver = find_solver(problem, task["solver"])
-        with already_isolated():
-            taken = fitness(solver, problem).refusal is None
-            send({"cold_seconds": warm_up(solver) if taken else None, **versions(solver)})
-            solution = solve(problem, solver, time_limit=task["time_limit"], seed=task["seed"])
+        if task["solver"] == AUTO:
+            solution = _by_itself(problem, task, send)
+        else:
+            solution = _by_name(problem, task, send)
     except PrivoptError as cause:
         solution = Solution[Any](Status.FAILED, reason=str(cause))
         send({"solution": solution.to_dict()})
         return
     stored = solution.to_dict()
-    send({"solution": stored})
-    fault = fault_of(problem, solution.certified, stored)
-    send({"verified": fault == "", "fault": fault})
+    if solution.certified:
+        again = proved_again(problem, stored)
+        send(
+            {
+                "verified": again.verified,
+                "fault": again.fault,
+                "claim_holds": again.holds,
+                "differs": again.differs,
+            }
+        )
     attacked = attack_accuracy(problem, solution, task["seed"])
     if attacked is not None:
         send({"attack_accuracy": attacked})
 
 
-def warm_up(solver: Solver[Any]) -> float | None:
-    """Seconds of the solver's first answer in this process: the easiest example that asks for something.
+def _by_name(problem: Problem[Any], task: Mapping[str, Any], send: Send) -> Solution[Any]:
+    """What one solver answers, in this process whether or not it polls the deadline: another process ends it."""
+    solver = find_solver(problem, task["solver"])
+    with already_isolated():
+        fit = fitness(solver, problem)
+        role = fit.guarantee or solver.guaranteed
+        warm = warm_up(type(problem), solver) if fit.refusal is None else None
+        send({"cold_seconds": warm, "role": "" if role is None else role.name, **versions(solver)})
+        return _solved(problem, solver, task, send)
 
-    None if it takes no example.
+
+def _by_itself(problem: Problem[Any], task: Mapping[str, Any], send: Send) -> Solution[Any]:
+    """What ``solve()`` answers when no solver is named, as a user's process would."""
+    send({"cold_seconds": warm_up(type(problem), None), **versions(None)})
+    return _solved(problem, None, task, send)
+
+
+def _solved(
+    problem: Problem[Any], solver: Solver[Any] | None, task: Mapping[str, Any], send: Send
+) -> Solution[Any]:
+    begun = _cpu()
+    solution = solve(problem, solver, time_limit=task["time_limit"], seed=task["seed"])
+    cpu = _cpu() - begun
+    chosen = solution.solver if solver is None and solution.status.ok else ""
+    told = {"solution": solution.to_dict(), "cpu": cpu, "chosen": chosen}
+    send({**told, "raw_objective": raw_objective(problem, solution)})
+    return solution
+
+
+def _cpu() -> float:
+    """Processor seconds of this process and of the children that ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def raw_objective(problem: Problem[Any], solution: Solution[Any]) -> float | None:
+    """Objective of the mechanism as proposed, from its utility and leakage; None where it was not measured."""
+    utility, leakage = (solution.stats.get(name) for name in ("raw_utility", "raw_leakage"))
+    if not isinstance(utility, float) or not isinstance(leakage, float):
+        return None
+    value = problem.objective_of(utility, leakage)
+    return None if math.isnan(value) else value
+
+
+def warm_up(kind: type[Problem[Any]], solver: Solver[Any] | None) -> float | None:
+    """Seconds of the first answer in this process, to the easiest example that asks for something.
+
+    None if the solver takes no example; without a solver ``solve()`` chooses.
 
     Examples
     --------
+    >>> from privopt import Redaction
     >>> from privopt.solvers.redaction.windows import Windows
-    >>> warm_up(Windows()) > 0
+    >>> warm_up(Redaction, Windows()) > 0
     True
     """
-    for example in solver.solves.examples():
-        if example.optimum != 0 and fitness(solver, example.problem).refusal is None:
+    for example in (kind if solver is None else solver.solves).examples():
+        if example.optimum != 0 and (solver is None or fitness(solver, example.problem).refusal is None):
             begun = time.monotonic()
             solve(example.problem, solver, time_limit=5.0)
             return time.monotonic() - begun
     return None
 
 
-def fault_of(problem: Problem[Any], certified: bool, stored: Mapping[str, Any]) -> str:
-    """Why the certified claim of a stored solution does not hold when it is read back; empty if it does."""
-    if not certified:
-        return "not certified"
+@dataclass(frozen=True)
+class Proved:
+    """What came of proving a stored solution again.
+
+    ``fault`` says why it does not verify, ``differs`` where the record says something else than what was proved;
+    ``holds`` whether the budget and the bound were proved, whatever else the record says.
+    """
+
+    verified: bool
+    holds: bool
+    fault: str = ""
+    differs: str = ""
+
+
+def proved_again(problem: Problem[Any], stored: Mapping[str, Any]) -> Proved:
+    """Prove a certified solution again from its stored form."""
     try:
         text = json.dumps(stored, allow_nan=False)
-        again = verify(problem, Solution.from_dict(parse_json(text, "the stored solution")))
+        solution: Solution[Any] = Solution.from_dict(parse_json(text, "the stored solution"))
+        again = verify(problem, solution)
+        if again.ok:
+            return Proved(True, True, differs="; ".join(again.remarks))
+        fault = f"the stored solution does not verify: {again.reason}"
+        return Proved(False, claim_holds(problem, solution), fault, again.reason)
     except PrivoptError as cause:
-        return f"the stored solution cannot be verified: {cause}"
-    return "" if again.ok else f"the stored solution does not verify: {again.reason}"
+        return Proved(False, False, f"the stored solution cannot be verified: {cause}")
 
 
-def versions(solver: Solver[Any]) -> dict[str, str]:
+def claim_holds(problem: Problem[Any], solution: Solution[Any]) -> bool:
+    """Whether the mechanism keeps its budget and the stated bound is proved by its dual; nothing else is looked at.
+
+    Examples
+    --------
+    >>> import privopt as po
+    >>> problem = po.BeliefRelease([0.6, 0.4], 0.5)
+    >>> claim_holds(problem, po.solve(problem)), claim_holds(problem.with_budget(0.1), po.solve(problem))
+    (True, False)
+    """
+    if solution.answer is None or not problem.certify(problem.check(solution.answer)).ok:
+        return False
+    if solution.bound is None:
+        return True
+    proved = problem.proved_bound(solution.dual)
+    return proved is not None and proved[1] <= solution.bound
+
+
+def versions(solver: Solver[Any] | None) -> dict[str, str]:
     """Versions of this process: privopt, Python, NumPy, and what the solver requires, in words."""
     return {
         "privopt": privopt.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "libraries": ", ".join(filter(None, map(_version, solver.requires))),
+        "libraries": ", ".join(filter(None, map(_version, solver.requires if solver else ()))),
         "host": platform.node(),
     }
 

@@ -46,7 +46,7 @@ class InformationBottleneck(TradeOff):
     kind: ClassVar[str] = "information_bottleneck"
     modes: ClassVar[tuple[str, ...]] = ("max_rate", "trade_off")
     wording: ClassVar[Words] = Words(
-        "Compress X, keep what tells S",
+        "Compress X, keep what reveals S",
         "Bottleneck",
         "How to compress X and keep what it says about S.",
     )

@@ -62,12 +62,12 @@ def run(server: Server, task: Task) -> Outcome:
 # tasks
 
 
-def test_tasks_are_instances_times_budgets_times_seeds_times_solvers() -> None:
+def test_tasks_are_instances_times_budgets_times_seeds_times_competitors() -> None:
     count = len(solvers_of(po.Redaction))
     own = replace(instances(1)[0], budgets=(0.5, 2.0))
     suite = replace(TINY, instances=lambda: (own, *instances(3)[1:]), budgets=(1.0, 2.0, 3.0))
     tasks = tasks_of(suite, seeds=(4, 9), time_limit=0.5)
-    assert len(tasks) == (2 + 2 * 3) * 2 * count
+    assert len(tasks) == (2 + 2 * 3) * 2 * (1 + count)
     assert {t.seed for t in tasks} == {4, 9}
     assert {t.time_limit for t in tasks} == {0.5}
     assert {t.budget for t in tasks if t.instance.name == own.name} == {0.5, 2.0}
