@@ -243,7 +243,8 @@ class _Search:
                 other = self.programme.solve(support, near, point.cost - 1e-9)
                 if other is not None and other.cost < point.cost - 1e-9:
                     improved = other
-                    self.budget.progress(self.programme.runs / self.runs, f"hidden weight {other.cost:.6g}")
+                    reading = self.problem.evaluate(self.problem.answer(other.table))
+                    self.budget.report(reading.objective, fraction=self.programme.runs / self.runs)
                     break
         return point
 

@@ -372,7 +372,7 @@ class Anytime:
         budget, fruitless = replace(self.budget, deadline=self.turn), 0
         while budget.remaining > 0 and fruitless < PATIENCE:
             fruitless = 0 if self.columns.walk(budget) else fruitless + 1
-            self.budget.progress(0.5, f"entropy left {self.columns.value:.6g}")
+            self.budget.report(self.whole - self.columns.value, fraction=0.5)
 
     def _overtaken(self, search: Search) -> bool:
         """Run a search, with walks in between; whether one of them made it pointless."""
@@ -397,6 +397,7 @@ class Anytime:
         self.boxes += search.nodes - before
         if self.best is None or self.value(search) > self.value(self.best):
             self.best = search
+            self.budget.report(bound=self.whole - self.value(search), fraction=0.7)
 
     def value(self, search: Search) -> float:
         """The lower bound on the entropy that is left, proved by a search."""

@@ -134,7 +134,6 @@ class Generation:
             self.descend()
             if self.closed or self.pool.best is None or self._exact.remaining == 0:
                 break
-            self.budget.progress(0.6, f"objective {self.pool.objective:.9g}, bounding")
             at, before = self.pool.best, self.pool.objective
             search = self.prove(at)
             self.pool.best = None
@@ -158,6 +157,7 @@ class Generation:
         ):
             before = self.pool.objective
             self.pool.improve()
+            self.budget.report(self.pool.objective, self.bound, fraction=0.3)
             best = self.pool.best
             converged = best is not None and best.bound - self.pool.objective <= self.tolerance / 4
             if best is None or (converged and self.hopeful):
@@ -174,6 +174,7 @@ class Generation:
         bound = from_weighed(self.problem, at.multiplier, weighed)
         if bound is not None and (self.best is None or bound < self.best.bound):
             self.best = Proof(bound, at.multiplier, search)
+        self.budget.report(self.pool.objective, self.bound, fraction=0.6)
         return search
 
     def _scale(self, at: Prices) -> float:
