@@ -160,16 +160,33 @@ def report_again(
     export: Annotated[
         Path | None, typer.Option(help="Folder of all but the page; default report in the folder.")
     ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Columns of the tables of every case, with commas: value, worse, bound, gap, leakage, seconds, cpu, cold, "
+            "memory, size, iterations."
+        ),
+    ] = "value,bound,gap,leakage,seconds",
+    units: Annotated[
+        str, typer.Option(help="What tables and figures show information in: nats or bits.")
+    ] = "nats",
+    highlight: Annotated[
+        list[str] | None, typer.Option(help="Set this solver off in tables and figures; repeat for more.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write the report of a run again from its files, and prove its release again.
 
-    Exit code 0: done; 1: a certified claim did not hold when proved again; 2: misuse.
+    md, tex, csv, svg and so on are for papers: tables with the best in bold, figures without titles, BibTeX. Exit code 0:
+    done; 1: a certified claim did not hold when proved again; 2: misuse.
     """
-    from privopt.benchmarks.report.write import write_reports
+    from privopt.benchmarks.manuscript.command import report_command
 
     page = folder / PAGE if report is None else report
-    _conclude(write_reports(folder, formats.split(","), page, export), folder, page, as_json)
+    verdict = report_command(
+        folder, formats.split(","), page, export, columns=columns.split(","), units=units, highlight=highlight or ()
+    )  # fmt: skip
+    _conclude(verdict, folder, page, as_json)
 
 
 @app.command("measure")

@@ -1,0 +1,81 @@
+"""What ``privopt bench report`` does: the page of a run, and its tables, figures and references for a manuscript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from privopt.benchmarks.manuscript.tables import Manner, checked_columns, checked_highlight
+from privopt.benchmarks.manuscript.units import checked_units
+from privopt.benchmarks.manuscript.write import checked_formats, manuscript, write_manuscript
+from privopt.benchmarks.report.judged import judged
+from privopt.benchmarks.report.write import Verdict, judge_run, write_report
+from privopt.benchmarks.runner.folder import Manifest, read_released, read_run
+from privopt.benchmarks.runner.suite import suites, vocabulary
+from privopt.benchmarks.runner.vocabulary import Vocabulary
+
+FOLDER = "report"
+"""Where in the folder of a run all but its page is written, unless another place is named."""
+
+
+def report_command(
+    folder: Path,
+    formats: Sequence[str],
+    page: Path,
+    export: Path | None = None,
+    *,
+    columns: Sequence[str] = Manner.columns,
+    units: str = Manner.units,
+    highlight: Sequence[str] = (),
+) -> Verdict:
+    """Write the report of a run in the given formats from the files in its folder; the release is proved afresh.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    formats : sequence of str
+        Members of :data:`privopt.benchmarks.manuscript.write.FORMATS`, or "all".
+    page : Path
+        Of the HTML page.
+    export : Path or None
+        Folder of every other format; None is ``report`` in the folder of the run.
+    columns, highlight : sequence of str
+    units : str
+        As in :class:`privopt.benchmarks.manuscript.tables.Manner`.
+
+    Raises
+    ------
+    FileRefused
+        If a file of the run is missing or malformed, or one cannot be written.
+    InvalidProblem
+        If there is no such format, column, unit or solver.
+    MissingExtra
+        If a format needs a package that is not installed.
+    """
+    wanted = checked_formats(formats)
+    manner = Manner(checked_columns(columns), checked_units(units))
+    manifest, rows = read_run(folder)
+    compared = judged(rows)
+    manner = replace(manner, highlight=checked_highlight(highlight, compared))
+    if "html" in wanted:
+        verdict = write_report(folder, page)
+    else:
+        verdict = judge_run(manifest, rows, read_released(folder))
+    if others := wanted - {"html"}:
+        words = vocabulary_of(manifest)
+        said = (manifest.describe, f"Run of {manifest.begun}; {len(rows)} runs.", *_alarm(verdict))
+        told = manuscript(f"Benchmark: {manifest.suite}", said, compared, words, manner)
+        write_manuscript(told, others, folder / FOLDER if export is None else export)
+    return verdict
+
+
+def _alarm(verdict: Verdict) -> tuple[str, ...]:
+    return () if verdict.holds else ("A certified claim did not hold when it was proved again.",)
+
+
+def vocabulary_of(manifest: Manifest) -> Vocabulary:
+    """How a run calls its problems and instances: what its suite says."""
+    suite = suites().get(manifest.suite)
+    return Vocabulary() if suite is None else vocabulary(suite.instances())
