@@ -174,7 +174,7 @@ def document(told: Manuscript) -> str:
 
 
 def _document(told: Manuscript) -> Iterator[str]:
-    yield "\\documentclass{article}"
+    yield "\\documentclass{article}\n\\IfFileExists{lmodern.sty}{\\usepackage{lmodern}}{}"
     yield "\\usepackage[margin=22mm]{geometry}\n\\usepackage{booktabs,longtable,pgfplots}\n\\pgfplotsset{compat=1.16}"
     yield f"\\title{{{escape_latex(told.title)}}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle"
     yield "\n\n".join(escape_latex(sentence) for sentence in told.sentences)

@@ -305,6 +305,7 @@ def test_the_document_finds_what_it_reads_and_cites(written: Path) -> None:
     assert len(set(labels)) == len(labels)
 
 
+@pytest.mark.long
 def test_the_document_compiles(written: Path, tmp_path: Path) -> None:
     engine = next(filter(shutil.which, ("pdflatex", "lualatex", "xelatex", "tectonic")), None)
     if engine is None:
