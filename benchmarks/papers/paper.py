@@ -10,7 +10,7 @@ from pathlib import Path
 from privopt.benchmarks.papers.item import Exhibit, Finding, PaperReport, find_paper
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result
-from privopt.benchmarks.runner.folder import environment
+from privopt.benchmarks.runner.machine import environment
 from privopt.cli.show import check_output, emit, progress
 from privopt.cli.show import table as print_table
 from privopt.files.json import writing

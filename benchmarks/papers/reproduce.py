@@ -21,7 +21,7 @@ from privopt.benchmarks.papers.item import (
 from privopt.benchmarks.papers.paper import KINDS, exhibit_body
 from privopt.benchmarks.report.cells import Cell, quantity, table
 from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result
-from privopt.benchmarks.runner.folder import environment
+from privopt.benchmarks.runner.machine import environment
 from privopt.cli.show import check_output, emit, progress
 from privopt.cli.show import table as print_table
 from privopt.files.json import writing

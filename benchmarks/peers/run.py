@@ -15,7 +15,8 @@ from privopt.benchmarks.peers.instances import peer_instances
 from privopt.benchmarks.peers.page import HEADER, cells, page, sentences
 from privopt.benchmarks.peers.peer import Peer, peers
 from privopt.benchmarks.peers.rows import PeerRow, filled, summaries
-from privopt.benchmarks.runner.folder import environment, prepare
+from privopt.benchmarks.runner.folder import prepare
+from privopt.benchmarks.runner.machine import environment
 from privopt.benchmarks.runner.process import GRACE, PROVING, WARMING, Limits, Server, death
 from privopt.benchmarks.runner.suite import Instance
 from privopt.cli.show import check_output, emit, progress, table

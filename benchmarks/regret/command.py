@@ -30,7 +30,8 @@ from privopt.benchmarks.regret.regrets import (
 )
 from privopt.benchmarks.regret.rows import ANCHOR, NAME, SOLVE, mend, read_runs
 from privopt.benchmarks.runner.case import cases
-from privopt.benchmarks.runner.folder import environment, prepare
+from privopt.benchmarks.runner.folder import prepare
+from privopt.benchmarks.runner.machine import environment
 from privopt.benchmarks.timings.run import measuring
 from privopt.cli.show import check_output, emit, table
 from privopt.errors import InvalidProblem

@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import os
-import platform
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import privopt
 from privopt.benchmarks.runner.rows import Row, read_rows, write_csv, write_rows
-from privopt.benchmarks.runner.store import NAME, connected, opened, transaction
+from privopt.benchmarks.runner.store import NAME, TRACES_TABLE, connected, has_traces, opened, transaction
+from privopt.benchmarks.runner.traces import write_traces
+from privopt.benchmarks.runner.vocabulary import Vocabulary, merged, vocabulary_from_dict
 from privopt.core.problem import Problem
 from privopt.core.solution import Solution
 from privopt.errors import FileRefused, InvalidProblem
@@ -26,6 +23,7 @@ from privopt.files.load import load_problem
 FORMAT = "privopt/run"
 VERSION = 1
 ROWS, TABLE, RUN = "rows.jsonl", "rows.csv", "run.json"
+NO_WORDS: Mapping[str, Any] = {"problems": {}, "instances": {}}
 PROBLEM, SOLUTION, RELEASED = "problem.json", "solution.json", "released.csv"
 
 
@@ -34,7 +32,8 @@ class Manifest:
     """What a report needs to know of a run beside its rows; numbers in seconds.
 
     ``reference`` names the solver that others are compared with and ``reference_does`` what it does, ``instance`` and ``budget`` what the
-    released mechanism answers, ``title`` the data it released; all are empty where the suite has none.
+    released mechanism answers, ``title`` the data it released; all are empty where the suite has none. ``words`` are
+    what problems and instances are called; runs of before do not say it.
     """
 
     suite: str
@@ -48,6 +47,7 @@ class Manifest:
     reference: str = ""
     reference_does: str = ""
     title: str = ""
+    words: Vocabulary = field(default_factory=Vocabulary)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ def read_run(folder: Path) -> tuple[Manifest, tuple[Row, ...]]:
         environment={str(k): str(v) for k, v in machine.items()},
         seconds=float(fields["seconds"]),
         budget=float(fields["budget"]),
+        words=vocabulary_from_dict(fields.get("words", NO_WORDS)),
         **{name: fields[name] for name in texts},
     )
     return manifest, read_rows(folder / ROWS)
@@ -172,8 +173,9 @@ def merge(output: Path, runs: Sequence[Path]) -> tuple[Row, ...]:
         _copy(run, output)
     with opened(output) as store:
         rows = tuple(attempt.row for attempt in store.attempts().values())
-        seconds = store.busy()
+        seconds, traces = store.busy(), store.traces()
     write_run(output, replace(together(manifests), seconds=seconds), rows)
+    write_traces(output, traces)
     return rows
 
 
@@ -183,6 +185,9 @@ def _copy(run: Path, output: Path) -> None:
         with transaction(base):
             for statement in _COPIED:
                 base.execute(statement)
+            if has_traces(base, "other"):
+                base.execute(TRACES_TABLE)
+                base.execute("INSERT OR IGNORE INTO traces SELECT * FROM other.traces")
 
 
 def together(manifests: Sequence[Manifest]) -> Manifest:
@@ -212,36 +217,5 @@ def together(manifests: Sequence[Manifest]) -> Manifest:
         budget=first.budget,
         reference=first.reference,
         reference_does=first.reference_does,
+        words=merged(m.words for m in manifests),
     )
-
-
-def environment() -> dict[str, str]:
-    """Versions of Python, privopt and what it depends on, and the kind of machine.
-
-    Examples
-    --------
-    >>> {"privopt", "Python", "system", "typer"} <= set(environment())
-    True
-    """
-    return {
-        "privopt": privopt.__version__,
-        "Python": f"{platform.python_implementation()} {platform.python_version()}",
-        "system": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
-        "NumPy": np.__version__,
-        **dict(_dependencies()),
-    }
-
-
-def _dependencies() -> Iterator[tuple[str, str]]:
-    """Installed versions of the declared dependencies; optional ones that are absent are left out."""
-    for line in requires("privopt") or ():
-        name = line.partition(";")[0].strip()
-        name = name[: next((i for i, c in enumerate(name) if not (c.isalnum() or c in "-_.")), len(name))]
-        optional = "extra ==" in line
-        if name in ("numpy", "privopt") or 'extra == "test"' in line or "extra == 'test'" in line:
-            continue
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:
-            if not optional:
-                yield name, "not installed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import threading
 import time
@@ -18,21 +19,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from privopt.benchmarks.runner.folder import (
     PROBLEM,
     RELEASED,
+    RUN,
     SOLUTION,
     Manifest,
-    environment,
     prepare,
     read_released,
+    read_run,
     write_run,
     write_table,
 )
+from privopt.benchmarks.runner.machine import environment
 from privopt.benchmarks.runner.outcome import Outcome
 from privopt.benchmarks.runner.pool import Engine, Pool, default_jobs
 from privopt.benchmarks.runner.process import Limits
 from privopt.benchmarks.runner.rows import Row, standing
 from privopt.benchmarks.runner.store import LEASE, Attempt, Store, opened, write_contradictions
-from privopt.benchmarks.runner.suite import Showcase, Suite
+from privopt.benchmarks.runner.suite import Showcase, Suite, vocabulary
 from privopt.benchmarks.runner.task import Task, chosen, tasks_of
+from privopt.benchmarks.runner.traces import write_traces
 from privopt.core.certificate import Certificate
 from privopt.core.solution import Solution
 from privopt.core.verify import verify
@@ -152,7 +156,10 @@ def run_tasks(tasks: Sequence[Task], store: Store, engine: Engine, listener: Lis
                 waiting = deque(t for t in waiting if not store.done(t.key))
             for outcome in engine.wait(PATIENCE if waiting else LEASE / 10) if under_way else ():
                 under_way -= 1
-                if store.record(outcome.row, outcome.stored, outcome.host) and listener is not None:
+                if (
+                    store.record(outcome.row, outcome.stored, outcome.host, outcome.trace)
+                    and listener is not None
+                ):
                     listener(outcome, len(waiting) + under_way)
             if time.monotonic() > renewed + LEASE / 6:
                 store.renew()
@@ -205,6 +212,8 @@ class Job:
         GiB of address space for each task.
     scheduler : str or None
         Address of a Dask scheduler whose workers run the tasks.
+    command : str
+        What a person types to run it again, for the report; made from the rest where it is empty.
     """
 
     suite: Suite
@@ -218,6 +227,7 @@ class Job:
     jobs: int | None = None
     memory: float = 4.0
     scheduler: str | None = None
+    command: str = ""
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -264,14 +274,35 @@ class Job:
         tasks = self.selected
         prepare(self.folder, again=self.force)
         with opened(self.folder, force=self.force) as store:
+            machine = self._machine(any(not store.done(task.key) for task in tasks))
             try:
                 with terminable():
                     self._run(tasks, store, listener)
             except KeyboardInterrupt as cause:
-                self._write(store)
+                self._write(store, machine)
                 done = sum(store.done(task.key) for task in tasks)
                 raise Interrupted(done, len(tasks)) from cause
-            self._write(store)
+            self._write(store, machine)
+
+    def _machine(self, begins: bool) -> Mapping[str, str]:
+        """Where and how the run is done; of one that is done already, where and how it was."""
+        if not begins and (self.folder / RUN).exists():
+            return read_run(self.folder)[0].environment
+        told = {"command": self.command or self._command(), "jobs": str(self._jobs())}
+        return {**told, **environment()}
+
+    def _command(self) -> str:
+        """What runs the same tasks again, as a person types it."""
+        seeds = ",".join(map(str, self.seeds))
+        words = ["privopt", "bench", "run", self.suite.name, "--seeds", seeds, "--jobs", str(self._jobs())]
+        if self.time_limit is not None:
+            words += ["--time-limit", f"{self.time_limit:g}"]
+        for option, names in (("--solver", self.solvers), ("--instance", self.instances)):
+            words += [word for name in names for word in (option, name)]
+        return shlex.join(words)
+
+    def _jobs(self) -> int:
+        return default_jobs() if self.jobs is None else self.jobs
 
     def _run(self, tasks: Sequence[Task], store: Store, listener: Listener | None) -> None:
         if all(store.done(task.key) for task in tasks):
@@ -282,27 +313,31 @@ class Job:
 
     def _engine(self) -> Engine:
         if self.scheduler is None:
-            return Pool(default_jobs() if self.jobs is None else self.jobs, Limits(self.memory))
+            return Pool(self._jobs(), Limits(self.memory))
         from privopt.benchmarks.runner.pool import Cluster
 
         return Cluster(self.scheduler, Limits(self.memory))
 
-    def _write(self, store: Store) -> None:
+    def _write(self, store: Store, machine: Mapping[str, str]) -> None:
         """The files of what is done, in the order of tasks whatever the order in which they ended."""
         attempts = store.attempts()
         results: list[Result] = [(t, attempts[t.key]) for t in self.tasks if t.key in attempts]
         hosts = sorted({attempt.host for _, attempt in results} - {""})
         rows: list[Row] = [task.labelled(attempt.row) for task, attempt in results]
-        write_run(self.folder, self._manifest(store, len(rows), hosts), rows)
+        write_run(self.folder, self._manifest(store, len(rows), hosts, machine), rows)
+        traces = store.traces()
+        write_traces(self.folder, {row.key: traces[row.key] for row in rows if row.key in traces})
         write_contradictions(self.folder, results, store.solution)
         if self.suite.showcase is not None:
             release_showcase(self.folder, self.suite.showcase, results, store.solution)
 
-    def _manifest(self, store: Store, done: int, hosts: Sequence[str]) -> Manifest:
+    def _manifest(
+        self, store: Store, done: int, hosts: Sequence[str], machine: Mapping[str, str]
+    ) -> Manifest:
         showcase, sessions = self.suite.showcase, store.sessions()
         begun = sessions[0][0] if sessions else 0.0
-        machine = {
-            **environment(),
+        told = {
+            **machine,
             "tasks": f"{done} of {len(self.tasks)} done, on {len(hosts) or 1} machine{'s' * (len(hosts) > 1)}",
             "processes": "; ".join(dict.fromkeys(how for _, how in sessions)),
         }
@@ -312,10 +347,11 @@ class Job:
             about=tuple(self.suite.about()),
             begun=datetime.fromtimestamp(begun, UTC).strftime("%Y-%m-%d %H:%M UTC"),
             seconds=store.busy(),
-            environment=machine,
+            environment=told,
             instance="" if showcase is None else showcase.instance,
             budget=0.0 if showcase is None else showcase.budget,
             reference="" if showcase is None else showcase.reference,
             reference_does="" if showcase is None else showcase.reference_does,
             title="" if showcase is None else showcase.records().title,
+            words=vocabulary(self.suite.instances(), self.suite.reference),
         )

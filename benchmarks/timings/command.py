@@ -6,7 +6,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt.benchmarks.runner.folder import environment, prepare
+from privopt.benchmarks.runner.folder import prepare
+from privopt.benchmarks.runner.machine import environment
 from privopt.benchmarks.timings.headline import Headline, compute, headlines, written
 from privopt.benchmarks.timings.measurement import find_measurement, measurements
 from privopt.benchmarks.timings.page import holds, page, sentences
