@@ -13,7 +13,9 @@ import privopt
 from privopt.benchmarks.runner.process import GRACE, PROVING, WARMING, death, is_memory, out_of_memory
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.task import Task
+from privopt.benchmarks.runner.traces import decode_points
 from privopt.core.solution import Solution, Status
+from privopt.core.trace import Point
 from privopt.files.text import number
 
 
@@ -64,12 +66,13 @@ def _no_bound(stats: Mapping[str, float | int | str]) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A task with its row, and the stored form of its solution where there is a mechanism."""
+    """A task with its row, the stored form of its solution where there is a mechanism, and what was told over time."""
 
     task: Task
     row: Row
     stored: Mapping[str, Any] | None = None
     host: str = ""
+    trace: tuple[Point, ...] = ()
 
     @property
     def solution(self) -> Solution[Any] | None:
@@ -86,7 +89,8 @@ def outcome_of(task: Task, result: Mapping[str, Any], memory: float) -> Outcome:
         fault = _unproved(result, memory)
     row = _row(task, solution, fault, told)
     row = replace(row, peak_memory=result["peak_memory"])
-    return Outcome(task, row, told["solution"] if solution.status.ok else None, str(told.get("host", "")))
+    stored = told["solution"] if solution.status.ok else None
+    return Outcome(task, row, stored, str(told.get("host", "")), decode_points(told.get("trace", [])))
 
 
 def lost(task: Task, why: str) -> Outcome:

@@ -20,6 +20,8 @@ from typing import Any
 
 from privopt.benchmarks.runner.rows import Row, row_from_dict
 from privopt.benchmarks.runner.task import Task
+from privopt.benchmarks.runner.traces import decode_points, encode_points
+from privopt.core.trace import Point
 from privopt.errors import FileRefused
 from privopt.files.json import parse_json, write_json
 
@@ -184,6 +186,16 @@ def drop(base: sqlite3.Connection, owner: Owner, key: str | None = None) -> None
         base.execute("DELETE FROM claims WHERE session = ? AND key = ?", (owner.session, key))
 
 
+TRACES_TABLE = "CREATE TABLE IF NOT EXISTS traces (uuid TEXT PRIMARY KEY, points TEXT NOT NULL)"
+"""Made with the first trace: stores that were written before there were any have none."""
+
+
+def has_traces(base: sqlite3.Connection, schema: str = "main") -> bool:
+    """Whether a store, or one that is attached to it, holds traces."""
+    cursor = base.execute(f"SELECT 1 FROM {schema}.sqlite_master WHERE type = 'table' AND name = 'traces'")
+    return cursor.fetchone() is not None
+
+
 LARGEST_SOLUTION = 4 * 2**20
 """Bytes of a solution after compression; larger ones are not kept, their rows are."""
 
@@ -240,17 +252,24 @@ class Store:
         with transaction(self.base):
             drop(self.base, self.owner)
 
-    def record(self, row: Row, stored: Mapping[str, Any] | None = None, host: str = "") -> bool:
-        """Add an attempt, with its solution; False if another runner had recorded this key meanwhile."""
+    def record(
+        self,
+        row: Row,
+        stored: Mapping[str, Any] | None = None,
+        host: str = "",
+        trace: Sequence[Point] = (),
+    ) -> bool:
+        """Add an attempt, with its solution and trace; False if another runner had recorded this key meanwhile."""
         with transaction(self.base):
             fresh = not self.done(row.key)
             if fresh:
                 solution = None if stored is None else self._keep(stored)
+                attempt = uuid.uuid4().hex
                 self.base.execute(
                     "INSERT INTO attempts (uuid, key, forced, row, solution, host, session, ended)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        uuid.uuid4().hex,
+                        attempt,
                         row.key,
                         int(self.since > 0),
                         json.dumps(row.to_dict(), allow_nan=False),
@@ -260,6 +279,10 @@ class Store:
                         time.time(),
                     ),
                 )
+                if trace:
+                    self.base.execute(TRACES_TABLE)
+                    points = json.dumps(encode_points(trace), allow_nan=False)
+                    self.base.execute("INSERT INTO traces VALUES (?, ?)", (attempt, points))
             drop(self.base, self.owner, row.key)
         return fresh
 
@@ -287,6 +310,18 @@ class Store:
         ):
             latest[key] = Attempt(row_from_dict(parse_json(row, "a row of the store")), solution, ended, host)
         return latest
+
+    def traces(self) -> dict[str, tuple[Point, ...]]:
+        """What the solver said over time in the last attempt of each key, where it said something."""
+        if not has_traces(self.base):
+            return {}
+        latest = {
+            key: points
+            for key, points in self.base.execute(
+                "SELECT key, points FROM attempts LEFT JOIN traces USING (uuid) ORDER BY ended, id"
+            )
+        }
+        return {key: decode_points(json.loads(points)) for key, points in latest.items() if points}
 
     def solution(self, name: str) -> dict[str, Any]:
         """The stored form of a solution, checked against its hash.

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 import privopt
 from privopt.benchmarks.runner.rows import AUTO
+from privopt.benchmarks.runner.traces import encode_points
 from privopt.core.dispatch import fitness, solve
 from privopt.core.isolate import already_isolated
 from privopt.core.problem import Problem
 from privopt.core.registry import find_solver
 from privopt.core.solution import Solution, Status
 from privopt.core.solver import Solver
+from privopt.core.trace import Course
 from privopt.core.verify import verify
 from privopt.errors import PrivoptError
 from privopt.files.json import parse_json
@@ -145,12 +147,13 @@ def _by_itself(problem: Problem[Any], task: Mapping[str, Any], send: Send) -> So
 def _solved(
     problem: Problem[Any], solver: Solver[Any] | None, task: Mapping[str, Any], send: Send
 ) -> Solution[Any]:
-    begun = _cpu()
-    solution = solve(problem, solver, time_limit=task["time_limit"], seed=task["seed"])
+    begun, course = _cpu(), Course()
+    solution = solve(problem, solver, time_limit=task["time_limit"], seed=task["seed"], progress=course)
     cpu = _cpu() - begun
     chosen = solution.solver if solver is None and solution.status.ok else ""
     told = {"solution": solution.to_dict(), "cpu": cpu, "chosen": chosen}
-    send({**told, "raw_objective": raw_objective(problem, solution)})
+    trace = encode_points(course.points)
+    send({**told, "raw_objective": raw_objective(problem, solution), "trace": trace})
     return solution
 
 
