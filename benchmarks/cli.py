@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say everything, not twenty lines.")]
 
 
 @app.command("list")
@@ -84,6 +86,7 @@ def run(
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler, as tcp://host:8786, whose workers run the tasks.")
     ] = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Run a suite, or problem files, with every solver; release its showcase, prove it again, write the report.
@@ -91,7 +94,7 @@ def run(
     What is done stays done: the same command goes on where a stopped run was. Exit code 0: done; 1: a certified
     claim did not hold when proved again; 2: misuse; 130: stopped.
     """
-    from privopt.benchmarks.runner.command import chosen_seeds, chosen_suite, run_command
+    from privopt.benchmarks.runner.command import chosen_seeds, chosen_suite, resume, run_command
     from privopt.benchmarks.runner.job import Job
 
     posed = chosen_suite(suite, problem or (), budgets, baseline or "")
@@ -108,8 +111,9 @@ def run(
         jobs,
         memory,
         scheduler,
+        command=resume(sys.argv[1:]) if problem else "",
     )
-    _conclude(run_command(job), folder, job.page, as_json)
+    _conclude(run_command(job), folder, job.page, as_json, verbose)
 
 
 @app.command("merge")
@@ -173,6 +177,7 @@ def report_again(
     highlight: Annotated[
         list[str] | None, typer.Option(help="Set this solver off in tables and figures; repeat for more.")
     ] = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Write the report of a run again from its files, and prove its release again.
@@ -186,7 +191,29 @@ def report_again(
     verdict = report_command(
         folder, formats.split(","), page, export, columns=columns.split(","), units=units, highlight=highlight or ()
     )  # fmt: skip
-    _conclude(verdict, folder, page, as_json)
+    _conclude(verdict, folder, page, as_json, verbose)
+
+
+@app.command("why")
+def explain_alarm(
+    place: Annotated[int, typer.Argument(min=1, help="Which alarm, as the summary of the run counts them.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of the run.")] = Path("privopt-runs", "quick"),
+    as_json: Json = False,
+) -> None:
+    """Explain an alarm of a run: what differs from what was proved, and whether the claim holds.
+
+    Exit code 0: the claim holds, and only the record differs; 1: it does not hold; 2: misuse.
+    """
+    from privopt.benchmarks.report.why import why
+    from privopt.cli.show import emit
+
+    alarm, said = why(folder, place)
+    if as_json:
+        emit({"holds": not alarm.red, "row": alarm.row.to_dict(), "said": said})
+    else:
+        print("\n".join(said))
+    if alarm.red:
+        raise typer.Exit(1)
 
 
 @app.command("measure")
@@ -354,20 +381,15 @@ def draw_gallery(
     gallery_command(output, as_json)
 
 
-def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool) -> None:
-    """Say what was found and where it is; exit 1 if a claim did not hold."""
+def _conclude(verdict: Verdict, folder: Path, page: Path, as_json: bool, verbose: bool) -> None:
+    """Say what came out and where it is; exit 1 if a claim did not hold."""
+    from privopt.benchmarks.report.terminal import in_json, summary
     from privopt.cli.show import emit
 
     if as_json:
-        emit(
-            {
-                "holds": verdict.holds,
-                "folder": str(folder),
-                "report": str(page),
-                "summary": list(verdict.sentences),
-            }
-        )
+        emit({"holds": verdict.holds, "folder": str(folder), "report": str(page), **in_json(verdict, folder)})
     else:
-        print("\n".join((*verdict.sentences, f"Rows and files: {folder}", f"Report: {page}")))
+        said = verdict.sentences if verbose else ()
+        print("\n".join((*said, *summary(verdict, folder, page))))
     if not verdict.holds:
         raise typer.Exit(1)

@@ -25,6 +25,10 @@ VERSION = 1
 ROWS, TABLE, RUN = "rows.jsonl", "rows.csv", "run.json"
 NO_WORDS: Mapping[str, Any] = {"problems": {}, "instances": {}}
 PROBLEM, SOLUTION, RELEASED = "problem.json", "solution.json", "released.csv"
+ALARMS = "alarms"
+"""The folder of answers whose claim failed, or whose record differs from what was proved again."""
+KEY = 12
+"""Letters of a row's key that name its folder there."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,11 @@ def read_run(folder: Path) -> tuple[Manifest, tuple[Row, ...]]:
         **{name: fields[name] for name in texts},
     )
     return manifest, read_rows(folder / ROWS)
+
+
+def alarm_folder(folder: Path, key: str) -> Path:
+    """Where the problem and the answer of a row are kept if proving it again raised an alarm."""
+    return folder / ALARMS / key[:KEY]
 
 
 def write_table(path: Path, header: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

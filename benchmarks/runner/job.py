@@ -22,6 +22,7 @@ from privopt.benchmarks.runner.folder import (
     RUN,
     SOLUTION,
     Manifest,
+    alarm_folder,
     prepare,
     read_released,
     read_run,
@@ -117,6 +118,18 @@ def release_showcase(
         folder / RELEASED, (records.label, records.letter), list(zip(records.labels, cells, strict=True))
     )
     return best
+
+
+def write_alarms(folder: Path, results: Iterable[Result], load: Load) -> None:
+    """Keep problem and answer of every row whose claim failed, or whose record differs, so that it can be looked at."""
+    for task, attempt in results:
+        row = attempt.row
+        if attempt.solution is None or not (row.broken or row.differing):
+            continue
+        place = alarm_folder(folder, row.key)
+        place.mkdir(parents=True, exist_ok=True)
+        write_json(place / PROBLEM, task.instance.problem.with_budget(task.budget).to_dict())
+        write_json(place / SOLUTION, load(attempt.solution))
 
 
 def verify_folder(folder: Path) -> Certificate | None:
@@ -328,6 +341,7 @@ class Job:
         traces = store.traces()
         write_traces(self.folder, {row.key: traces[row.key] for row in rows if row.key in traces})
         write_contradictions(self.folder, results, store.solution)
+        write_alarms(self.folder, results, store.solution)
         if self.suite.showcase is not None:
             release_showcase(self.folder, self.suite.showcase, results, store.solution)
 
