@@ -2,175 +2,153 @@
 
 from __future__ import annotations
 
-import html
-import json
-from collections.abc import Iterable, Sequence
-from importlib.resources import files
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from privopt.benchmarks.report import document
-from privopt.benchmarks.report.content import Content, Part
-from privopt.benchmarks.report.figure import DARK, LIGHT, Figure, library
-from privopt.benchmarks.report.judged import FIELDS, LEAST_GAP, Dataset, Judged, Value, encode, questions
-from privopt.benchmarks.report.profiles import TICK
-from privopt.benchmarks.report.style import Style
+from privopt.benchmarks.report.board import ProblemLine, Standing, board, percent
+from privopt.benchmarks.report.figure import Figure, library
+from privopt.benchmarks.report.judged import Judged
+from privopt.benchmarks.report.mechanism import draw
+from privopt.benchmarks.report.packed import compact, letters, packed
+from privopt.benchmarks.report.shell import render
+from privopt.benchmarks.runner.folder import Manifest, Released
+from privopt.benchmarks.runner.rows import AUTO, Row
+from privopt.benchmarks.runner.vocabulary import Vocabulary
+from privopt.core.solution import Status
+from privopt.errors import MissingExtra
+from privopt.files.text import number
+
+SCRIPTS = (
+    "unpack.js", "numbers.js", "state.js", "problem.js", "draw.js", "frontier.js", "speed.js", "profile.js", "cost.js",
+    "table.js", "save.js", "tips.js", "folded.js", "runs.js", "search.js", "main.js",
+)  # fmt: skip
 
 
-def embedded(content: Content) -> str:
-    """JSON for a script element: nothing in it can end the element or open a comment."""
-    used = {
-        name
-        for figure in content.figures
-        for data in figure.data.values()
-        if data.rows is not None
-        for name in data.columns
-    }
-    value = {
-        "solvers": list(content.look),
-        "frame": {name: _column(content.rows, name) for name in sorted(used)},
-        "figures": [_figure_data(figure) for figure in content.figures],
-        "themes": {"light": LIGHT, "dark": DARK},
-        "least": LEAST_GAP,
-        "tick": TICK,
-    }
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+@dataclass(frozen=True)
+class Told:
+    """What a page says beside the rows: red warnings, and what was released with its sentences."""
+
+    warnings: tuple[str, ...] = ()
+    released: Released | None = None
+    sentences: tuple[str, ...] = ()
 
 
-def _column(rows: Sequence[Judged], name: str) -> dict[str, list[Any]]:
-    """Texts as levels and codes, anything else as it is."""
-    values: list[Value] = [FIELDS[name](j) for j in rows]
-    if values and all(isinstance(value, str) for value in values):
-        levels = {value: i for i, value in enumerate(dict.fromkeys(values))}
-        return {"levels": list(levels), "codes": [levels[value] for value in values]}
-    return {"values": [encode(value) for value in values]}
+def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: Told) -> str:
+    """The page as text: style, script and data are inside, and nothing is fetched.
 
-
-def _figure_data(figure: Figure) -> dict[str, Any]:
-    return {
-        "name": figure.name,
-        "title": figure.title,
-        "caption": figure.caption,
-        "parts": list(figure.parts),
-        "profile": figure.profile,
-        "shown": figure.shown,
-        "spec": figure.spec,
-        "data": {name: _data(data) for name, data in figure.data.items() if not _computed(figure, name)},
-    }
-
-
-def _computed(figure: Figure, name: str) -> bool:
-    """Whether the page computes these data itself, from the rows of a profile."""
-    return bool(figure.profile) and name == figure.shown
-
-
-def _data(data: Dataset) -> dict[str, Any]:
-    if data.rows is not None:
-        return {"columns": list(data.columns), "rows": list(data.rows)}
-    return {
-        "columns": list(data.columns),
-        "records": [[encode(value) for value in record] for record in data.records],
-    }
-
-
-SCRIPTS = ("data.js", "profiles.js", "figures.js", "downloads.js", "filters.js")
-
-
-def page(content: Content) -> str:
-    """The page as text: style, scripts and data are inside, and nothing is fetched."""
-    summary = (
-        document.paragraphs(content.about)
-        + document.result(content.verdict.sentences, content.verdict.holds)
-        + "".join(f"<h3>{html.escape(q)}</h3>\n{_list(said)}" for q, said in content.findings)
-    )
-    sections = [document.Section("summary", "Summary", summary)]
-    sections += [document.Section(part.name, part.title, _part(part)) for part in content.parts]
-    return document.document(
-        content.title,
-        content.describe,
-        content.when,
-        sections,
-        before=_controls(content),
-        scripts=_scripts(content),
+    Without the packages of figures the page says so, and has all else.
+    """
+    first = board(rows, words)
+    engine, missing = _library()
+    mechanism = _mechanism(told.released) if engine else None
+    data = {**packed(first, rows, words), "missing": missing, "mechanism": mechanism}
+    released = () if told.released is None else tuple((line[0], line[-1]) for line in told.released.lines)
+    return render(
+        "report.html.j2",
+        title=f"privopt · {manifest.suite} · which solver",
+        mark=manifest.suite,
+        board=first,
+        words=words,
+        kicker=_kicker(manifest, len(rows)),
+        warnings=told.warnings,
+        failing=sum(alarm.red for alarm in first.alarms),
+        infinity=math.inf,
+        refused=sum(j.row.status == Status.REFUSED.name for j in rows),
+        rows=len(rows),
+        released=released,
+        shown=sum(value != "" for _, value in released),
+        said=told.sentences,
+        command=command(manifest, rows),
+        jobs=_together(manifest),
+        environment={name: text for name, text in manifest.environment.items() if name != "command"},
+        describe=manifest.describe,
+        about=manifest.about,
+        data=letters(compact(data)),
+        library=letters(engine) if engine else "",
+        scripts=SCRIPTS,
+        named_case=lambda row: _named_case(row, words),
+        called=lambda solver: "solve()" if solver == AUTO else solver,
+        loss=percent,
+        strip=_strip,
+        marks=_MARKS,
     )
 
 
-def _list(lines: Iterable[str]) -> str:
-    return f'<ul class="findings">{"".join(f"<li>{html.escape(line)}</li>" for line in lines)}</ul>\n'
+_MARKS = {standing: "leaky" if standing is Standing.LEAKS else standing.value for standing in Standing}
+_COUNTED = {
+    Standing.ALL: "best in every case that it takes",
+    Standing.SOME: "best in some",
+    Standing.NONE: "never best",
+    Standing.LEAKS: "not private",
+    Standing.REFUSED: "takes none",
+}
 
 
-def _part(part: Part) -> str:
-    return (
-        document.paragraphs(part.sentences)
-        + (f'<div class="figures">{"".join(map(_figure, part.figures))}</div>\n' if part.figures else "")
-        + "".join(table.html() for table in part.tables)
-        + (_records(part) if part.records else "")
-        + (document.words(part.words) if part.words else "")
+def _strip(line: ProblemLine) -> str:
+    """The marks of a problem in words, for those who hear them."""
+    counts = Counter(s.standing for s in line.solvers)
+    parts = [f"{counts[standing]} {text}" for standing, text in _COUNTED.items() if counts[standing]]
+    return f"{len(line.solvers)} solvers: {', '.join(parts)}. Arrow keys name them."
+
+
+def _library() -> tuple[str, str]:
+    """The script that draws, or a sentence on why there is none."""
+    try:
+        return library()[0], ""
+    except MissingExtra as cause:
+        return "", f"Figures were left out: {cause}. The table below holds the same numbers."
+
+
+def _mechanism(released: Released | None) -> Mapping[str, Any] | None:
+    drawn: Figure | None = None if released is None else draw(released)
+    if drawn is None:
+        return None
+    datasets = {name: data.dictionaries() for name, data in drawn.data.items()}
+    return {"title": drawn.title, "caption": drawn.caption, "spec": {**drawn.spec, "datasets": datasets}}
+
+
+def _kicker(manifest: Manifest, runs: int) -> list[str]:
+    """Suite, date, runs, machine, version and commit, as far as they are known."""
+    known = manifest.environment
+    machine = re.sub(r"\((R|TM)\)|\bCPU\b|@.*|\s+", " ", known.get("processor", "")).split()
+    version = f"privopt {known.get('privopt', '')}" + (f" ({known['commit']})" if "commit" in known else "")
+    return [
+        f"Suite “{manifest.suite}”",
+        manifest.begun,
+        f"{runs} runs in {manifest.seconds:.0f} s",
+        *((f"{' '.join(machine)}, {known.get('cores', '?')} cores",) if machine else ()),
+        *((version,) if "privopt" in known else ()),
+    ]
+
+
+def _together(manifest: Manifest) -> str:
+    """That times were taken side by side, if they were."""
+    jobs = manifest.environment.get("jobs", "1")
+    return "" if jobs == "1" else f"Times were taken {jobs} at a time: use --jobs 1 for times to publish."
+
+
+def command(manifest: Manifest, rows: Sequence[Judged]) -> str:
+    """What runs it again: as recorded, else from the rows.
+
+    Examples
+    --------
+    >>> command(Manifest("quick", "", (), "", 0.0, {"command": "privopt bench run quick"}), ())
+    'privopt bench run quick'
+    """
+    if "command" in manifest.environment:
+        return manifest.environment["command"]
+    seeds = sorted({j.row.seed for j in rows})
+    limits = Counter(j.row.time_limit for j in rows).most_common(1)
+    told = f" --seeds {','.join(map(str, seeds))}" if seeds else ""
+    return f"privopt bench run {manifest.suite}{told}" + "".join(
+        f" --time-limit {number(s)}" for s, _ in limits
     )
 
 
-def _figure(figure: Figure) -> str:
-    """A place to draw in, with the caption and the buttons; hidden until the script runs."""
-    name = html.escape(figure.name)
-    marks = f'data-question="{html.escape(figure.question)}" data-instance="{html.escape(figure.instance)}"'
-    buttons = "".join(
-        f'<button type="button" data-format="{kind.lower()}" aria-label="Save “{html.escape(figure.title)}” as {kind}">{kind}</button>'
-        for kind in ("SVG", "PNG", "CSV")
-    )
-    return (
-        f'<figure id="figure-{name}" data-figure="{name}" {marks}><div class="plot" role="img" '
-        f'aria-label="{html.escape(figure.title)}"></div><figcaption><b>{html.escape(figure.title)}.</b> '
-        f'<span class="said">{html.escape(figure.caption)}</span></figcaption>'
-        f'<div class="save no-print">Save as {buttons}</div></figure>\n'
-    )
-
-
-def _records(part: Part) -> str:
-    boxes = "".join(_box(label, cell) for label, cell in part.records)
-    return f'<ol class="records" aria-label="Released records">{boxes}</ol>\n'
-
-
-def _box(label: str, cell: str) -> str:
-    kind, shown = (' class="hidden"', "hidden") if cell == "" else ("", html.escape(cell))
-    return f"<li{kind}><small>{html.escape(label)}</small> {shown}</li>"
-
-
-def _controls(content: Content) -> str:
-    """What chooses solvers, a problem, an instance and a text; hidden until the script runs."""
-    boxes = "".join(_choice(name, content.look[name]) for name in sorted(content.look))
-    instances = dict.fromkeys(j.row.instance for j in content.rows)
-    return (
-        '<form class="controls no-print" hidden aria-label="What is shown"><details open><summary>What is shown</summary>'
-        f'<fieldset><legend>Solvers <button type="button" data-all>all</button> <button type="button" data-none>none</button>'
-        f'</legend><div class="choices">{boxes}</div></fieldset><div class="selects">'
-        f"{_select('question', 'Question', questions(content.rows))}{_select('instance', 'Instance', instances)}"
-        '<label>Rows with <input type="search" name="text" placeholder="any text" autocomplete="off"></label>'
-        '</div><p class="state" role="status"></p></details></form>\n'
-        "<noscript><p>Figures are drawn by the script of this page, which is off; the tables hold the same numbers.</p></noscript>\n"
-    )
-
-
-def _choice(solver: str, look: Style) -> str:
-    name = html.escape(solver)
-    dash = ",".join(map(str, look.dash))
-    swatch = (
-        '<svg class="swatch" viewBox="0 0 28 10" aria-hidden="true">'
-        f'<path d="M0 5H28" stroke="{look.colour}" stroke-width="3" stroke-dasharray="{dash}"/></svg>'
-    )
-    return f'<label><input type="checkbox" name="solver" value="{name}" checked>{swatch}{name}</label>'
-
-
-def _select(name: str, label: str, values: Iterable[str]) -> str:
-    choices = list(values)
-    if len(choices) < 2:
-        return f'<input type="hidden" name="{name}">'
-    options = "".join(f"<option>{html.escape(value)}</option>" for value in choices)
-    return f'<label>{label} <select name="{name}"><option value="">all</option>{options}</select></label>'
-
-
-def _scripts(content: Content) -> str:
-    """The library in a scope of its own, the data, and the scripts; without figures only what filters tables."""
-    drawing = f"<script>(() => {{\n{library()[0]}\n}})();</script>\n" if content.figures else ""
-    own = "\n".join(files("privopt.benchmarks.report").joinpath(name).read_text("utf-8") for name in SCRIPTS)
-    data = f'<script type="application/json" id="run">{embedded(content)}</script>\n'
-    return f"{drawing}{data}<script>\n{own}\n</script>"
+def _named_case(row: Row, words: Vocabulary) -> str:
+    told = words.instance(row.question, row.instance)
+    return f"{told.title}, {told.quantity.budget} = {number(row.budget)}"

@@ -10,6 +10,7 @@ from privopt.errors import MissingExtra
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 WEB = "web"
 """Folder of the templates, styles and scripts."""
@@ -62,5 +63,31 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    made.filters.update(calls=_calls, seconds=seconds)
     made.globals["text"] = lambda name: Markup(resource(name))
     return made
+
+
+def seconds(value: float | None) -> str:
+    """A time in a unit that suits it.
+
+    Examples
+    --------
+    >>> [seconds(x) for x in (None, 0.0000123, 0.0471, 3.25)]
+    ['–', '12 µs', '47.1 ms', '3.25 s']
+    """
+    if value is None:
+        return "–"
+    if value < 1e-3:
+        return f"{value * 1e6:.2g} µs" if value < 1e-4 else f"{value * 1e6:.0f} µs"
+    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
+
+
+def _calls(text: str) -> Markup:
+    """What stands between backticks as code, all of it escaped."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts)
+    )

@@ -11,6 +11,8 @@ from privopt.benchmarks.report.findings import Verdict
 from privopt.benchmarks.runner.folder import Manifest, Released, read_released, read_run
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.store import alarm
+from privopt.benchmarks.runner.vocabulary import Vocabulary
+from privopt.core.certificate import Certificate
 from privopt.core.verify import verify
 from privopt.files.json import writing
 
@@ -56,27 +58,45 @@ def write_reports(
     MissingExtra
         If a format needs a package that is not installed.
     """
-    from privopt.benchmarks.report.content import content
     from privopt.benchmarks.report.export import checked, export_files
     from privopt.benchmarks.report.judged import judged
-    from privopt.benchmarks.report.page import page
 
     wanted = checked(formats)
     place = Path(folder)
     manifest, rows = read_run(place)
     released = read_released(place)
-    verdict = judge_run(manifest, rows, released)
-    said = content(manifest, judged(rows), released, verdict)
+    proof = _proof(released)
+    verdict = _verdict(manifest, rows, released, proof)
     if "html" in wanted:
+        from privopt.benchmarks.report.page import Told, page
+
+        told = Told(
+            _warnings(rows, released, proof),
+            released,
+            tuple(sentences.release_sentences(manifest, released, proof)),
+        )
         with writing(path) as stream:
-            stream.write(page(said))
-    export_files(said, wanted - {"html"}, place / "report" if export is None else Path(export))
+            stream.write(page(manifest, judged(rows), _words(manifest), told))
+    if others := wanted - {"html"}:
+        from privopt.benchmarks.report.content import content
+
+        said = content(manifest, judged(rows), released, verdict)
+        export_files(said, others, place / "report" if export is None else Path(export))
     return verdict
 
 
 def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None) -> Verdict:
     """The summary of a run in sentences, and whether its claims hold."""
-    proof = None if released is None else verify(released.problem, released.solution)
+    return _verdict(manifest, rows, released, _proof(released))
+
+
+def _proof(released: Released | None) -> Certificate | None:
+    return None if released is None else verify(released.problem, released.solution)
+
+
+def _verdict(
+    manifest: Manifest, rows: Sequence[Row], released: Released | None, proof: Certificate | None
+) -> Verdict:
     contradiction = alarm(rows)
     said = (
         *((contradiction,) if contradiction else ()),
@@ -86,3 +106,25 @@ def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None
     )
     holds = not contradiction and not any(row.broken for row in rows) and (proof is None or proof.ok)
     return Verdict(holds, said)
+
+
+def _warnings(rows: Sequence[Row], released: Released | None, proof: Certificate | None) -> tuple[str, ...]:
+    """What must not be overlooked beside failed certificates: runs that contradict each other, a release that is not private."""
+    contradiction = alarm(rows)
+    unproved = released is not None and proof is not None and not proof.ok
+    return (
+        *((contradiction,) if contradiction else ()),
+        *((f"The release could not be proved private again: {proof.reason}.",) if unproved and proof else ()),
+    )
+
+
+def _words(manifest: Manifest) -> Vocabulary:
+    """How the run calls its problems and instances; of one that did not keep it, what its suite says today."""
+    from privopt.benchmarks.runner.suite import suites, vocabulary
+
+    if manifest.words.problems:
+        return manifest.words
+    suite = suites().get(manifest.suite)
+    if manifest.words.problems or suite is None:
+        return manifest.words
+    return vocabulary(suite.instances())

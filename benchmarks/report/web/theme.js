@@ -12,6 +12,5 @@
     else delete root.dataset.theme;
     button.setAttribute("aria-label", `Colours: ${names[next]}`);
     button.dataset.tip = `Colours: ${names[next]}`;
-    document.dispatchEvent(new Event("colours"));
   });
 })();
