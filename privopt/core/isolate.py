@@ -26,6 +26,8 @@ from privopt.core.trace import Course
 
 PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
+RETURNING = 0.25
+"""Seconds after its deadline in which a child that polls it may still hand over what it has."""
 
 
 class SolverTimeout(Exception):
@@ -171,7 +173,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
         future: Future[tuple[bool, bytes | str]] = executor.submit(
             _child, payload, allowed, budget.seed, stored
         )
-        ok, answer = future.result(timeout=None if math.isinf(allowed) else allowed)
+        ok, answer = future.result(timeout=None if math.isinf(allowed) else allowed + RETURNING)
     except FutureTimeout as cause:
         executor.shutdown(wait=True, kill_workers=True)
         raise SolverTimeout("did not stop at the deadline and its process was ended") from cause
