@@ -3,7 +3,7 @@
 Where distortion is bounded the partner is the best deterministic reproduction, among the releases in use if that is
 enough: a release used for the first time, however rarely, would have a posterior of its own, and the ratio measures
 would see it. Expected distortion is linear in the mixture, so the least weight is exact. Where leakage is bounded the
-partner is the release's own output distribution, and every leakage is convex or quasi-convex in the channel: bisection.
+partner is the release's own output distribution, and every leakage is convex or quasi-convex in the channel: Brent's method.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import brentq
 
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
@@ -21,7 +22,10 @@ from privopt.problems.distortion_privacy.certificate import level_of
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.repair import covered
 
-HALVINGS = 60
+CLOSE = 2.0**-52
+"""How near to the largest share its root is sought."""
+LARGE = 1e6
+"""Nats; stands for an infinite excess, which has no secant."""
 
 
 def repair(problem: DistortionData, release: Release, margin: float) -> Release:
@@ -64,10 +68,10 @@ def _quieter(problem: DistortionData, release: Release, margin: float) -> Releas
     free = joint.sum(axis=1)[:, None] * marginal[None, :]
     limit = problem.budget * (1.0 - margin)
 
-    def keeps(share: float) -> bool:
-        return problem.leakage_of(share * joint + (1.0 - share) * free) <= limit
+    def excess(share: float) -> float:
+        return problem.leakage_of(share * joint + (1.0 - share) * free) - limit
 
-    kept = largest_share(keeps) if problem.budget > 0 else float(keeps(1.0))
+    kept = largest_share(excess)
     if kept == 1.0:
         return release
     matrix = np.tile(marginal, (len(release.matrix), 1))
@@ -76,18 +80,20 @@ def _quieter(problem: DistortionData, release: Release, margin: float) -> Releas
     return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
 
-def largest_share(keeps: Callable[[float], bool]) -> float:
-    """The largest share in [0, 1] that keeps a bound which 0 keeps and all smaller ones with it, by bisection.
+def largest_share(excess: Callable[[float], float]) -> float:
+    """The largest share in [0, 1] whose excess over a bound is at most 0, of an excess that does not decrease.
 
     Examples
     --------
-    >>> largest_share(lambda share: share <= 0.25), largest_share(lambda share: True)
-    (0.25, 1.0)
+    >>> largest_share(lambda share: share - 0.25), largest_share(lambda share: -1.0), largest_share(lambda share: share)
+    (0.25, 1.0, 0.0)
     """
-    if keeps(1.0):
+    if excess(1.0) <= 0.0:
         return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if keeps(middle) else (low, middle)
-    return low
+    if excess(0.0) >= 0.0:
+        return 0.0
+    share = float(brentq(lambda at: min(excess(at), LARGE), 0.0, 1.0, xtol=CLOSE, rtol=4.0 * CLOSE))
+    step = CLOSE
+    while excess(share) > 0.0:
+        share, step = max(0.0, share - step), 2.0 * step
+    return share

@@ -277,5 +277,5 @@ class _Bracket:
 def _quieter(space: Space, matrix: Floats, limit: float) -> Floats:
     """Mixed with its own output distribution by the least weight."""
     marginal = np.tile(space.weights @ matrix / space.weights.sum(), (len(matrix), 1))
-    kept = largest_share(lambda share: space.leakage(share * matrix + (1 - share) * marginal) <= limit)
+    kept = largest_share(lambda share: space.leakage(share * matrix + (1 - share) * marginal) - limit)
     return np.asarray(kept * matrix + (1 - kept) * marginal)
