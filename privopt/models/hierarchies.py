@@ -80,13 +80,34 @@ def read_hierarchy(source: HierarchySource, name: str) -> dict[str, tuple[str, .
     ('school', '*')
     """
     if isinstance(source, (str, os.PathLike)):
-        where, rows = f"{os.fspath(source)}: ", _rows(Path(source))
-    elif isinstance(source, Mapping):
-        where, rows = f"the hierarchy of column {name!r}: ", [_written(key, source[key]) for key in source]
-    else:
+        path = Path(source)
+        return _checked(_rows(_text(path), f"{path}: "), f"{path}: ")
+    where = f"the hierarchy of column {name!r}: "
+    if not isinstance(source, Mapping):
         raise InvalidModel(
             f"the hierarchy of column {name!r} is a {type(source).__name__}: give the path of a file, or a mapping"
         )
+    return _checked([_written(key, source[key]) for key in source], where)
+
+
+def parse_hierarchy(text: str, name: str) -> dict[str, tuple[str, ...]]:
+    r"""What :func:`read_hierarchy` reads of a file with this text.
+
+    Raises
+    ------
+    FileRefused, InvalidModel
+        As there.
+
+    Examples
+    --------
+    >>> parse_hierarchy("BSc;degree\nMSc;degree", "education")
+    {'BSc': ('degree',), 'MSc': ('degree',)}
+    """
+    where = f"the hierarchy of column {name!r}: "
+    return _checked(_rows(text, where), where)
+
+
+def _checked(rows: Sequence[Sequence[str]], where: str) -> dict[str, tuple[str, ...]]:
     if not rows:
         raise InvalidModel(f"{where}there are no rows: give value;level1;level2;... for each value")
     known: dict[str, tuple[str, ...]] = {}
@@ -104,19 +125,22 @@ def read_hierarchy(source: HierarchySource, name: str) -> dict[str, tuple[str, .
     return known
 
 
-def _rows(path: Path) -> list[list[str]]:
+def _text(path: Path) -> str:
     try:
         if path.stat().st_size > LARGEST:
             raise FileRefused(f"{path}: is larger than {LARGEST} bytes, too large for a hierarchy")
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as cause:
         raise FileRefused(f"{path}: cannot be read as a hierarchy: {cause}") from cause
+
+
+def _rows(text: str, where: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
     separator = ";" if lines and ";" in lines[0] else ","
     try:
         rows = list(csv.reader(lines, delimiter=separator, strict=True))
     except csv.Error as cause:
-        raise FileRefused(f"{path}: is no CSV file: {cause}") from cause
+        raise FileRefused(f"{where}is no CSV file: {cause}") from cause
     return [[cell.strip() for cell in row] for row in rows]
 
 

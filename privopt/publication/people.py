@@ -166,7 +166,7 @@ def count_people(
     data = eager(people.frame)
     missing = len(data) - len(_whole(people))
     order = {**_own_orders(data, (*hidden, *shown), rules), **rules.order}
-    bins = {**_own_bins(data, hidden, shown, rules), **rules.bins}
+    bins = intervals_of(people, hidden, shown, rules)
 
     def counted(least: int) -> JointDistribution:
         return JointDistribution.from_frame(
@@ -284,6 +284,26 @@ def _least_count(joint: JointDistribution, rows: int) -> int:
     while int((counts >= least).sum()) > MOST_SYMBOLS:
         least *= 2
     return least if least > 1 and bool((counts < least).any()) and bool((counts >= least).any()) else 0
+
+
+def intervals_of(
+    people: People, hidden: Sequence[str], shown: Sequence[str], rules: Rules
+) -> dict[str, Bins]:
+    """The rule for the intervals of each column of numbers that is put into some, the chosen ones among them.
+
+    Raises
+    ------
+    InvalidModel
+        If a column has too many values that are no numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = people_of(pd.DataFrame({"age": range(40), "vote": ["a", "b"] * 20}), ["age", "vote"])
+    >>> intervals_of(people, ["vote"], ["age"], Rules({}, {}, {}, None))
+    {'age': [0.0, 13.0, 26.0, 39.0]}
+    """
+    return {**_own_bins(eager(people.frame), hidden, shown, rules), **rules.bins}
 
 
 def _rows(joint: JointDistribution) -> int:

@@ -1,22 +1,18 @@
-"""What was chosen on the page: which columns are secret, which are released, and how numbers are grouped."""
+"""What was chosen on the page: which columns are secret, which are released, and how their values are read."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
 
-import numpy as np
-
-import privopt as po
 from privopt.errors import InvalidModel, InvalidProblem
-from privopt.models.columns import as_number
-from privopt.models.intervals import edges_of
-from privopt.studio.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
+from privopt.files.labels import Label
+from privopt.models.columns import MISSING_RULES, as_number
+from privopt.models.hierarchies import parse_hierarchy
+from privopt.publication.people import MOST_VALUES, Rules
+from privopt.studio.table import ColumnFacts, Table
 
 MOST_COLUMNS = 200
 MOST_SYMBOLS = 6000
@@ -25,27 +21,41 @@ MOST_SECRETS = 200
 MOST_RANGES = 10_000
 MOST_SECONDS = 60.0
 
+Levels: TypeAlias = Mapping[Label, tuple[str, ...]]
+
 
 @dataclass(frozen=True)
 class Choice:
-    """Columns by their roles.
+    """Columns by their roles, and how they are read: what :func:`privopt.publish` takes.
 
     Parameters
     ----------
     secret, columns : tuple of str
         What is kept private, and what is released in a changed form.
     bins : mapping of column to rule
-        How numbers are grouped into ranges, as in ``JointDistribution.from_frame``.
-    minimum_count : int
-        Combinations that fewer rows have are released as one.
+        How numbers are grouped into ranges; more than a dozen numbers without a rule are put into some.
+    order : mapping of column to values
+        From first to last; none where they stand in the order of numbers or letters.
+    hierarchies : mapping of column to levels
+        What each value is generalised to.
+    minimum_count : int or None
+        Combinations that fewer rows have are released as one; chosen if None.
+    missing : "symbol", "drop" or "refuse"
+        What becomes of empty cells.
+    contiguous : bool
+        Whether only neighbouring values and nodes of hierarchies are put together.
     seconds : float
         For each point of the curve.
     """
 
     secret: tuple[str, ...]
     columns: tuple[str, ...]
-    bins: Mapping[str, str]
-    minimum_count: int = 0
+    bins: Mapping[str, str] = field(default_factory=dict)
+    order: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hierarchies: Mapping[str, Levels] = field(default_factory=dict)
+    minimum_count: int | None = None
+    missing: str = "symbol"
+    contiguous: bool = False
     seconds: float = 3.0
 
     @classmethod
@@ -54,28 +64,38 @@ class Choice:
 
         Raises
         ------
-        InvalidProblem
-            If a field is missing or is not of its kind.
+        InvalidProblem, InvalidModel, FileRefused
+            If a field is missing or is not of its kind, or a hierarchy is none.
         """
         secret, columns = (_names(fields.get(name), name) for name in ("secret", "columns"))
-        bins = fields.get("bins", {})
-        if not isinstance(bins, dict) or not all(isinstance(rule, str) for rule in bins.values()):
-            raise InvalidProblem("the ranges are not a rule for each column")
-        count, seconds = fields.get("minimum_count", 0), fields.get("seconds", 3.0)
-        if type(count) is not int or not 0 <= count <= 10**6:
+        count, missing = fields.get("minimum_count"), fields.get("missing", "symbol")
+        if count is not None and (type(count) is not int or not 0 <= count <= 10**6):
             raise InvalidProblem("the smallest number of rows is a whole number from 0 to a million")
-        if type(seconds) not in (int, float) or not 0.1 <= seconds <= MOST_SECONDS:
-            raise InvalidProblem(f"the seconds for each point are a number from 0.1 to {MOST_SECONDS:g}")
-        rules = {name: rule.strip() for name, rule in bins.items() if rule.strip()}
-        return cls(secret, columns, rules, count, float(seconds))
+        if missing not in MISSING_RULES:
+            raise InvalidProblem("empty cells are a value of their own, left out with their rows, or refused")
+        bins = {name: rule.strip() for name, rule in _texts(fields, "bins").items() if rule.strip()}
+        trees: dict[str, Levels] = {
+            name: {**parse_hierarchy(text, name)} for name, text in _texts(fields, "hierarchies").items()
+        }
+        order, near = _orders(fields), fields.get("contiguous")
+        if near is not None and type(near) is not bool:
+            raise InvalidProblem("whether only neighbours are put together is true or false")
+        seconds = seconds_of(fields.get("seconds", 3.0))
+        near = bool(order or trees) if near is None else near
+        return cls(secret, columns, bins, order, trees, count, missing, near, seconds)
 
     @property
     def used(self) -> tuple[str, ...]:
         """All columns that are read."""
         return tuple(dict.fromkeys((*self.secret, *self.columns)))
 
+    @property
+    def rules(self) -> Rules:
+        """How they are read, as a publication takes it."""
+        return Rules(self.bins, self.order, self.hierarchies, self.minimum_count, self.missing)
+
     def check(self, table: Table) -> None:
-        """Refuse columns that cannot be used as they are.
+        """Refuse columns that cannot be used as they are, by what is known of each.
 
         Raises
         ------
@@ -89,76 +109,73 @@ class Choice:
         both = [name for name in self.columns if name in self.secret]
         if both:
             raise InvalidProblem(f"{both[0]!r} cannot be the secret and be released; choose one of the two")
-        for name, rule in self.bins.items():
-            if name not in self.used:
-                raise InvalidProblem(f"there are ranges for {name!r}, which is neither secret nor released")
-            facts = table.column(name)
-            if _many_ranges(rule, facts.high - facts.low):
-                raise InvalidModel(f"the ranges of {name!r} are more than {MOST_RANGES}; make them wider")
-        for name in self.used:
-            facts = table.column(name)
-            if name in self.bins:
-                if not facts.numeric:
-                    raise InvalidModel(
-                        f"{name!r} holds cells that are no numbers, so it has no ranges; use each value"
+        for named, what in (
+            (self.bins, "ranges"),
+            (self.order, "an order"),
+            (self.hierarchies, "a hierarchy"),
+        ):
+            for name in named:
+                if name not in self.used:
+                    raise InvalidProblem(
+                        f"there are {what} for {name!r}, which is neither secret nor released"
                     )
-            elif facts.too_many:
-                raise InvalidModel(
-                    f"{name!r} has {facts.distinct} different values in {facts.rows} rows: "
-                    + ("group them into ranges" if facts.numeric else "leave it out, or merge values first")
-                )
-            if facts.distinct == 0:
-                raise InvalidModel(f"{name!r} is empty in every row; leave it out")
+        for name in self.used:
+            self._check_column(table.column(name))
 
-    def joint(self, table: Table) -> po.JointDistribution:
-        """How the secret and the released columns go together in the table; rows without one of them are left out.
+    def _check_column(self, facts: ColumnFacts) -> None:
+        name = facts.name
+        if facts.distinct == 0:
+            raise InvalidModel(f"{name!r} is empty in every row; leave it out")
+        if name in self.bins:
+            if not facts.numeric:
+                raise InvalidModel(
+                    f"{name!r} holds cells that are no numbers, so it has no ranges; use each value"
+                )
+            if _many_ranges(self.bins[name], facts.high - facts.low):
+                raise InvalidModel(f"the ranges of {name!r} are more than {MOST_RANGES}; make them wider")
+            return
+        plain = name not in self.order and name not in self.hierarchies
+        if name not in self.hierarchies and facts.too_many and not (facts.many and plain):
+            raise InvalidModel(
+                f"{name!r} has {facts.distinct} different values in {facts.rows} rows: "
+                + (
+                    "group them into ranges"
+                    if facts.numeric
+                    else "leave it out, give a hierarchy, or merge values first"
+                )
+            )
+
+    def check_combinations(self, released: list[int], secrets: int, rows: int) -> None:
+        """Refuse more combinations than can be counted in a table, before any is made.
+
+        Parameters
+        ----------
+        released : list of int
+            Rows of each combination of released values.
+        secrets : int
+            Values of the secret.
+        rows : int
 
         Raises
         ------
-        InvalidProblem, InvalidModel
-            If the columns do not fit, or there is nothing to hide, to release or to count.
+        InvalidModel
+            With what to choose instead.
         """
-        self.check(table)
-        frame = table.frame(self.used, list(self.bins))
-        if not len(frame):
-            raise InvalidModel("every row lacks a value in one of the chosen columns; choose fewer columns")
-        self._check_ranges(frame)
-        for names, least, most, refusal in (
-            (self.columns, self.minimum_count, MOST_SYMBOLS, _too_many),
-            (self.secret, 0, MOST_SECRETS, _too_many_secrets),
-        ):
-            count = self._combinations(frame[list(names)], least)
-            if count > most:
-                raise InvalidModel(refusal(count, len(frame)))
-        joint = po.JointDistribution.from_frame(
-            frame, list(self.secret), list(self.columns), bins=self.bins, minimum_count=self.minimum_count
-        )
-        for size, what in (
-            (joint.sensitive, "the secret has one value only: there is nothing to hide"),
-            (joint.useful, "what is released has one value only: there is nothing to release"),
-        ):
-            if len(size) < 2:
-                raise InvalidModel(f"{what}; choose another column, or finer ranges")
-        return joint
-
-    def _check_ranges(self, frame: pd.DataFrame) -> None:
-        """Refuse ranges that leave numbers out."""
-        for name, rule in self.bins.items():
-            numbers = np.asarray(frame[name], dtype=np.float64)
-            edges = edges_of(numbers, name, rule)
-            if numbers.min() < edges[0] or numbers.max() > edges[-1]:
-                raise InvalidModel(
-                    f"the ranges of {name!r} go from {edges[0]:g} to {edges[-1]:g}, its numbers from {numbers.min():g} to "
-                    f"{numbers.max():g}: widen the ranges"
-                )
-
-    def _combinations(self, frame: pd.DataFrame, least: int) -> int:
-        """How many different combinations of values or ranges at least some rows have: counted before any table of them is made."""
-        coded = frame.copy()
-        for name in set(self.bins) & set(coded.columns):
-            numbers = np.asarray(coded[name], dtype=np.float64)
-            coded[name] = np.searchsorted(edges_of(numbers, name, self.bins[name])[1:-1], numbers, "right")
-        return int((coded.value_counts(sort=False) >= least).sum())
+        if secrets > MOST_SECRETS:
+            raise InvalidModel(
+                f"the secret has {secrets} different values in {rows} rows; the studio takes at most {MOST_SECRETS}: "
+                "group its numbers into ranges, or choose another column"
+            )
+        least = self.minimum_count
+        count = len(released) if least is None else sum(many >= least for many in released)
+        most = (
+            20 * MOST_SYMBOLS if least is None else MOST_SYMBOLS
+        )  # where it is chosen, rare ones are put together
+        if count > most:
+            raise InvalidModel(
+                f"the chosen columns have {count} different combinations in {rows} rows; the studio takes at most "
+                f"{most}: choose fewer columns, wider ranges, or merge rare combinations"
+            )
 
 
 def _many_ranges(rule: str, width: float) -> bool:
@@ -176,24 +193,46 @@ def _many_ranges(rule: str, width: float) -> bool:
     return width > MOST_RANGES * number if kind == "width" else number > MOST_RANGES
 
 
-def _too_many(count: int, rows: int) -> str:
-    return (
-        f"the chosen columns have {count} different combinations in {rows} rows; the studio takes at most "
-        f"{MOST_SYMBOLS}: choose fewer columns, wider ranges, or merge rare combinations"
-    )
-
-
-def _too_many_secrets(count: int, rows: int) -> str:
-    return (
-        f"the secret has {count} different values in {rows} rows; the studio takes at most {MOST_SECRETS}: "
-        "group its numbers into ranges, or choose another column"
-    )
-
-
 def _names(value: object, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or len(value) > MOST_COLUMNS or not all(isinstance(v, str) for v in value):
         raise InvalidProblem(f"{what} is not a list of at most {MOST_COLUMNS} column names")
     return tuple(dict.fromkeys(value))
+
+
+def _texts(fields: Mapping[str, Any], what: str) -> dict[str, str]:
+    """A text for each of some columns."""
+    texts = fields.get(what, {})
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise InvalidProblem(f"{what} are not a text for each column")
+    return texts
+
+
+def _orders(fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    orders = fields.get("order", {})
+    if not isinstance(orders, dict) or not all(isinstance(values, list) for values in orders.values()):
+        raise InvalidProblem("order is not a list of values for each column")
+    for values in orders.values():
+        if len(values) > MOST_VALUES or not all(isinstance(value, str) for value in values):
+            raise InvalidProblem(f"an order is a list of at most {MOST_VALUES} values")
+    return {name: tuple(values) for name, values in orders.items()}
+
+
+def seconds_of(value: object) -> float:
+    """How long a point may take.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is no number, or too small or large.
+
+    Examples
+    --------
+    >>> seconds_of(3)
+    3.0
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.1 <= value <= MOST_SECONDS:
+        raise InvalidProblem(f"the seconds for each point are a number from 0.1 to {MOST_SECONDS:g}")
+    return float(value)
 
 
 def budget_of(value: object) -> float:

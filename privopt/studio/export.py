@@ -1,108 +1,76 @@
-"""What leaves the studio: a script, a notebook, and a release with all that speaks for it."""
+"""What leaves the studio beside the release: the script, the notebook and the command that make one of the same problem."""
 
 from __future__ import annotations
 
-import io
 import json
-import tempfile
-import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import privopt as po
 from privopt import __version__
 from privopt.files.text import number
 from privopt.publication.words import times
 from privopt.studio.analysis import Analysis
-from privopt.studio.choice import Choice
-from privopt.studio.table import MISSING, Table
 
-DAWN = (1980, 1, 1, 0, 0, 0)
 PATIENCE = 30.0
-"""Seconds at least for solving a release once more before it is drawn."""
+"""Seconds for all solving that a publication takes by itself."""
 
 
-@dataclass(frozen=True)
-class Release:
-    """A release that was drawn.
-
-    Parameters
-    ----------
-    content : bytes
-        A zip file with all that :meth:`Publication.save` writes.
-    facts : mapping
-        What the page says of it, as plain JSON values.
-    """
-
-    content: bytes = field(repr=False)
-    facts: Mapping[str, Any]
-
-
-def script(choice: Choice, epsilon: float, source: Path) -> str:
-    """A Python script that makes a release of the same choice.
+def script(analysis: Analysis, epsilon: float, table: str, folder: str) -> str:
+    """A Python script that makes a release of the same problem, in the folder of the table.
 
     Parameters
     ----------
-    choice : Choice
+    analysis : Analysis
     epsilon : float
-    source : Path
-        The table.
-
-    Examples
-    --------
-    >>> text = script(Choice(("income",), ("age",), {"age": "width:10"}), 0.3, Path("people.csv"))
-    >>> print(text.splitlines()[-5])
-        bins={'age': 'width:10'},
+    table, folder : str
+        Names of the table, and of the folder of the release beside it.
     """
-    head = f'"""Release columns of {_quiet(source.name)} so that little is learnt about a secret; made with the studio of privopt {__version__}."""'
-    lines = [head, "", "import pandas as pd", "", "import privopt as po", "", *_read(choice, source), ""]
-    lines += [*_publish(choice, epsilon), "print(publication.explain())", 'publication.save("release")', ""]
+    body = [
+        *_check(),
+        *_read(analysis),
+        *_publish(analysis, epsilon),
+        "print(publication.explain())",
+        "publication.save(FOLDER)",
+    ]
+    lines = [
+        f'"""Release columns of {_quiet(table)} so that little is learnt about a secret; made with the studio of privopt {__version__}.',
+        "",
+        "It reads the table beside it, draws the release once, and writes it into a new folder with all that speaks for it.",
+        '"""',
+        "",
+        *_imports(table, folder),
+        "",
+        "",
+        "def main() -> None:",
+        *(f"    {line}" if line else "" for line in body),
+        "",
+        "",
+        'if __name__ == "__main__":',
+        "    main()",
+        "",
+    ]
     return "\n".join(lines)
 
 
-def _read(choice: Choice, source: Path) -> list[str]:
-    """The lines that read the table as the studio does."""
-    lines = [
-        f"frame = pd.read_csv({str(source)!r}, dtype=str, keep_default_na=False, na_values={list(MISSING)!r})",
-        f"frame = frame.dropna(subset={list(choice.used)!r})  # rows that lack one of these values are left out",
-    ]
-    numbers = [name for name in choice.used if name in choice.bins]
-    return lines + [f"frame[{name!r}] = pd.to_numeric(frame[{name!r}])" for name in numbers]
-
-
-def _publish(choice: Choice, epsilon: float) -> list[str]:
-    """The call that makes the release, an argument a line."""
-    secret: object = choice.secret[0] if len(choice.secret) == 1 else list(choice.secret)
-    lines = [
-        "publication = po.publish(",
-        "    frame,",
-        f"    secret={secret!r},",
-        f"    columns={list(choice.columns)!r},",
-        f"    epsilon={epsilon!r},",
-    ]
-    if choice.bins:
-        lines.append(f"    bins={dict(choice.bins)!r},")
-    return [*lines, f"    minimum_count={choice.minimum_count},", ")"]
-
-
-def notebook(choice: Choice, epsilon: float, source: Path) -> str:
-    """A Jupyter notebook that makes a release of the same choice, step by step."""
+def notebook(analysis: Analysis, epsilon: float, table: str, folder: str) -> str:
+    """A Jupyter notebook that makes a release of the same problem, step by step."""
+    choice = analysis.choice
     cells = [
         _words(
             f"# A release of {_titles(choice.columns)} that says little about {_titles(choice.secret)}\n\n"
             f"With ε = {number(epsilon)}: whatever is released of a row, no value of the secret becomes more than "
             f"{times(epsilon)} times as likely, or as unlikely, as before. "
-            f"Made with the studio of privopt {__version__}."
+            f"Made with the studio of privopt {__version__}; keep it in the folder of the table."
         ),
-        _code(["import pandas as pd", "", "import privopt as po"]),
+        _code([*_imports(table, folder), "", *_check()]),
         _words(
-            "## The table\n\nEvery cell is read as it is written. Rows that lack a value in one of the columns are left out."
+            "## The table\n\nEvery cell is read as it is written; empty ones are missing, and nothing else is."
         ),
-        _code([*_read(choice, source), "len(frame)"]),
+        _code([*_read(analysis), "len(frame)"]),
         _words("## The release\n\nThe best one within the budget, proved."),
-        _code([*_publish(choice, epsilon), "print(publication.explain())"]),
+        _code([*_publish(analysis, epsilon), "print(publication.explain())"]),
         _words("## What it costs\n\nUsefulness for other budgets."),
         _code(["publication.frontier"]),
         _words("## What each released value stands for"),
@@ -111,7 +79,7 @@ def notebook(choice: Choice, epsilon: float, source: Path) -> str:
             "## Write it\n\nOnce: a second draw of the same rows says more about the secret than one, and the proof is of one."
         ),
         _code(["publication.frame.head()"]),
-        _code(['publication.save("release")']),
+        _code(["publication.save(FOLDER)"]),
     ]
     for i, cell in enumerate(cells):
         cell["id"] = f"cell-{i}"
@@ -125,6 +93,107 @@ def notebook(choice: Choice, epsilon: float, source: Path) -> str:
         "nbformat_minor": 5,
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def command(analysis: Analysis, epsilon: float, table: Path, folder: Path) -> str:
+    """The command that makes a release of the same problem; empty where names, values or hierarchies cannot be written in one line.
+
+    Parameters
+    ----------
+    analysis : Analysis
+    epsilon : float
+    table, folder : Path
+    """
+    choice, order = analysis.choice, analysis.choice.order
+    if choice.hierarchies or any("," in name or name != name.strip() for name in choice.used):
+        return ""
+    named = [name for values in order.values() for name in values]
+    if any("," in value for value in named) or any("=" in name for name in order):
+        return ""
+    words = ["privopt", "publish", str(table), "--secret", ",".join(choice.secret)]
+    words += ["--columns", ",".join(choice.columns), "--epsilon", f"{epsilon:g}"]
+    for name, rule in choice.bins.items():
+        words += ["--bins", f"{name}={rule}"]
+    for name, values in order.items():
+        words += ["--order", f"{name}={','.join(values)}" if values else name]
+    if choice.contiguous != bool(order):
+        words.append("--contiguous" if choice.contiguous else "--any")
+    if choice.missing != "symbol":
+        words += ["--missing", choice.missing]
+    if choice.minimum_count is not None:
+        words += ["--minimum-count", str(choice.minimum_count)]
+    return shlex.join([*words, "--output", str(folder)])
+
+
+def _imports(table: str, folder: str) -> list[str]:
+    return [
+        "from pathlib import Path",
+        "",
+        "import pandas as pd",
+        "",
+        "import privopt as po",
+        "",
+        f"TABLE, FOLDER = Path({table!r}), Path({folder!r})",
+    ]
+
+
+def _check() -> list[str]:
+    """The lines that end where a release is there already."""
+    return [
+        "if FOLDER.exists():",
+        '    raise SystemExit(f"{FOLDER} is there already, and the same people are released once only: use what is in it")',
+    ]
+
+
+def _read(analysis: Analysis) -> list[str]:
+    """The lines that read the table as the studio does: text as it is written, and columns of many numbers as numbers."""
+    choice, frame = analysis.choice, analysis.people.frame
+    numbers = [name for name in choice.used if frame[name].dtype.kind == "f"]
+    return [
+        "frame = pd.read_csv(",
+        "    TABLE,",
+        f"    usecols={list(choice.used)!r},",
+        "    dtype=str,",
+        "    keep_default_na=False,",
+        '    na_values=[""],',
+        ")",
+        *(
+            f'frame[{name!r}] = frame[{name!r}].map(float, na_action="ignore").astype("float64")'
+            for name in numbers
+        ),
+    ]
+
+
+def _publish(analysis: Analysis, epsilon: float) -> list[str]:
+    """The call that makes the release, an argument a line."""
+    choice, rules = analysis.choice, analysis.rules
+    secret: object = choice.secret[0] if len(choice.secret) == 1 else list(choice.secret)
+    lines = [
+        "publication = po.publish(",
+        "    frame,",
+        f"    secret={secret!r},",
+        f"    columns={list(choice.columns)!r},",
+        f"    epsilon={epsilon!r},",
+    ]
+    if choice.bins:
+        lines.append(f"    bins={dict(choice.bins)!r},")
+    if rules.order:
+        lines.append(f"    order={ {name: list(values) for name, values in rules.order.items()}!r},")
+    if choice.hierarchies:
+        trees = [(name, choice.hierarchies[name]) for name in choice.hierarchies]
+        lines.append("    hierarchies={")
+        for name, levels in trees:
+            lines += [
+                f"        {name!r}: {{",
+                *(f"            {v!r}: {row!r}," for v, row in levels.items()),
+                "        },",
+            ]
+        lines.append("    },")
+    if choice.minimum_count is not None:
+        lines.append(f"    minimum_count={choice.minimum_count},")
+    lines += [f"    missing={choice.missing!r},", f"    contiguous={choice.contiguous!r},"]
+    limit = 6 * choice.seconds
+    return [*lines, *([f"    time_limit={limit:g},"] if limit > PATIENCE else []), ")"]
 
 
 def _words(text: str) -> dict[str, Any]:
@@ -148,46 +217,3 @@ def _titles(names: Sequence[str]) -> str:
 def _quiet(name: str) -> str:
     """A name without what would end a string, start a line or be read as a mark."""
     return "".join(c if c.isprintable() and c not in '"\\`*_#<>[]' else " " for c in name)
-
-
-def release(analysis: Analysis, epsilon: float, table: Table) -> Release:
-    """Draw a release by :func:`privopt.publish`, and put its folder into a zip file.
-
-    Each call draws afresh: who calls keeps what it returned.
-
-    Raises
-    ------
-    InvalidModel, NotSolved
-        If there is nothing to release, or nothing was proved.
-    """
-    choice = analysis.choice
-    publication = po.publish(
-        table.frame(choice.used, list(choice.bins)),
-        secret=list(choice.secret),
-        columns=list(choice.columns),
-        epsilon=epsilon,
-        bins=choice.bins,
-        minimum_count=choice.minimum_count,
-        time_limit=max(PATIENCE, 2 * choice.seconds),
-    )
-    receipt = publication.receipt
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "release"
-        publication.save(place)
-        parts = {path.name: path.read_bytes() for path in sorted(place.iterdir())}
-    facts = {
-        "epsilon": epsilon,
-        "rows": receipt.rows,
-        "useful": publication.told,
-        "smallest": None if receipt.smallest is None else list(receipt.smallest),
-        "unique": None if receipt.unique is None else list(receipt.unique),
-    }
-    return Release(_zip(parts), facts)
-
-
-def _zip(parts: Mapping[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(zipfile.ZipInfo(name, DAWN), content, zipfile.ZIP_DEFLATED)
-    return stream.getvalue()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import privopt as po
-from privopt.arrays import Floats
+from privopt.arrays import Floats, Ints
 from privopt.publication.guesses import of_joint
 
 
@@ -55,31 +54,31 @@ def of_nothing(joint: po.JointDistribution, rows: int) -> Risk:
     return Risk(float(joint.p_s.max()), 1.0, float(rows), 0.0)
 
 
-def of_values(values: Sequence[Hashable], secret: Sequence[Hashable]) -> Risk:
+def of_values(values: Sequence[object] | Ints, secret: Sequence[object] | Ints) -> Risk:
     """Where the values of each row are published as they are.
 
     Parameters
     ----------
-    values, secret : sequence
-        What would be published of each row, and its secret.
+    values, secret : sequence or int array
+        What would be published of each row, and its secret; or a number for each.
 
     Examples
     --------
     >>> of_values(["a", "a", "a", "b", "b"], [0, 0, 1, 0, 0])
     Risk(guess=0.8, factor=inf, smallest=2.0, unique=0.0, exact=True)
     """
-    pairs = Counter(zip(values, secret, strict=True))
-    groups, secrets = Counter(values), Counter(secret)
-    rows = len(values)
-    right: dict[Hashable, int] = {}
-    for (value, _), count in pairs.items():
-        right[value] = max(right.get(value, 0), count)
+    _, x = np.unique(np.asarray(values), return_inverse=True)
+    _, s = np.unique(np.asarray(secret), return_inverse=True)
+    groups, secrets = np.bincount(x), np.bincount(s)
+    pairs, counts = np.unique(x * len(secrets) + s, return_counts=True)
+    group, hidden = np.divmod(pairs, len(secrets))
+    right = np.zeros(len(groups), dtype=np.int64)
+    np.maximum.at(right, group, counts)
     factor = math.inf
     if len(pairs) == len(groups) * len(secrets):  # else some value rules a secret out
-        lifts = [count * rows / (groups[value] * secrets[hidden]) for (value, hidden), count in pairs.items()]
-        factor = max(max(lifts), 1.0 / min(lifts))
-    alone = sum(count == 1 for count in groups.values())
-    return Risk(sum(right.values()) / rows, factor, float(min(groups.values())), float(alone))
+        lifts = counts * len(x) / (groups[group] * secrets[hidden])
+        factor = float(max(lifts.max(), 1.0 / lifts.min()))
+    return Risk(int(right.sum()) / len(x), factor, float(groups.min()), float((groups == 1).sum()))
 
 
 def of_release(joint: po.JointDistribution, rows: int, matrix: Floats) -> Risk:

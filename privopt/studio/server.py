@@ -15,10 +15,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from privopt.errors import FileRefused, PrivoptError
 from privopt.files.json import parse_json
-from privopt.studio.session import Drawn, Session, refusal
+from privopt.studio.folder import Drawn
+from privopt.studio.session import Session, refusal
 
 LOOPBACK = "127.0.0.1"
-MOST_BYTES = 64 * 1024
+MOST_BYTES = 2**20
 """Of the body of a request."""
 SECONDS = 30.0
 """After which a connection that says nothing is closed."""
@@ -44,6 +45,8 @@ class Studio(ThreadingHTTPServer):
         The table.
     port : int
         0 takes a free one.
+    folder : Path, optional
+        Of the release; by default beside the table.
 
     Raises
     ------
@@ -60,8 +63,8 @@ class Studio(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, path: Path, port: int = 0) -> None:
-        self.session = Session(path)
+    def __init__(self, path: Path, port: int = 0, folder: Path | None = None) -> None:
+        self.session = Session(path, folder)
         self.token = secrets.token_urlsafe(32)
         try:
             super().__init__((LOOPBACK, port), _Handler)
@@ -146,11 +149,12 @@ class _Handler(BaseHTTPRequestHandler):
         if route == "api/table":
             return _json(session.describe())
         if route == "api/progress":
-            return _json(session.progress(self._since()))
+            return _json(session.progress(self._asked("job"), self._asked("since")))
         raise Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
 
-    def _since(self) -> int:
-        text = parse_qs(urlsplit(self.path).query).get("since", ["0"])[0]
+    def _asked(self, name: str) -> int:
+        """A whole number of the query, 0 where it is none."""
+        text = parse_qs(urlsplit(self.path).query).get(name, ["0"])[0]
         return int(text) if text.isdecimal() and len(text) < 9 else 0
 
     def _post(self, route: str) -> Reply:
@@ -159,11 +163,12 @@ class _Handler(BaseHTTPRequestHandler):
             "api/table": lambda fields: _json(session.describe(again=True)),
             "api/start": lambda fields: _json(session.start(fields)),
             "api/add": lambda fields: _json(session.add(fields)),
-            "api/stop": lambda fields: _json(session.stop()),
+            "api/stop": lambda fields: _json(session.stop(fields)),
+            "api/command": lambda fields: _json(session.exports(fields)),
             "api/script": lambda fields: ("text/x-python; charset=utf-8", session.script(fields).encode()),
             "api/notebook": lambda fields: ("application/x-ipynb+json", session.notebook(fields).encode()),
-            "api/draw": lambda fields: _json(session.release(fields).facts),
-            "api/release": lambda fields: ("application/zip", session.release(fields).content),
+            "api/draw": lambda fields: _json(session.draw(fields)),
+            "api/release": lambda fields: ("application/zip", session.release()),
         }
         if route not in takers:
             raise Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
@@ -211,9 +216,13 @@ def _json(fields: Mapping[str, Any]) -> Reply:
 
 
 def _page(nonce: str) -> bytes:
-    """The page, whose script and style carry the nonce of this answer."""
-    page = files("privopt.studio").joinpath("page.html").read_text(encoding="utf-8")
-    return page.replace("{{nonce}}", nonce).encode()
+    """The page in one piece, whose script and style carry the nonce of this answer."""
+    folder = files("privopt.studio")
+    page, style, script = (
+        folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js")
+    )
+    page = page.replace("{{nonce}}", nonce)
+    return page.replace("{{style}}", style).replace("{{script}}", script).encode()
 
 
 def _policy(nonce: str) -> str:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from privopt.errors import FileRefused
+from privopt.files.csv import CodedColumn, Columns, read_coded
 from privopt.models.columns import as_number
-from privopt.publication.people import MOST_VALUES
+from privopt.publication.people import FEW, MOST_VALUES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-MISSING = ("", "NA", "NaN")
-"""Cells that count as missing."""
 MAX_BYTES = 512 * 2**20
-MANY = 20
-"""Distinct numbers in a column beyond which ranges are proposed."""
+SUSPECTS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", "-", ".")
+"""Cells that may be meant as missing, and are values all the same; empty ones alone are missing."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class ColumnFacts:
     ----------
     name : str
     distinct, missing : int
-        Different values, and cells without one.
+        Different values, and empty cells.
     numeric : bool
         Whether every value is a number.
     low, high : float
@@ -38,6 +35,10 @@ class ColumnFacts:
     few : tuple of str
         Its first values, in the order in which they are met.
     rows : int
+    values : tuple of str
+        All values, sorted as numbers or letters; none where they are too many to be listed.
+    suspect : str
+        A value that may stand for a missing one; empty where there is none.
     """
 
     name: str
@@ -48,6 +49,8 @@ class ColumnFacts:
     high: float
     few: tuple[str, ...]
     rows: int
+    values: tuple[str, ...] = ()
+    suspect: str = ""
 
     @property
     def too_many(self) -> bool:
@@ -55,17 +58,29 @@ class ColumnFacts:
         return self.distinct > max(MOST_VALUES, self.rows // 100)
 
     @property
+    def many(self) -> bool:
+        """Whether it holds so many numbers that they are put into ranges where nothing else was chosen."""
+        return self.numeric and self.distinct > FEW
+
+    @property
     def advice(self) -> str:
-        """What should be done before the column is used; empty where nothing should."""
+        """What should be known before the column is used; empty where nothing should."""
         if self.distinct == 0:
             return "every cell is empty"
         if self.distinct == 1:
             return "it has one value only"
-        if self.numeric and self.distinct > MANY:
-            return f"{self.distinct} different numbers: group them into ranges"
-        if self.too_many:
-            return f"{self.distinct} different values, too few rows for each: leave it out"
+        if self.suspect:
+            where = ", so it is not read as numbers" if self._nearly else ""
+            return f"some cells read {self.suspect}: a value like any other{where}; empty them in the file if they are missing"
+        if self.too_many and not self.numeric:
+            return (
+                f"{self.distinct} different values, too few rows for each: leave it out, or give a hierarchy"
+            )
         return ""
+
+    @property
+    def _nearly(self) -> bool:
+        return not self.numeric and self.distinct > FEW
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -77,8 +92,9 @@ class ColumnFacts:
             "low": self.low,
             "high": self.high,
             "few": list(self.few),
+            "values": list(self.values),
             "advice": self.advice,
-            "ranges": self.numeric and self.distinct > MANY,
+            "ranges": self.many,
         }
 
 
@@ -89,22 +105,21 @@ class Table:
     Parameters
     ----------
     path : Path
-    cells : mapping of name to cells
-        A missing one is None.
+    coded : mapping of name to CodedColumn
     rows : int
     columns : tuple of ColumnFacts
+        Those that have a name.
     """
 
     path: Path
-    cells: dict[str, list[str | None]]
+    coded: dict[str, CodedColumn]
     rows: int
     columns: tuple[ColumnFacts, ...]
 
     @property
-    def minimum_count(self) -> int:
-        """The least number of rows of a combination that is proposed: ten, or of one in a hundred if that is fewer."""
-        least = min(10, self.rows // 100)
-        return least if least > 1 else 0
+    def nameless(self) -> bool:
+        """Whether there is a column without a name, which cannot be used."""
+        return "" in self.coded
 
     def column(self, name: str) -> ColumnFacts:
         """A column by its name.
@@ -119,19 +134,9 @@ class Table:
                 return column
         raise FileRefused(f"{self.path.name} has no column {name!r}; read the file again if it was changed")
 
-    def frame(self, names: Sequence[str], numbers: Sequence[str]) -> pd.DataFrame:
-        """The rows that have a value in all of some columns; those of ``numbers`` as numbers."""
-        import pandas as pd
-
-        kept = [i for i in range(self.rows) if all(self.cells[name][i] is not None for name in names)]
-        columns: dict[str, Any] = {}
-        for name in names:
-            cells = self.cells[name]
-            chosen = [cells[i] for i in kept]
-            columns[name] = (
-                pd.to_numeric(pd.Series(chosen)) if name in numbers else pd.Series(chosen, dtype=object)
-            )
-        return pd.DataFrame(columns)
+    def cells(self, names: Sequence[str]) -> Columns:
+        """The text of some columns, row by row."""
+        return {name: self.coded[name].cells() for name in names}
 
 
 def read_table(path: Path) -> Table:
@@ -143,68 +148,61 @@ def read_table(path: Path) -> Table:
         With a sentence on what is wrong and what to do.
     """
     try:
-        if path.is_dir():
-            raise FileRefused(f"{path} is a folder; give the name of a CSV file in it")
-        if path.stat().st_size > MAX_BYTES:
-            raise FileRefused(
-                f"{path} has more than {MAX_BYTES // 2**20} MiB; keep the columns you need and try again"
-            )
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            return _read(path, csv.reader(stream, strict=True))
-    except FileNotFoundError as cause:
-        raise FileRefused(f"there is no file {path}; check its name and folder") from cause
-    except OSError as cause:
-        raise FileRefused(f"{path} cannot be read: {cause.strerror or cause}") from cause
-    except UnicodeDecodeError as cause:
+        size = path.stat().st_size
+    except OSError:
+        size = 0  # what is wrong is said when it is read
+    if size > MAX_BYTES:
         raise FileRefused(
-            f"{path} is not UTF-8 text (byte {cause.start}); is it a spreadsheet? Save it as CSV, UTF-8"
-        ) from cause
-    except csv.Error as cause:
-        raise FileRefused(f"{path} is not a CSV file: {cause}; save it as CSV, UTF-8") from cause
+            f"{path}: has more than {MAX_BYTES // 2**20} MiB; keep the columns you need and try again"
+        )
+    coded = read_coded(path)
+    facts = tuple(facts_of(name, column) for name, column in coded.items() if name)
+    return Table(path, coded, len(next(iter(coded.values())).codes), facts)
 
 
-def _read(path: Path, reader: Iterator[list[str]]) -> Table:
-    header = next((line for line in reader if line), [])
-    _check_header(path, header)
-    columns: list[list[str | None]] = [[] for _ in header]
-    rows = 0
-    for line in reader:
-        if not line:
-            continue
-        rows += 1
-        if len(line) != len(header):
-            raise FileRefused(
-                f"{path}: row {rows} has {len(line)} cells, the header has {len(header)}; "
-                "is a cell with a comma not in quotes?"
-            )
-        for column, cell in zip(columns, line, strict=True):
-            column.append(None if cell in MISSING else cell)
-    if not rows:
-        raise FileRefused(f"{path} has a header but no rows")
-    cells = dict(zip(header, columns, strict=True))
-    return Table(path, cells, rows, tuple(_facts(name, column) for name, column in cells.items()))
+def facts_of(name: str, column: CodedColumn) -> ColumnFacts:
+    """What a column is like.
 
-
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    if not header:
-        raise FileRefused(f"{path} is empty; expected a line of column names, then rows")
-    if any("\0" in cell for cell in header):
-        raise FileRefused(f"{path} is not a text file; save it as CSV, UTF-8")
-    if len(header) == 1:
-        for mark, called in ((";", "semicolons"), ("\t", "tabs")):
-            if mark in header[0]:
-                raise FileRefused(f"{path} seems to be separated by {called}; save it separated by commas")
-    if "" in header:
-        raise FileRefused(f"{path}: column {list(header).index('') + 1} has no name; give it one")
-    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
-    if twice is not None:
-        raise FileRefused(f"{path}: the column {twice!r} is there twice; rename one")
-
-
-def _facts(name: str, cells: Sequence[str | None]) -> ColumnFacts:
-    values = list(dict.fromkeys(cell for cell in cells if cell is not None))
-    known = [number for value in values if (number := as_number(value)) is not None]
-    numeric = bool(values) and len(known) == len(values)
-    low, high = (min(known), max(known)) if numeric else (0.0, 0.0)
+    Examples
+    --------
+    >>> facts = facts_of("size", CodedColumn(("9", "", "10"), np.array([0, 1, 2, 0], dtype=np.int32)))
+    >>> facts.distinct, facts.missing, facts.high, facts.values
+    (2, 1, 10.0, ('9', '10'))
+    """
+    values = [value for value in column.values if value]
+    numbers = _numbers(values)
+    low, high = (min(numbers.values()), max(numbers.values())) if numbers else (0.0, 0.0)
     few = tuple(value if len(value) <= 40 else f"{value[:37]}..." for value in values[:4])
-    return ColumnFacts(name, len(values), cells.count(None), numeric, low, high, few, len(cells))
+    listed: list[str] = []
+    if len(values) <= MOST_VALUES:
+        listed = sorted(values, key=numbers.__getitem__) if numbers else sorted(values)
+    missing = int((column.codes == column.values.index("")).sum()) if "" in column.values else 0
+    suspect = next((value for value in SUSPECTS if value in column.values), "") if not numbers else ""
+    return ColumnFacts(
+        name, len(values), missing, bool(numbers), low, high, few, len(column.codes), tuple(listed), suspect
+    )
+
+
+def _numbers(values: Sequence[str]) -> dict[str, float]:
+    """The number of each value; none where some value is no number."""
+    numbers: dict[str, float] = {}
+    for value in values:
+        number = as_number(value)
+        if number is None:
+            return {}
+        numbers[value] = number
+    return numbers
+
+
+def combinations(codes: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """A number for the combination of the codes of each row.
+
+    Examples
+    --------
+    >>> combinations([np.array([0, 1, 0]), np.array([0, 0, 1])]).tolist()
+    [0, 2, 1]
+    """
+    together = np.zeros(len(codes[0]), dtype=np.int64)
+    for column in codes:
+        _, together = np.unique(together * (int(column.max()) + 1) + column, return_inverse=True)
+    return together.astype(np.int64)

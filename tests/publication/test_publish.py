@@ -187,7 +187,7 @@ def test_a_hierarchy_is_kept_to_and_names_cells() -> None:
     )
     assert columns_of(publication)["school"].levels
     assert set(publication.frame["school"]) == {"school", "high"}
-    assert "since an order or a hierarchy was given" in publication.notes[-1]
+    assert "neighbouring values and nodes of hierarchies only" in publication.notes[-1]
 
 
 def test_ordered_values_merge_with_neighbours_only() -> None:

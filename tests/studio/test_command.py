@@ -53,8 +53,8 @@ def test_a_missing_table_is_said_at_once_and_on_the_page(tmp_path: Path) -> None
     with pytest.raises(urllib.error.HTTPError, match="400") as refused:
         urllib.request.urlopen(f"{address}api/table", timeout=60)
     with refused.value as answer:
-        assert b"There is no file" in answer.read()
-    assert "privopt: there is no file" in ended(process)
+        assert b"No such file" in answer.read()
+    assert "No such file or directory; check its name and folder" in ended(process)
 
 
 def test_a_port_that_is_taken_is_misuse(tmp_path: Path) -> None:

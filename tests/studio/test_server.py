@@ -162,10 +162,20 @@ def test_every_answer_forbids_what_the_page_does_not_need(studio: Studio) -> Non
 
 
 def test_the_page_names_no_other_place() -> None:
-    page = files("privopt.studio").joinpath("page.html").read_text(encoding="utf-8")
+    folder = files("privopt.studio")
+    page = "".join(
+        folder.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
     addresses = set(re.findall(r"(?:https?:)?//[\w.-]+\.[\w/.-]+", page))
     assert addresses == {"http://www.w3.org/2000/svg"}
     assert re.findall(r'(?:src|href)="(?!data:|#)', page) == []
+    assert "url(" not in page
+
+
+def test_the_page_is_sent_in_one_piece(studio: Studio) -> None:
+    page = ask(studio, "")[2].decode()
+    assert "{{" not in page
+    assert page.count("</script>") == page.count("</style>") == 1
 
 
 def test_nonces_differ(studio: Studio) -> None:
@@ -176,28 +186,37 @@ def test_nonces_differ(studio: Studio) -> None:
 def test_what_is_wrong_comes_back_as_a_sentence(studio: Studio) -> None:
     status, told = post(studio, "api/start", {"secret": ["income"], "columns": ["name"]})
     assert (status, told["error"][-1]) == (400, ".")
-    status, told = post(studio, "api/release", {"job": 99, "epsilon": 0.5})
-    assert status == 400
-    assert "compute it again" in told["error"]
+    for route in ("draw", "script", "notebook", "command", "add", "stop"):
+        status, told = post(studio, f"api/{route}", {"job": 99, "epsilon": 0.5})
+        assert status == 400
+        assert "compute it again" in told["error"]
+    assert post(studio, "api/draw", {"job": "1", "epsilon": 0.5})[0] == 400
+    assert post(studio, "api/release", {})[0] == 400
 
 
 def test_it_answers_while_it_solves(studio: Studio) -> None:
     choice = {"secret": ["income"], "columns": ["age", "school", "city"], "bins": {"age": "width:5"}}
-    assert post(studio, "api/start", choice)[0] == 200
+    status, told = post(studio, "api/start", choice)
+    job = told["job"]
+    assert status == 200
     assert ask(studio, "api/table")[0] == 200
     until = time.monotonic() + 120
-    now = json.loads(ask(studio, "api/progress?since=0")[2])
+    now = json.loads(ask(studio, f"api/progress?job={job}&since=0")[2])
     while now["state"] == "running":
         assert time.monotonic() < until
         time.sleep(0.05)
-        now = json.loads(ask(studio, "api/progress?since=0")[2])
+        now = json.loads(ask(studio, f"api/progress?job={job}&since=0")[2])
     assert now["state"] == "done"
     wish = {"job": now["job"], "epsilon": now["points"][-1]["epsilon"]}
+    status, drawn = post(studio, "api/draw", wish)
+    assert (status, drawn["rows"]) == (200, ROWS)
     for kind, start in (("script", b'"""Release'), ("notebook", b"{"), ("release", b"PK")):
         status, _, content = ask(studio, f"api/{kind}", json.dumps(wish).encode())
         assert (status, content[: len(start)]) == (200, start)
     wish["epsilon"] = now["points"][0]["epsilon"]
-    assert post(studio, "api/release", wish)[0] == 409
+    status, told = post(studio, "api/draw", wish)
+    assert status == 409
+    assert "released once only" in told["error"]
 
 
 def test_a_port_in_use_is_said(studio: Studio) -> None:
