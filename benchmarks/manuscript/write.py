@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from privopt.benchmarks.manuscript import cells
+from privopt.benchmarks.manuscript import cells, scoreboard
 from privopt.benchmarks.manuscript.cells import Table, escape_latex, escape_markdown
 from privopt.benchmarks.manuscript.charts import RECORD, Chart, charts
 from privopt.benchmarks.manuscript.drawing import PICTURES, pgfplots
 from privopt.benchmarks.manuscript.references import bibliography, problem_sources, solver_sources
 from privopt.benchmarks.manuscript.tables import Manner, tables
+from privopt.benchmarks.report.board import board
 from privopt.benchmarks.report.figure import library
 from privopt.benchmarks.report.judged import Judged, Value, encode
 from privopt.benchmarks.runner.rows import AUTO
@@ -63,8 +64,14 @@ def manuscript(
     title: str, sentences: Sequence[str], rows: Sequence[Judged], words: Vocabulary, manner: Manner
 ) -> Manuscript:
     """Everything that is written of a run."""
+    first = board(rows, words)
     return Manuscript(
-        title, tuple(sentences), tables(rows, words, manner), charts(rows, words, manner), tuple(rows), words
+        title,
+        (*scoreboard.sentences(first), *sentences),
+        (scoreboard.scoreboard(first), *tables(rows, words, manner)),
+        charts(rows, words, manner),
+        tuple(rows),
+        words,
     )
 
 
@@ -178,6 +185,7 @@ def _document(told: Manuscript) -> Iterator[str]:
     yield "\\usepackage[margin=22mm]{geometry}\n\\usepackage{booktabs,longtable,pgfplots}\n\\pgfplotsset{compat=1.16}"
     yield f"\\title{{{escape_latex(told.title)}}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle"
     yield "\n\n".join(escape_latex(sentence) for sentence in told.sentences)
+    yield f"\\input{{tables/{scoreboard.NAME}}}"
     for question, keys in told.problems.items():
         words = told.words.problem(question)
         cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
@@ -201,20 +209,33 @@ def markdown(told: Manuscript, pictures: Sequence[str]) -> str:
     """The tables of solvers by cases and the figures as text; every case stands in the data files."""
     first, *others = sorted(pictures, key=list(PICTURES).index) or [""]
     parts = [f"# {escape_markdown(told.title)}\n", *(f"{escape_markdown(s)}\n" for s in told.sentences)]
+    parts += [cells.markdown(table) for table in told.tables if table.name == scoreboard.NAME]
     for question in told.problems:
         words, prefix = told.words.problem(question), cells.slug(question) + "-"
         parts.append(f"## {escape_markdown(words.title)}\n")
         parts += [f"{escape_markdown(words.asks)}\n"] if words.asks else []
         parts += [
-            cells.markdown(table) for table in told.tables
+            cells.markdown(_shortened(table)) for table in told.tables
             if table.name.startswith(f"{prefix}by-case")
         ]  # fmt: skip
         for chart in told.charts:
             if first and chart.name.startswith(prefix):
                 links = "".join(f" [{kind.upper()}](figures/{chart.name}.{kind})" for kind in others)
-                picture = f"![{chart.name}](figures/{chart.name}.{first})"
-                parts.append(f"{picture}\n\n{escape_markdown(chart.caption)}{links}\n")
+                parts.append(f"![{chart.name.removeprefix(prefix)}](figures/{chart.name}.{first}){links}\n")
     return "\n".join(parts)
+
+
+SHOWN = 6
+"""Solvers in a table of the text; the data files have all."""
+
+
+def _shortened(table: Table) -> Table:
+    """The first lines of a long table, with those that stand below its rule."""
+    end = len(table.lines) - table.last
+    if end <= SHOWN:
+        return table
+    caption = f"{table.caption} {end - SHOWN} more lines are in tables/{table.name}.csv."
+    return replace(table, caption=caption, lines=(*table.lines[:SHOWN], *table.lines[end:]))
 
 
 def csv_text(columns: Sequence[str], lines: Iterable[Sequence[Value]]) -> str:
