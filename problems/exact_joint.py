@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import compress
 from typing import TypeAlias
 
+import numpy as np
+
 from privopt.core.exact import IntegerRow, ball_ceiling, ball_floor, log_enclosure
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
@@ -17,6 +19,12 @@ from privopt.models.channel_data import Observation, Release
 
 Pair: TypeAlias = tuple[int, int]
 """Positions of a value of S and of a release."""
+
+NEAR = 1e-6
+"""Log-lifts in floats that are nearer than this to the largest are compared exactly."""
+
+TINIEST = 2**900
+"""Probabilities below one in so many are not compared in floats."""
 
 BITS = 192
 """Precision of an information, beside the digits of its weights."""
@@ -43,10 +51,61 @@ class ExactJoint:
         """Numerator and denominator of P(s, y) / (P(s) P(y))."""
         return self.cells[s][y] * self.total, self.rows[s] * self.columns[y]
 
-    def pairs(self) -> list[tuple[int, int]]:
+    def pairs(self) -> list[Pair]:
         """The (s, y) that both have positive probability."""
         releases = [y for y, c in enumerate(self.columns) if c]
         return [(s, y) for s, r in enumerate(self.rows) if r for y in releases]
+
+    @cached_property
+    def largest_lift(self) -> Pair:
+        """The first value of S and release of the largest lift, exactly.
+
+        Examples
+        --------
+        >>> ExactJoint(((3, 1), (1, 3)), 8).largest_lift
+        (0, 0)
+        """
+        best: Pair | None = None
+        up, down = 1, 1
+        for pair in self._near_largest(both=False):
+            over, under = self.lift(*pair)
+            if best is None or over * down > up * under:
+                best, up, down = pair, over, under
+        return _one(best)
+
+    @cached_property
+    def farthest_lift(self) -> Pair:
+        """The first value of S and release of the largest |log-lift|, exactly; one that rules the value out comes first."""
+        best: Pair | None = None
+        up, down = 1, 1
+        for pair in self._near_largest(both=True):
+            over, under = self.lift(*pair)
+            if over < under:
+                over, under = under, over
+            if under == 0:
+                return pair
+            if best is None or over * down > up * under:
+                best, up, down = pair, over, under
+        return _one(best)
+
+    def _near_largest(self, *, both: bool) -> list[Pair]:
+        """In their order, the pairs whose lift may be the largest of all, up alone or up and down, as floats see it."""
+        least = min((v for line in self.cells for v in line if v), default=0)
+        if least * TINIEST <= self.total:
+            return self.pairs()
+        cells = np.array([[v / self.total for v in line] for line in self.cells])
+        rows, columns = cells.sum(axis=1), cells.sum(axis=0)
+        possible = np.outer(rows > 0, columns > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(cells) - np.log(rows)[:, None] - np.log(columns)
+        sizes = np.where(possible, np.abs(logs) if both else logs, -np.inf)
+        return [(s, y) for s, y in np.argwhere(sizes >= sizes.max(initial=-np.inf) - NEAR).tolist()]
+
+
+def _one(pair: Pair | None) -> Pair:
+    if pair is None:
+        raise ValueError("a joint distribution has a pair of positive probability")
+    return pair
 
 
 def worst_log_lift(joint: ExactJoint) -> tuple[tuple[float, float], Pair]:
@@ -65,19 +124,11 @@ def worst_log_lift(joint: ExactJoint) -> tuple[tuple[float, float], Pair]:
     >>> worst_log_lift(ExactJoint(((1, 2), (2, 4)), 9))
     ((0.0, 0.0), (0, 0))
     """
-    best: Pair | None = None
-    up, down = 1, 1
-    for pair in joint.pairs():
-        over, under = joint.lift(*pair)
-        if over < under:
-            over, under = under, over
-        if under == 0:
-            return (math.inf, math.inf), pair
-        if best is None or over * down > up * under:
-            best, up, down = pair, over, under
-    if best is None:
-        raise ValueError("a joint distribution has a pair of positive probability")
-    return log_enclosure(up, down), best
+    pair = joint.farthest_lift
+    up, down = joint.lift(*pair)
+    if not up:
+        return (math.inf, math.inf), pair
+    return log_enclosure(max(up, down), min(up, down)), pair
 
 
 _LAST: list[tuple[JointDistribution, Release, ExactJoint]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import math
 import multiprocessing
@@ -11,8 +12,8 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
 from multiprocessing import resource_tracker
@@ -26,6 +27,8 @@ from privopt.core.trace import Course
 
 PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
+STARTING = 60.0
+"""Seconds after which a child that is not ready is ended."""
 RETURNING = 0.25
 """Seconds after its deadline in which a child that polls it may still hand over what it has."""
 
@@ -167,9 +170,11 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:
         with deaf_to_interrupts():
-            started = executor.submit(time.monotonic)
-        started.result(timeout=60)
-        allowed = budget.remaining + min(PATIENCE, time.monotonic() - begun)
+            started = executor.submit(_start, tuple(solver.requires))
+        if not _ready(started, budget):
+            raise SolverTimeout("its process was not ready at the deadline")
+        late = max(0.0, time.monotonic() - budget.deadline)
+        allowed = budget.remaining + min(PATIENCE - late, time.monotonic() - begun)
         future: Future[tuple[bool, bytes | str]] = executor.submit(
             _child, payload, allowed, budget.seed, stored
         )
@@ -214,6 +219,28 @@ def _importable(name: str) -> bool:
     origin = getattr(sys.modules[name], "__file__", None)
     installed = [Path(sysconfig.get_path(key)).resolve() for key in ("purelib", "platlib", "stdlib")]
     return origin is None or any(Path(origin).resolve().is_relative_to(place) for place in installed)
+
+
+def _ready(started: Future[None], budget: Budget) -> bool:
+    """Whether the child is ready, a little past the deadline at the latest.
+
+    One that is not goes on for the next solver, whose packages are often the same, unless it has taken very long.
+    """
+    allowed = min(budget.remaining + PATIENCE, STARTING)
+    if wait([started], allowed).done:
+        started.result()
+        return True
+    if allowed == STARTING:
+        raise FutureTimeout
+    return False
+
+
+def _start(packages: Sequence[str]) -> None:
+    """In the child: import what a solver needs, which is no part of its time; what fails shows when it runs."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        for package in packages:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(package)
 
 
 def _child(

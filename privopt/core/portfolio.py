@@ -22,6 +22,8 @@ PROBE = 1.0
 """Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
+CHEAP = 0.25
+"""Share of the time left up to which a feasible solver that did not fit in its share runs before a long proof all the same."""
 ALIKE = 1e-9
 """Objectives that differ by less, relative to the problem's scale, count as equal."""
 LONGER = 1.2
@@ -112,15 +114,23 @@ class Search(Generic[M]):
         for c in sorted(provers, key=predicted):
             if predicted(c) <= QUICK:
                 self._try(c, min(PROBE, self.call.left / 3))
-        share = min([FEASIBLE_SHARE * limit, *(max(QUICK, predicted(c)) for c in provers)])
-        until = self.call.left - share
+        soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
+        until = self.call.left - min(FEASIBLE_SHARE * limit, max(QUICK, soonest))
         for c in feasible:
             if self._affords(c, self.call.left - until):
                 self._try(c, self.call.left - until)
         self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
+        if self.lane is None:
+            self._before_long_proofs(feasible, soonest)
         self._prove([c for c in provers if self._unfinished(c)])
         self._rest()
         self._wait_beside()
+
+    def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
+        """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that."""
+        for c in feasible:
+            if c.name not in self.tried and predicted(c) <= min(soonest / SLICE, CHEAP * self.call.left):
+                self._try(c, min(SLICE * predicted(c), self.call.left / 2))
 
     def _rest(self) -> None:
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""

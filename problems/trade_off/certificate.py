@@ -126,7 +126,7 @@ def single_release(problem: TradeOffData, release: Release) -> str:
     if hi == 0:
         return "here every release is independent of S, and reveals nothing"
     secrets = problem.observation.leaking.sensitive
-    up = largest_lift(joint)
+    up = joint.largest_lift
     factor = _quotient(*joint.lift(*up))
     alone = sum(1 for row in joint.cells if row[up[1]]) == 1 < sum(map(bool, joint.rows))
     certain = ", and leaves no other" if alone else ""
@@ -134,24 +134,6 @@ def single_release(problem: TradeOffData, release: Release) -> str:
     if lo == math.inf:
         said += f"; the release {release.outputs[y]!r} makes {secrets[s]!r} inf times less likely: it is ruled out"
     return f"{said} (worst log-lift {'inf' if lo == math.inf else number(hi, 6)})"
-
-
-def largest_lift(joint: ExactJoint) -> tuple[int, int]:
-    """The first value of S and release of the largest lift, exactly.
-
-    Examples
-    --------
-    >>> largest_lift(ExactJoint(((3, 1), (1, 3)), 8))
-    (0, 0)
-    """
-    pairs = iter(joint.pairs())
-    best = next(pairs)
-    up, down = joint.lift(*best)
-    for pair in pairs:
-        over, under = joint.lift(*pair)
-        if over * down > up * under:
-            best, up, down = pair, over, under
-    return best
 
 
 def _quotient(up: int, down: int) -> str:

@@ -17,7 +17,7 @@ from privopt.problems.exact_joint import (
     information_enclosure,
     leaking_joint,
     merged_weights,
-    useful_joint,
+    useful_information,
 )
 
 
@@ -40,7 +40,7 @@ def information_enclosures(observed: Observation, release: Release) -> tuple[Enc
     secret = information_enclosure(leaking_joint(observed, release))
     if isinstance(release, Merging) and observed.useful is None:
         return secret, entropy_enclosure(merged_weights(observed, release))
-    return secret, information_enclosure(useful_joint(observed, release))
+    return secret, useful_information(observed, release)
 
 
 def most_information(observed: Observation) -> Enclosure:

@@ -19,8 +19,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.solvers.common.interior import Answer, Blocks, Interior, Limit, State
 from privopt.solvers.distortion_privacy._bound import better_bound
-from privopt.solvers.distortion_privacy._interior import Answer, Blocks, Interior, Limit, State
 from privopt.solvers.distortion_privacy._space import Space, at_once, inner_release
 
 TARGET = 2e-7

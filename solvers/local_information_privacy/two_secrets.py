@@ -37,6 +37,9 @@ EACH = 3
 WORTH = 1e-10
 """A pair enters if its reduced cost is below minus this."""
 
+WORTH_WAITING = 0.5
+"""Seconds past the deadline that the judgement of the answer may take."""
+
 CLOSE = 1e-8
 """What the bound may leave open, in nats."""
 
@@ -104,9 +107,7 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
             "vertices": len(programme.costs),
             "stop": stop,
         }
-        if (
-            budget.remaining < 1.5 * judging
-        ):  # the judgement of so large a channel would be late: the bound alone
+        if budget.remaining + WORTH_WAITING < judging:  # the channel would be judged late: the bound alone
             return Proposal(None, bound, dual, stats=stats)
         return Proposal(problem.answer(programme.channel(problem)), bound, dual, stats=stats)
 

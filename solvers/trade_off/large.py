@@ -200,15 +200,25 @@ class Moves(Solver[T]):
         if (none := impossible(problem)) is not None:
             return none
         table = merging_table(problem)
-        starts = rounds_of(problem, table, replace(budget, deadline=budget.deadline - 0.5 * _finite(budget)))[
-            :1
-        ]
-        if isinstance(budget.incumbent, Merging):
-            starts.insert(0, numbered(budget.incumbent.assignment[problem.observation.support]))
         short = replace(budget, deadline=budget.deadline - 0.04 * _finite(budget))
-        ends = [moved(table, start, worth_of(problem), short) for start in starts]
-        stats = {"iterations": len(ends), "stop": "no move helps" if short.remaining > 0 else "out of time"}
-        return proposed(problem, best_kept(problem, [*ends, *starts]), stats)
+        ends: list[Ints] = []
+        if isinstance(budget.incumbent, Merging):
+            ends += _ended(
+                problem, table, numbered(budget.incumbent.assignment[problem.observation.support]), short
+            )
+        if not ends or short.remaining > 0.5 * budget.remaining:
+            half = replace(budget, deadline=budget.deadline - 0.5 * _finite(budget))
+            ends += _ended(problem, table, rounds_of(problem, table, half)[0], short)
+        stats = {
+            "iterations": len(ends) // 2,
+            "stop": "no move helps" if short.remaining > 0 else "out of time",
+        }
+        return proposed(problem, best_kept(problem, ends), stats)
+
+
+def _ended(problem: TradeOff, table: MergingTable, start: Ints, budget: Budget) -> list[Ints]:
+    """Where moves from a partition end, and the partition itself."""
+    return [moved(table, start, worth_of(problem), budget), start]
 
 
 @register

@@ -161,7 +161,7 @@ class Generation:
             if some.remaining == 0:
                 break
             peeled = self.edges.inside(np.array(peel(self.lp, self.p, self.rng, some)), self.p)
-            self._enter(peeled, [None] * len(peeled), list(range(len(peeled))))
+            self._enter_whole(peeled)
         for _ in range(FIRST_VERTICES):
             self.lp.solve(self.rng.normal(size=len(self.p)))
             if (basis := self.lp.basis()) is not None:
@@ -175,8 +175,7 @@ class Generation:
         joint = problem.observation.p_w[support, None] * incumbent.matrix[support]
         mass = joint.sum(axis=0)
         points = (joint[:, mass > NEGLIGIBLE] / mass[mass > NEGLIGIBLE]).T
-        inside = self.edges.inside(points, self.p)
-        self._enter(inside, [None] * len(inside), list(range(len(inside))), most=len(inside))
+        self._enter_whole(self.edges.inside(points, self.p))
 
     def walk(self, budget: Budget) -> bool:
         """One round of walks along edges and of the master programme; whether any column came in."""
@@ -251,6 +250,10 @@ class Generation:
             self.master.add(points[chosen], entropies(self.pricing, points[chosen]))
         return len(chosen)
 
+    def _enter_whole(self, points: Floats) -> int:
+        """Add all of these posteriors that are new: without some of them the rest need not average to anything."""
+        return self._enter(points, [None] * len(points), list(range(len(points))), most=len(points))
+
     def _solved(self, added: int) -> bool:
         self.rounds += 1
         if added:
@@ -286,8 +289,7 @@ class Generation:
             chosen = self.rng.choice(used, size, replace=False)
             mixture = self.weights[chosen] @ self.master.columns[chosen]
             peeled = np.array(peel(self.lp, mixture / mixture.sum(), self.rng, budget))
-            inside = self.edges.inside(peeled, self.p)
-            added += self._enter(inside, [None] * len(inside), list(range(len(inside))))
+            added += self._enter_whole(self.edges.inside(peeled, self.p))
         return added
 
 

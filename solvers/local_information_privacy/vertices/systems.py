@@ -52,12 +52,16 @@ class System:
         """The largest possible support of a vertex."""
         return int(np.linalg.matrix_rank(np.vstack([np.ones(self.rows.shape[1]), self.rows]), tol=1e-13))
 
-    def sizes(self) -> Iterator[tuple[int, int]]:
+    @cached_property
+    def sizes(self) -> tuple[tuple[int, int], ...]:
         """The sizes k of a support, each with the number of systems of that size."""
         n = self.rows.shape[1]
-        return ((k, math.comb(n, k) * self.sets.count(k - 1)) for k in range(1, min(n, self.largest) + 1))
+        return tuple(
+            (k, math.comb(n, k) * self.sets.count(k - 1)) for k in range(1, min(n, self.largest) + 1)
+        )
 
 
+@lru_cache(maxsize=8)
 def system(problem: LocalInformationPrivacy) -> System:
     """The polytope of a problem, on the support of W."""
     observed = problem.observation
@@ -73,7 +77,7 @@ def system(problem: LocalInformationPrivacy) -> System:
 
 def work(polytope: System) -> int:
     """Number of systems that the enumeration may solve."""
-    return sum(count for _, count in polytope.sizes())
+    return sum(count for _, count in polytope.sizes)
 
 
 def vertices(polytope: System, tolerance: float = TOLERANCE) -> Iterator[Floats]:
@@ -176,7 +180,7 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
     rng = np.random.default_rng(0)
     polytope = system(problem)
     n, total, missed, met = polytope.rows.shape[1], 0.0, 0.0, 0
-    sizes = list(polytope.sizes())
+    sizes = polytope.sizes
     systems = sum(count for _, count in sizes)
     if systems > HOPELESS:
         return math.inf
@@ -207,4 +211,4 @@ def description_seconds(problem: LocalInformationPrivacy) -> float:
 
 def enumeration_seconds(problem: LocalInformationPrivacy) -> float:
     """Predicted seconds to solve all small systems of a problem, measured with most of them regular; rather too many."""
-    return sum(count * (3e-7 + 4e-9 * k**3) for k, count in system(problem).sizes())
+    return sum(count * (3e-7 + 4e-9 * k**3) for k, count in system(problem).sizes)
