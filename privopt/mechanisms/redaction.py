@@ -123,14 +123,24 @@ class RedactionMechanism(Mechanism):
 
     @cached_property
     def _exact(self) -> NDArray[np.int64]:
-        weights = np.ceil(self.probabilities * float(TOTAL)).astype(np.int64)
+        weights = np.repeat(self._run_weights, self._runs[1], axis=0)
         weights.setflags(write=False)
         return weights
 
+    @cached_property
+    def _runs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return equal_rows(self.probabilities)
+
+    @property
+    def _run_weights(self) -> NDArray[np.int64]:
+        """The weights of the first row of each run."""
+        return np.ceil(self.probabilities[self._runs[0]] * float(TOTAL)).astype(np.int64)
+
     def quantised(self) -> RedactionMechanism:
         """The mechanism whose probabilities are exactly ``exact() / 2**52``."""
-        rounded = self.exact() / float(TOTAL)
-        return self if np.array_equal(rounded, self.probabilities) else self.with_probabilities(rounded)
+        if np.array_equal(self._run_weights / float(TOTAL), self.probabilities[self._runs[0]]):
+            return self
+        return self.with_probabilities(self.exact() / float(TOTAL))
 
     def with_probabilities(self, probabilities: ArrayLike) -> RedactionMechanism:
         """The same kind of mechanism with other probabilities."""
@@ -208,7 +218,8 @@ class RedactionMechanism(Mechanism):
         digest = hashlib.sha256(b"{")
         for i, (key, value) in enumerate(sorted(self._fields(), key=lambda item: item[0])):
             digest.update(f'{"," if i else ""}"{key}":'.encode())
-            for text in _table_text(value) if isinstance(value, np.ndarray) else (_canonical(value),):
+            table = isinstance(value, np.ndarray)
+            for text in _table_text(value, *self._runs) if table else (_canonical(value),):
                 digest.update(text.encode())
         digest.update(b"}")
         return digest.hexdigest()
@@ -274,16 +285,29 @@ class RedactionMechanism(Mechanism):
         return html_table(rows, ("record", *(f"Pr(redacted | {s})" for s in self.states)))
 
 
+def equal_rows(table: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where runs of equal rows of a table begin, and how long they are.
+
+    Examples
+    --------
+    >>> equal_rows(np.array([[1, 0], [1, 0], [0, 0]]))
+    (array([0, 2]), array([2, 1]))
+    """
+    new = table[1:, 0] != table[:-1, 0]
+    for column in range(1, table.shape[1]):
+        new |= table[1:, column] != table[:-1, column]
+    begins = np.concatenate(([0], 1 + np.flatnonzero(new)))
+    return begins, np.diff(begins, append=len(table))
+
+
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _table_text(table: NDArray[Any]) -> Iterator[str]:
+def _table_text(table: NDArray[Any], begins: NDArray[np.intp], counts: NDArray[np.intp]) -> Iterator[str]:
     """The canonical JSON form of a table, in pieces; a run of equal rows is written once and repeated."""
-    begins = np.concatenate(([0], 1 + np.flatnonzero((table[1:] != table[:-1]).any(axis=1))))
-    counts = np.diff(begins, append=len(table)).tolist()
     yield "["
-    for i, (row, count) in enumerate(zip(table[begins].tolist(), counts, strict=True)):
+    for i, (row, count) in enumerate(zip(table[begins].tolist(), counts.tolist(), strict=True)):
         text = _canonical(row)
         yield ("," if i else "") + text
         for begin in range(1, count, PIECE):

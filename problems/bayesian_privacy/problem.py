@@ -20,6 +20,7 @@ from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_di
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.certificate import terms
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.problems.bayesian_privacy.fingerprints import MANY, large_fingerprint
 from privopt.problems.bayesian_privacy.validation import Records, as_problem
 
 FIELDS = ("query", "noise", "clip", "length", "states", "scope")
@@ -95,7 +96,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     def judging_seconds(self) -> float:
         """Predicted seconds of judging one mechanism: the leakage of its level is read and proved, the model written."""
         model = self.model
-        written = 3e-7 * model.size**2 if isinstance(model, GaussianModel) else 0.0
+        written = 1.5e-7 * model.size**2 if isinstance(model, GaussianModel) else 0.0
         return written + 3.0 * levels.reading_seconds(self)
 
     @property
@@ -269,7 +270,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     def fingerprint(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """SHA-256 of the canonical JSON form; a function counts as itself, in this process only."""
         if not isinstance(self.query, Query):
-            return super().fingerprint
+            many = isinstance(self.model, GaussianModel) and self.model.size >= MANY
+            return large_fingerprint(self.to_dict()) if many else super().fingerprint
         return fingerprint_of(self._fields(f"{query_text(self.query)} {id(self.query)}"))
 
     @classmethod

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,13 @@ def structure_enclosure(problem: BeliefData, lam: Floats) -> Enclosure | None:
     """Floats around the same."""
     if lam.shape != (len(problem.letters),) or not np.isfinite(lam).all():
         return None
+    return _enclosed(problem, lam.astype(np.float64).tobytes())
+
+
+@lru_cache(maxsize=4)
+def _enclosed(problem: BeliefData, prices: bytes) -> Enclosure | None:
+    """What prices prove; who proposes them and who judges them ask one after the other."""
+    lam = np.frombuffer(prices)
     seen = problem.support
     exact = [problem.exact_belief.fraction(int(x)) for x in seen]
     return priced(Balls.fractions(exact), problem.matrix[seen], problem.epsilon, lam[seen], exact)

@@ -168,9 +168,9 @@ class Verdict:
     where: str
 
 
-def certify(data: BeliefData, release: Channel) -> Verdict:
+def certify(exact: ExactRelease) -> Verdict:
     """Prove or refute that every release keeps the bounds, rows of impossible letters included."""
-    exact = ExactRelease(data, release)
+    data, release = exact.data, exact.release
     count = len(exact.seen) * len(exact.columns)
     total = data.exact_belief.total
     bad = [
@@ -237,9 +237,9 @@ def is_worst(data: BeliefData, release: Channel, worst: Sequence[object]) -> boo
     return up * ratio[1] == ratio[0] * down
 
 
-def utility_enclosure(data: BeliefData, release: Channel) -> Enclosure:
+def utility_enclosure(exact: ExactRelease) -> Enclosure:
     """Floats around minus the expected distortion: of its exact value, for large channels a little wider."""
-    exact = ExactRelease(data, release)
+    data = exact.data
     used = np.array([column.position for column in exact.columns], dtype=np.intp)
     if len(exact.seen) * len(used) > EXACT_CELLS:
         return _utility_balls(exact, used)

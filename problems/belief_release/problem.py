@@ -119,7 +119,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         have such a letter.
         """
         channel = self.check(mechanism)
-        verdict = judgement.certify(self, channel)
+        exact = judgement.ExactRelease(self, channel)
+        verdict = judgement.certify(exact)
         return self.certificate(
             channel,
             channel.fingerprint,
@@ -128,7 +129,7 @@ class BeliefRelease(BeliefData, Problem[Channel]):
             reason=verdict.reason,
             method="integer lifts against balls of e^budget",
             leakage=verdict.leakage,
-            utility=judgement.utility_enclosure(self, channel),
+            utility=judgement.utility_enclosure(exact),
             worst=verdict.worst,
             where=verdict.where,
         )

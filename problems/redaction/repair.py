@@ -46,15 +46,15 @@ def _raise_partial(
     data: RedactionData, table: NDArray[np.float64], limit: float, margin: float
 ) -> NDArray[np.float64] | None:
     """The table with the least common raise that reaches the limit, or None if none does."""
-    partial = (table > 0) & (table < 1)
+    partial = np.nonzero((table > 0) & (table < 1))
+    shown, moved = 1.0 - table[partial], table.copy()
 
     def raised(share: float) -> NDArray[np.float64]:
-        moved = table.copy()
-        moved[partial] = 1.0 - (1.0 - table[partial]) * (1.0 - share)
+        moved[partial] = 1.0 - shown * (1.0 - share)
         return moved
 
     high = 1.0 - 2.0**-30
-    if not partial.any() or _worst(data, raised(high))[1].leakage > limit:
+    if not shown.size or _worst(data, raised(high))[1].leakage > limit:
         return None
     low = 0.0
     for _ in range(HALVINGS):

@@ -11,7 +11,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.exact import IntegerRow, ball_enclosure
 from privopt.core.problem import Enclosure
-from privopt.mechanisms.redaction import TOTAL
+from privopt.mechanisms.redaction import TOTAL, equal_rows
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.screen import Side, U
 
@@ -40,14 +40,17 @@ def _released(data: RedactionData, redacted: Ints) -> arb:
     """Utility of a local mechanism."""
     from flint import arb
 
-    shown, chain = TOTAL - redacted, data.chain
+    chain = data.chain
     if data.weights is None and chain.stationary:
         # Two halves of 26 bits: sums of up to 2**37 of them fit 64-bit integers.
-        high, low = (shown >> 26).sum(axis=0), (shown & (2**26 - 1)).sum(axis=0)
+        begins, counts = equal_rows(redacted)
+        rows = TOTAL - redacted[begins]
+        high, low = counts @ (rows >> 26), counts @ (rows & (2**26 - 1))
         sums = [(int(h) << 26) + int(part) for h, part in zip(high, low, strict=True)]
         initial = chain.exact_initial
         kept = sum((arb(w) * arb(s) for w, s in zip(initial.weights, sums, strict=True)), arb(0))
         return kept / (arb(initial.total) * arb(TOTAL) * arb(data.length))
+    shown = TOTAL - redacted
     if chain.homogeneous and shown.size > MANY:
         return _released_of_many(data, shown / float(TOTAL))
     kept, weights = arb(0), [arb(w) for w in data.record_weights.tolist()]

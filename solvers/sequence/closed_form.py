@@ -18,6 +18,8 @@ from privopt.problems.sequence_information_privacy.problem import SequenceInform
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
 MARGIN = 2.0**-36
+ROOM = 2.0**-44
+"""Share of the budget that is left to the rounding of a channel: to judge a large one twice takes long."""
 MOST_LETTERS = 300
 """Whether a matrix is a metric takes cubic time: above this it is not asked."""
 
@@ -74,7 +76,7 @@ def _hamming(step: Step) -> Answer:
     if step.exact_pays:  # groups of a little more than theta stay so when e^-epsilon is rounded up
         kernel = HammingKernel(step.p, min(step.budget, MOST_EXACT) * (1 - MARGIN))
         return Answer(step.in_rationals(kernel.sent()), lam, {"iterations": 0, "case": kernel.case})
-    kernel = HammingKernel(step.p, step.level)
+    kernel = HammingKernel(step.p, step.level * (1 - ROOM))
     return Answer(kernel.matrix(), lam, {"iterations": 0, "case": kernel.case})
 
 

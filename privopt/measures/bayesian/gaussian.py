@@ -302,7 +302,7 @@ def gaussian_factor(model: GaussianModel, method: str = "best", scope: str = "ta
                 f"{method} holds for targets inside the clipping interval: for all_reals use 'general'"
             )
         return _all_reals(model)
-    factors = [_block(model.covariance[np.ix_(block, block)], method) for block in model.blocks]
+    factors = [_block(model, i, method) for i in range(len(model.blocks))]
     top = max(factor.value for factor in factors)
     # of equal factors an exact one is named: it shows that the maximum is attained
     best = max((factor for factor in factors if factor.value == top), key=lambda factor: factor.exact)
@@ -323,29 +323,31 @@ def _all_reals(model: GaussianModel) -> Bound:
     return Bound(float(m), exact, "general", "all_reals")
 
 
-def _block(covariance: Floats, method: str) -> _Factor:
+def _block(model: GaussianModel, i: int, method: str) -> _Factor:
     """The factor of one block, at most its size."""
-    m = len(covariance)
+    m = len(model.blocks[i])
     if m == 1:
         return _Factor(1.0, True, method if method != "best" else FAMILY + "column")
     general = _Factor(float(m), False, "general")
     if method == "general":
         return general
-    factor = _best(covariance) if method == "best" else _bounded(covariance, method.removeprefix(FAMILY))
+    factor = _best(model, i) if method == "best" else _bounded(model, i, method.removeprefix(FAMILY))
     return factor if factor.value <= m else general
 
 
-def _best(covariance: Floats) -> _Factor:
+def _best(model: GaussianModel, i: int) -> _Factor:
     """Cheap exact bounds, then enumeration, then the least upper bound."""
     tried: list[_Factor] = []
-    few = len(covariance) <= ENUMERATED
+    few = len(model.blocks[i]) <= ENUMERATED
     for name in ("column", "h-matrix", *(["brute-force"] if few else []), "class"):
-        tried.append(_bounded(covariance, name))
+        tried.append(_bounded(model, i, name))
         if tried[-1].exact:
             break
     return min(tried, key=lambda factor: (not factor.exact, factor.value))
 
 
-def _bounded(covariance: Floats, name: str) -> _Factor:
+@lru_cache(maxsize=256)
+def _bounded(model: GaussianModel, i: int, name: str) -> _Factor:
     """What one bound gives for one block; inf where it gives nothing."""
-    return _Factor(*_BOUNDS[name](covariance), FAMILY + name)
+    block = model.blocks[i]
+    return _Factor(*_BOUNDS[name](model.covariance[np.ix_(block, block)]), FAMILY + name)

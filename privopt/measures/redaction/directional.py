@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,15 +147,13 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
         return _of_peaks(binary_peaks(steps, redaction, repeated))
     most = Directional.none(k)
     state = _State.start(k)
-    events = np.asarray((redaction < 1).any(axis=1))
-    runs = _plain_runs(events) if repeated else np.zeros(len(events), np.int64)
-    alike = _alike_runs(redaction) if repeated else runs
+    plain, alike = _Runs(lambda: (redaction < 1).any(axis=1)), _Runs(lambda: _changes(redaction))
     source, distance = iter(steps), 0
     start: _State | None = None
     step = next(source, None)
     while step is not None and distance < len(redaction):
-        if runs[distance] > 1:
-            state, distance = state.plain(step, int(runs[distance])), distance + int(runs[distance])
+        if repeated and redaction[distance].min() == 1 and (hidden := plain.after(distance)) > 1:
+            state, distance = state.plain(step, hidden), distance + hidden
             continue
         state, r = state.plain(step, 1), redaction[distance]
         distance += 1
@@ -163,7 +162,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
             ratios = _log_ratios(state.table[:, shown], state.gap[:, :, shown])
             for v, one in zip(shown.tolist(), ratios, strict=True):
                 _record(most, one, distance, v)
-        if not r.any() or (events[distance - 1] and state.reveals_no_more(most)):
+        if not r.any() or (shown.size and state.reveals_no_more(most)):
             return most
         before, state = start, state.redacted(r)
         start = state
@@ -171,7 +170,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
             step = next(source, None)
         elif before is not None and state.rests(before):
             # Equal steps and equal redactions from a fixed point show the same ratios again and again.
-            distance += int(alike[distance - 1])
+            distance += alike.after(distance - 1)
     if distance:
         _record(most, _log_ratios(state.table.sum(axis=1)[:, None], state.total[:, :, None])[0], distance, -1)
     return most
@@ -238,18 +237,25 @@ def _of_peaks(peaks: tuple[Peak, Peak]) -> Directional:
     return Directional(largest, distance, np.array([[-1, one.value], [two.value, -1]]))
 
 
-def _alike_runs(redaction: Floats) -> NDArray[np.int64]:
-    """For each record, how many right after it are redacted like it."""
-    places = np.append(np.flatnonzero((redaction[1:] != redaction[:-1]).any(axis=1)), len(redaction) - 1)
-    index = np.arange(len(redaction))
-    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+class _Runs:
+    """From each place on, how many places lie before the next mark; marks are looked for when first asked."""
+
+    def __init__(self, marks: Callable[[], NDArray[np.bool_]]) -> None:
+        self._marks = marks
+
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        marks = self._marks()
+        return np.append(np.flatnonzero(marks), len(marks))
+
+    def after(self, place: int) -> int:
+        """How many places lie before the next mark."""
+        return int(self._places[np.searchsorted(self._places, place)]) - place
 
 
-def _plain_runs(events: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """For each record, how many from it on are always redacted."""
-    places = np.append(np.flatnonzero(events), len(events))
-    index = np.arange(len(events))
-    return np.asarray(places[np.searchsorted(places, index)] - index, dtype=np.int64)
+def _changes(redaction: Floats) -> NDArray[np.bool_]:
+    """After which records but the last another row comes."""
+    return np.asarray((redaction[1:] != redaction[:-1]).any(axis=1))
 
 
 def first_release_ratios(steps: Iterable[Floats], repeated: bool = False) -> Iterator[Floats]:

@@ -155,10 +155,21 @@ def worst_reading(
     ``can`` says which values each record can have, ``side_information`` what the adversary knows beside the release.
     """
     known = None if side_information is None else can
-    shown = np.flatnonzero((table < 1).any(axis=1))
-    ends = (int(shown[0]), int(shown[-1]) + 1) if len(shown) else (len(table), 0)
+    first = _first_shown(table)
+    ends = (first, 0) if first == len(table) else (first, len(table) - _first_shown(table[::-1]))
     readings = [(p, read_redaction(chain, p, table, np.flatnonzero(can[p]), known, ends)) for p in records]
     return max(readings, key=lambda item: item[1].leakage)
+
+
+def _first_shown(table: Floats) -> int:
+    """The first record that is ever released; the number of records where none is. Far ones are looked at only if needed."""
+    begin, width = 0, 64
+    while begin < len(table):
+        shown = np.flatnonzero((table[begin : begin + width] < 1).any(axis=1))
+        if len(shown):
+            return begin + int(shown[0])
+        begin, width = begin + width, 4 * width
+    return len(table)
 
 
 def read_redaction(
@@ -272,8 +283,10 @@ def released_share(
     >>> released_share(chain, np.array([[1.0, 1.0], [0.0, 1.0]]), [1, 3])
     0.375
     """
-    values = np.ones(len(table)) if weights is None else np.array(weights, dtype=np.float64)
     released = release_probabilities(chain, table, sequential)
+    if weights is None:
+        return math.fsum(released.tolist()) / len(table)
+    values = np.array(weights, dtype=np.float64)
     return math.fsum((values * released).tolist()) / math.fsum(values.tolist())
 
 
