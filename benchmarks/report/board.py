@@ -424,7 +424,7 @@ class Board:
 
 
 def board(rows: Sequence[Judged], words: Vocabulary | None = None) -> Board:
-    """The first screen of the report of some rows.
+    """The first screen of the report of some rows; problems of more cases come first.
 
     Examples
     --------
@@ -435,7 +435,8 @@ def board(rows: Sequence[Judged], words: Vocabulary | None = None) -> Board:
     lines: dict[str, list[CaseLine]] = {}
     for line in case_lines(rows):
         lines.setdefault(line.case.question, []).append(line)
-    problems = tuple(_problem(kind, own, known) for kind, own in lines.items())
+    order = sorted(lines.items(), key=lambda pair: -len(pair[1]))
+    problems = tuple(_problem(kind, own, known) for kind, own in order)
     warned = alarms(rows)
     return Board(_finding(problems, warned), _counts(problems, rows), problems, warned)
 

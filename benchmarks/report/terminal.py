@@ -21,6 +21,8 @@ WIDTH, LINES = 100, 20
 ALARMS = 2
 """How many alarms are shown, each with the command that says more."""
 HEADS = ("problem", "solve() best", "best by name", "gain", "proved")
+NAMES = 2
+"""The column that gives way where a line is too long."""
 
 
 def summary(verdict: Verdict, folder: Path, page: Path) -> list[str]:
@@ -70,7 +72,7 @@ def _head(told: Board, manifest: Manifest) -> Iterator[str]:
     else:
         best = f"privopt.solve() best in {finding.best} of {finding.cases} cases"
     broken = f"{finding.broken} CLAIMS DO NOT HOLD; " if finding.broken else ""
-    held = f"{counts.held} of {counts.certificates} certificates held"
+    held = f"{counts.held} of {counts.certificates} certified"
     seconds = f"{manifest.seconds:.0f} s"
     text = f"{manifest.suite}: {broken}{best}, {finding.proved} proved optimal, {held}"
     yield f"{clipped(text, WIDTH - len(seconds) - 2)}  {seconds}".rstrip()
@@ -79,10 +81,12 @@ def _head(told: Board, manifest: Manifest) -> Iterator[str]:
 def _table(problems: Sequence[ProblemLine], room: int) -> Iterator[str]:
     """A line a problem; what there is no room for is counted."""
     shown = problems if len(problems) < room else problems[: room - 2]
-    lines = [HEADS, *map(_cells, shown)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADS))]
-    widths[2] = min(widths[2], WIDTH - 2 - 2 * (len(HEADS) - 1) - sum(widths) + widths[2])
-    for line in lines:
+    told = [HEADS, *map(_cells, shown)]
+    widths = [max(len(line[i]) for line in told) for i in range(len(HEADS))]
+    widths[NAMES] = min(widths[NAMES], WIDTH - 2 - 2 * (len(HEADS) - 1) - sum(widths) + widths[NAMES])
+    fitted = [_names(line, widths[NAMES]) for line in shown]
+    told = [HEADS, *((*c[:NAMES], n, *c[NAMES + 1 :]) for c, n in zip(told[1:], fitted, strict=True))]
+    for line in told:
         cells = (
             clipped(text, width).ljust(width) if i < 3 else text.rjust(width)
             for i, (text, width) in enumerate(zip(line, widths, strict=True))
@@ -93,17 +97,26 @@ def _table(problems: Sequence[ProblemLine], room: int) -> Iterator[str]:
 
 
 def _cells(line: ProblemLine) -> tuple[str, ...]:
-    names = [n.solver for n in line.named]
-    more = f" +{len(names) - 3}" if len(names) > 3 else ""
-    by_oracle = f" (+{len(line.by_oracle)} by an oracle)" if line.by_oracle else ""
     gain = "" if line.gain is None else line.gain.amount
     return (
         line.words.title,
         _auto(line),
-        ", ".join(names[:3]) + more + by_oracle,
+        _names(line, WIDTH),
         gain,
         f"{line.proved}/{line.cases}",
     )
+
+
+def _names(line: ProblemLine, width: int) -> str:
+    """As many of the solvers by name as there is room for, three at most; how many more; cases of an oracle alone."""
+    names = [n.solver for n in line.named]
+    oracle = f", oracle alone {len(line.by_oracle)}" if line.by_oracle else ""
+    for shown in range(min(3, len(names)), 0, -1):
+        more = f" +{len(names) - shown}" if len(names) > shown else ""
+        text = f"{', '.join(names[:shown])}{more}{oracle}"
+        if len(text) <= width or shown == 1:
+            return text
+    return oracle.removeprefix(", ")
 
 
 def _auto(line: ProblemLine) -> str:
