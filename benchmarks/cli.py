@@ -37,6 +37,20 @@ def list_suites(as_json: Json = False) -> None:
         table(lines, ("suite", "instances", "what it asks"))
 
 
+@app.command("new")
+def new_folder(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.")],
+    as_json: Json = False,
+) -> None:
+    """Write a folder of your own with a data set, a solver and a suite, which work as they are.
+
+    Exit code 0: done; 2: misuse.
+    """
+    from privopt.benchmarks.template.new import new_command
+
+    new_command(folder, as_json)
+
+
 @app.command()
 def run(
     suite: Annotated[
@@ -138,6 +152,9 @@ def compare_runs(
     fail_on_regression: Annotated[
         bool, typer.Option("--fail-on-regression", help="Exit with 1 if anything got worse.")
     ] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="The HTML page to write; without it only the tables are printed.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say what changed between two runs: statuses, objectives, gaps, certificates, and times by solver.
@@ -147,6 +164,10 @@ def compare_runs(
     """
     from privopt.benchmarks.runner.compare import compare_command
 
+    if report is not None:
+        from privopt.benchmarks.report.compared import write_comparison
+
+        write_comparison(before, after, report, f"privopt bench compare {before} {after} --report {report}")
     if not compare_command(before, after, as_json) and fail_on_regression:
         raise typer.Exit(1)
 
