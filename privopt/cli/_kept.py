@@ -14,15 +14,18 @@ import numpy as np
 import privopt as po
 from privopt.cli._columns import Cells, Machine, text_of
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
-from privopt.files.csv import read_table
+from privopt.files.csv import groups_of, read_table
 from privopt.files.text import number
 from privopt.models.columns import TableColumns
+from privopt.publication.counts import COUNTS, counts_records, tells_letters
 from privopt.publication.kept import Beside, kept_leakage, within
 from privopt.publication.table import joint_of
 
 NO_ROLES = "not computed: it is not known which column the secret is"
 ELSE = "leave --keep out, or accept anything with --accept-leakage inf"
 NO_MODEL = "not computed: the model says nothing of kept columns, only how records follow each other"
+NO_DATASETS = "not computed: the model says nothing of kept columns, only which datasets are neighbours"
+TELLS = "as it says of some records for certain what they are not"
 NO_SECRET = "not computed: nothing is secret in this problem"
 NO_BUDGET = "not computed: a mechanism file states no budget"
 
@@ -104,13 +107,14 @@ def judge_kept(
     FileRefused
         With what they leak, or why that cannot be known.
     """
-    _check_accepted(keep, accepted)
+    check_accepted(keep, accepted)
     columns: tuple[str, ...] = tuple(dict.fromkeys(keep))
     mechanism = machine.mechanism
     _check_secret(mechanism, columns, secret)
     if not isinstance(mechanism, (po.Channel, po.Merging)):
-        _refuse_copies(rows, columns)
-        return Kept(columns, None, accepted, NO_MODEL) if columns else Kept()
+        users = {"": range(len(rows.places))} if by is None else groups_of(rows.data, by, rows.of(by))
+        cells = {name: rows.of(name) for name in columns}
+        return beside_records(machine, rows.symbols, cells, list(users.values()), accepted)
     if by is not None and by not in columns and len(set(rows.of(by))) < len(rows.places):
         columns = (*columns, by)
     secrets = () if mechanism.columns is None else mechanism.columns.secret_names
@@ -139,19 +143,77 @@ def _check_secret(mechanism: po.Mechanism, columns: Sequence[str], secret: Seque
         raise FileRefused(f"the model remembers that the secret is {_named(known)}: leave --secret out")
 
 
-def kept_of_stream(keep: Sequence[str], accepted: float | None) -> Kept:
-    """What is known of columns that are kept beside a stream: nothing, which is said.
+def beside_records(
+    machine: Machine,
+    letters: Sequence[Hashable | None],
+    cells: Mapping[str, Sequence[str]],
+    users: Sequence[Sequence[int]],
+    accepted: float | None,
+) -> Kept:
+    """Refuse columns kept beside a stream, or beside answers, unless they only number the records or anything was accepted.
+
+    Parameters
+    ----------
+    machine : Machine
+    letters : sequence
+        What the mechanism reads of each row; None for a gap.
+    cells : mapping of names to cells
+        The kept columns.
+    users : sequence of sequences of int
+        The rows of each user.
+    accepted : float or None
 
     Raises
     ------
     FileRefused
-        If a leakage is accepted that is none, or of no column.
+        With the first column of which the model does not know what it leaks, or knows that it leaks everything.
     """
-    _check_accepted(keep, accepted)
-    return Kept(tuple(dict.fromkeys(keep)), None, accepted, NO_MODEL) if keep else Kept()
+    check_accepted(list(cells), accepted)
+    if not cells:
+        return Kept()
+    streams = not isinstance(machine.mechanism, po.Colouring)
+    others = [name for name in cells if not _numbers_records(letters, cells[name], users)]
+    _refuse_copies(letters, {name: cells[name] for name in others})
+    columns = tuple(cells)
+    if not others:
+        alone = None if machine.certificate is None else machine.certificate.leakage[1]
+        return Kept(columns, alone, accepted, COUNTS if alone is not None else NO_BUDGET)
+    telling = [name for name in others if streams and tells_letters(letters, cells[name])]
+    if accepted != math.inf:
+        raise FileRefused(_not_known(telling or others, accepted, bool(telling), streams))
+    if telling:
+        return Kept(columns, math.inf, accepted, TELLS)
+    return Kept(columns, None, accepted, NO_MODEL if streams else NO_DATASETS)
 
 
-def _check_accepted(keep: Sequence[str], accepted: float | None) -> None:
+def _numbers_records(
+    letters: Sequence[Hashable | None], cells: Sequence[str], users: Sequence[Sequence[int]]
+) -> bool:
+    """Whether a column numbers the records, and is not what the mechanism reads."""
+    same = all(
+        letter is None or ", ".join(text_of(letter)) == cell
+        for letter, cell in zip(letters, cells, strict=True)
+    )
+    return not same and counts_records([[cells[i] for i in rows] for rows in users])
+
+
+def _not_known(columns: Sequence[str], accepted: float | None, telling: bool, streams: bool) -> str:
+    """Why kept columns are refused beside a stream or answers, and what to do."""
+    named = _named(columns)
+    if telling:
+        why = f"{named} beside the release would leak inf nats: it says of some records for certain what they are not"
+    else:
+        known = "how records follow each other" if streams else "which datasets are neighbours"
+        why = (
+            f"what {named} beside the release would leak is not known: the model only says {known}, and no column is known to be harmless "
+            "but one that numbers the records by equal steps"
+        )
+    if accepted is not None:
+        why += f"; {number(accepted, 6)} nats were accepted, which promises less"
+    return f"{why}. Leave --keep out, or accept anything with --accept-leakage inf, which the receipt then states"
+
+
+def check_accepted(keep: Sequence[str], accepted: float | None) -> None:
     if accepted is not None and not keep:
         raise FileRefused("--accept-leakage is about kept columns: give it with --keep")
     if accepted is not None and not accepted >= 0:
@@ -341,12 +403,12 @@ def _values(names: Sequence[str], words: Mapping[Cells, Hashable], rows: Rows) -
     return [words[cells[row]] for row in rows.places]
 
 
-def _refuse_copies(rows: Rows, columns: Sequence[str]) -> None:
+def _refuse_copies(letters: Sequence[Hashable | None], columns: Mapping[str, Sequence[str]]) -> None:
     """Refuse a kept column that names each record's value under another name."""
-    letters = [str(symbol) for symbol in rows.symbols]
-    for name in columns:
-        pairs = set(zip(letters, rows.of(name), strict=True))
-        if len(set(letters)) > 1 and len(pairs) == len(set(letters)) == len({value for _, value in pairs}):
+    for name, cells in columns.items():
+        pairs = {(letter, cell) for letter, cell in zip(letters, cells, strict=True) if letter is not None}
+        several = len({letter for letter, _ in pairs})
+        if several > 1 and len(pairs) == several == len({value for _, value in pairs}):
             raise FileRefused(
                 f"the column {name!r} has one value for each value of what is released: it is the same under other names, leave it out"
             )

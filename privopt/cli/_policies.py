@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, columns_of
-from privopt.cli._kept import kept_of_stream
+from privopt.cli._kept import Kept, beside_records, check_accepted
 from privopt.cli._receipt import Stream, leave_stream_receipt
 from privopt.cli._streams import check_earlier, earlier_digest, gap_facts, stream_letters, total_facts
 from privopt.cli.fit import user_columns
@@ -170,6 +170,7 @@ class Order:
     keep: Sequence[str]
     state: Path | None
     seed: int | None
+    accepted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ class Outcome:
     users: int
     missing: int = 0
     longest: int = 0
+    beside: Kept = field(default_factory=Kept)
 
 
 def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
@@ -197,10 +199,10 @@ def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
             "--state records real releases; a simulation has none, leave --simulate or --state out"
         )
     policy.check_release(None if order.seed is None else np.random.default_rng(order.seed))
-    return _folder(policy, order) if order.data.is_dir() else _table(policy, order)
+    return _folder(policy, order) if order.data.is_dir() else _table(machine, policy, order)
 
 
-def _table(policy: SequencePolicy, order: Order) -> Outcome:
+def _table(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
     named: list[str] = [*user_columns(order.by), *order.keep]
     copied = list(dict.fromkeys(named))
     read = read_table(order.data, [*copied, *order.columns])
@@ -209,6 +211,13 @@ def _table(policy: SequencePolicy, order: Order) -> Outcome:
         {"": range(read.rows)}
         if order.by is None
         else groups_of(order.data, order.by, read.columns[order.by])
+    )
+    beside = beside_records(
+        machine,
+        letters,
+        {name: read.columns[name] for name in order.keep},
+        list(users.values()),
+        order.accepted,
     )
     sequences = {name: [letters[i] for i in places] for name, places in users.items()}
     rows: list[Cells] = list(zip(*(read.columns[name] for name in order.columns), strict=True))
@@ -220,7 +229,7 @@ def _table(policy: SequencePolicy, order: Order) -> Outcome:
     kept = sorted(outputs)
     columns = columns_of(order.columns, [outputs[i] for i in kept], "")
     write_table(order.output, {**{name: [read.columns[name][i] for i in kept] for name in copied}, **columns})
-    return outcome
+    return replace(outcome, beside=beside)
 
 
 def _folder(policy: SequencePolicy, order: Order) -> Outcome:
@@ -306,9 +315,7 @@ def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
     show.facts(facts)
 
 
-def release_policy(
-    machine: Machine, policy: SequencePolicy, order: Order, receipt: Path | None, accepted: float | None
-) -> None:
+def release_policy(machine: Machine, policy: SequencePolicy, order: Order, receipt: Path | None) -> None:
     """Release, leave the receipt, and tell what was done.
 
     Raises
@@ -319,17 +326,17 @@ def release_policy(
     copied_columns(order.columns, order.by, order.keep)
     show.check_output(order.state, order.data, order.output)
     show.check_output(receipt, order.data, order.output)
-    beside = kept_of_stream(order.keep, accepted)
+    check_accepted(order.keep, order.accepted)
     how = SYSTEM if order.seed is None else SIMULATED
     outcome = run(machine, policy, order)
     if receipt is not None:
         once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
         stream = Stream(order.data, order.output, order.columns, order.by)
         leave_stream_receipt(
-            receipt, machine, policy, stream, beside, drawn=outcome.drawn, how=how, once=once
+            receipt, machine, policy, stream, outcome.beside, drawn=outcome.drawn, how=how, once=once
         )
     report(outcome, order, how, machine)
-    show.facts([*beside.facts(), ("receipt", receipt)])
+    show.facts([*outcome.beside.facts(), ("receipt", receipt)])
 
 
 def copied_columns(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:

@@ -168,6 +168,7 @@ def leave_stream_receipt(
         shown,
         kept=beside.columns,
         accepted_leakage=beside.accepted,
+        kept_leakage=beside.leakage,
         kept_how=beside.how,
         drawn=drawn,
         once=once,

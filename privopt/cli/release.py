@@ -210,8 +210,8 @@ def release(
     )  # fmt: skip
     command.check(runs)
     if isinstance(runs, po.SequencePolicy):
-        order = Order(data, names, output, by, keep or [], state, simulate)
-        release_policy(machine, runs, order, receipt, accept_leakage)
+        order = Order(data, names, output, by, keep or [], state, simulate, accept_leakage)
+        release_policy(machine, runs, order, receipt)
     elif isinstance(runs, po.NoisyQuery):
         _release_query(machine, runs, command)
     else:

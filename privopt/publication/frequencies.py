@@ -123,13 +123,11 @@ def odd_total(
     return None
 
 
-def hidden_tails(marks: int, chain_steps: Sequence[Floats], start: Floats, hidden: Floats) -> float:
-    """The smaller tail probability of how many records of one sequence are hidden, exactly.
+def hidden_counts(chain_steps: Sequence[Floats], start: Floats, hidden: Floats) -> Floats:
+    """The probabilities of how many records of one sequence are hidden, exactly, shape (length + 1,).
 
     Parameters
     ----------
-    marks : int
-        How many are.
     chain_steps : sequence of (k, k) arrays
         Transitions, one fewer than records.
     start : array (k,)
@@ -137,9 +135,8 @@ def hidden_tails(marks: int, chain_steps: Sequence[Floats], start: Floats, hidde
 
     Examples
     --------
-    >>> import numpy as np
-    >>> hidden_tails(2, [np.full((2, 2), 0.5)], np.array([0.5, 0.5]), np.full((2, 2), 0.5))
-    0.25
+    >>> hidden_counts([np.full((2, 2), 0.5)], np.array([0.5, 0.5]), np.full((2, 2), 0.5)).tolist()
+    [0.25, 0.5, 0.25]
     """
     length, k = hidden.shape
     table = np.zeros((length + 1, k))
@@ -150,5 +147,31 @@ def hidden_tails(marks: int, chain_steps: Sequence[Floats], start: Floats, hidde
         shown = table * (1.0 - hidden[t])
         shown[1:] += table[:-1] * hidden[t]
         table = shown
-    counts = table.sum(axis=1)
-    return float(min(counts[: marks + 1].sum(), counts[marks:].sum()))
+    return np.asarray(table.sum(axis=1))
+
+
+def tail(chances: Floats, count: int) -> float:
+    """The smaller tail probability of a count.
+
+    Examples
+    --------
+    >>> tail(np.array([0.25, 0.5, 0.25]), 2)
+    0.25
+    """
+    return float(min(chances[: count + 1].sum(), chances[count:].sum()))
+
+
+def summed(chances: Floats, times: int) -> Floats:
+    """The probabilities of the sum of so many independent counts.
+
+    Examples
+    --------
+    >>> summed(np.array([0.5, 0.5]), 3).tolist()
+    [0.125, 0.375, 0.375, 0.125]
+    """
+    total, power = np.ones(1), chances
+    while times:
+        if times % 2:
+            total = np.convolve(total, power)
+        power, times = (np.convolve(power, power), times // 2) if times > 1 else (power, 0)
+    return total

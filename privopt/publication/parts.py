@@ -120,19 +120,21 @@ def against(whom: str, secret: str) -> str:
 
 def guess_sentence(what: str, guesses: Guesses) -> str:
     """The sentence on the best guess."""
-    about = "about " if guesses.how == SIMULATED else ""
     if math.isclose(guesses.before, guesses.after, rel_tol=1e-9):
-        return f"Whoever guesses {what} is right in {about}{share(guesses.before)} of cases, and the release does not help"
-    most = "at most " if guesses.how == "bound" else about
-    return (
-        f"Whoever guesses {what} is right in {about}{share(guesses.before)} of cases without the release, and in "
-        f"{most}{share(guesses.after)} with it"
-    )
+        return f"Whoever guesses {what} is right in {share(guesses.before)} of cases, and the release does not help"
+    most = {"bound": "at most ", SIMULATED: "about "}.get(guesses.how, "")
+    said = f"Whoever guesses {what} is right in {share(guesses.before)} of cases without the release, and in {most}{share(guesses.after)} with it"
+    if guesses.interval is None:
+        return said
+    low, high = guesses.interval
+    return f"{said} (simulated: between {share(low)} and {share(high)} with a confidence of 99 %)"
 
 
 def guess_numbers(guesses: Guesses) -> dict[str, float]:
     """The numbers of :func:`guess_sentence`."""
-    return {"guessed before": guesses.before, "guessed after": guesses.after}
+    low, high = guesses.interval or (None, None)
+    more = {} if low is None or high is None else {"guessed low": low, "guessed high": high}
+    return {"guessed before": guesses.before, "guessed after": guesses.after, **more}
 
 
 def table_assumption(observation: Observation) -> str:

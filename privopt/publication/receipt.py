@@ -20,6 +20,7 @@ from privopt.files.json import check_limits, check_schema, read_json, write_json
 from privopt.files.numbers import decode_float, encode_float
 from privopt.measures.sequence.total import DELTA
 from privopt.mechanisms import Mechanism
+from privopt.publication.counts import COUNTS, counts_records
 from privopt.publication.table import Columns, Layout, released_files, written_as
 from privopt.publication.words import listed, plain, share, times
 
@@ -252,11 +253,22 @@ class Receipt:
                 return (
                     "the smallest group of equal rows, or how many stand alone, is not what the receipt says"
                 )
+        if self.kept_how == COUNTS and not self._counts(table):
+            return "the receipt says that what is kept only numbers the records, and it does not"
         if self.hidden is not None and self.columns:
             count = sum(cell == self.mark for cell in table[self.columns[0]])
             if count != self.hidden:
                 return f"{count} records are hidden, the receipt says {self.hidden}"
         return None
+
+    def _counts(self, table: Columns) -> bool:
+        """Whether the kept columns number the records of each user."""
+        users: dict[str, list[int]] = {}
+        for i in range(self.rows):
+            users.setdefault(table[self.by][i] if self.by else "", []).append(i)
+        return all(
+            counts_records([[table[name][i] for i in rows] for rows in users.values()]) for name in self.kept
+        )
 
     @property
     def is_answer(self) -> bool:

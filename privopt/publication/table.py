@@ -31,7 +31,16 @@ from privopt.models.channel_data import observation
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.redaction.data import RedactionData
 from privopt.publication.answers import answer_texts, fault_of_answers
-from privopt.publication.frequencies import ALARM, Odd, hidden_tails, odd_count, odd_count_of, odd_total
+from privopt.publication.frequencies import (
+    ALARM,
+    Odd,
+    hidden_counts,
+    odd_count,
+    odd_count_of,
+    odd_total,
+    summed,
+    tail,
+)
 from privopt.publication.values import ValuesCheck, check_values
 
 RELEASED = "released"
@@ -46,6 +55,9 @@ GAP = ""
 MOST_BYTES = 2**31
 LONGEST = 3000
 """Records of the longest sequence for which the number of hidden ones is summed over exactly."""
+
+MOST_RECORDS = 100_000
+"""Records of all sequences together for which the same is done."""
 
 Columns = Mapping[str, Sequence[str]]
 
@@ -655,10 +667,14 @@ def _hidden_often(data: RedactionData, codes: Ints, weights: Floats) -> str | No
     if data.length > LONGEST or data.length * data.length * data.chain.k**2 * users > 2**34:
         return None
     steps = [data.chain.step(t) for t in range(data.length - 1)]
-    for marks, times in Counter((codes < 0).sum(axis=1).tolist()).items():
-        tail = hidden_tails(int(marks), steps, data.chain.marginal(0), weights)
-        if tail * users < ALARM / 4:
-            return f"{times} sequence(s) have {marks} hidden records, which is not plausible"
+    chances = hidden_counts(steps, data.chain.marginal(0), weights)
+    marks = (codes < 0).sum(axis=1)
+    for count, times in Counter(marks.tolist()).items():
+        if tail(chances, int(count)) * users < ALARM / 8:
+            return f"{times} sequence(s) have {count} hidden records, which is not plausible"
+    total, mean = int(marks.sum()), users * float(chances @ np.arange(len(chances)))
+    if users * data.length <= MOST_RECORDS and tail(summed(chances, users), total) < ALARM / 8:
+        return f"{total} records are hidden, and should about {mean:.4g} be"
     return None
 
 

@@ -171,7 +171,45 @@ def test_a_sequence_under_another_name_is_refused(folder: Path) -> None:
     )
     words = ("release", "mechanism.json", "days.csv", "--column", "weather", "--output", "out.csv")
     assert "is the same under other names" in run(*words, "--keep", "code", code=2)
-    assert "only how records follow each other" in run(*words, "--keep", "day")
+    assert "what 'day' beside the release would leak is not known" in run(*words, "--keep", "day", code=2)
+    assert "only how records follow each other" in run(*words, "--keep", "day", "--accept-leakage", "inf")
+
+
+def test_users_of_a_redaction_are_numbered_alike_or_not(folder: Path) -> None:
+    mechanism = po.RedactionMechanism([[0.5, 0.5]] * 4, ["dry", "wet"])
+    Path("mechanism.json").write_text(json.dumps(mechanism.to_dict()), encoding="utf-8")
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"u{u}", str(t), str(rng.choice(["dry", "wet"])), str(u + t)) for u in range(5) for t in range(4)
+    ]
+    write("days.csv", ("user", "hour", "weather", "clock"), rows)
+    words = (
+        "release",
+        "mechanism.json",
+        "days.csv",
+        "--column",
+        "weather",
+        "--by",
+        "user",
+        "--output",
+        "out.csv",
+    )
+    assert "a mechanism file states no budget" in run(*words, "--keep", "hour")
+    assert "'clock' beside the release would leak is not known" in run(*words, "--keep", "clock", code=2)
+    assert "'clock'" in run(*words, "--keep", "hour", "--keep", "clock", code=2)
+
+
+def test_beside_answers_about_datasets_only_numbers_of_rows_are_kept(folder: Path) -> None:
+    graph = po.DatasetGraph([(0, 1), (1, 2)], ["no", "no", "yes"])
+    solution = po.solve(po.BoundaryColouring(graph, 1.0))
+    solution.save("colouring.json")
+    write("rows.csv", ("row", "votes", "town"), [(str(i), str(i * i % 3), f"t{i * i}") for i in range(20)])
+    words = ("release", "colouring.json", "rows.csv", "--column", "votes", "--output", "out.csv")
+    run(*words, "--keep", "row")
+    said = run(*words, "--keep", "town", code=2)
+    assert "which datasets are neighbours, and no column is known to be harmless" in said
+    run(*words, "--keep", "town", "--accept-leakage", "inf")
+    run(*words, "--by", "town")
 
 
 @pytest.mark.skipif(

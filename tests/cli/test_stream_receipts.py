@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from typer.testing import CliRunner
 import privopt as po
 from privopt.cli import app
 from privopt.measures.sequence.total import DELTA
-from privopt.publication.receipt import AGAIN, RECORDED, Receipt
+from privopt.publication.receipt import AGAIN, RECORDED, Receipt, file_digest
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["in", "out"])
 PROBLEM = po.SequenceInformationPrivacy(CHAIN, 1.0, horizon=4)
@@ -123,10 +126,77 @@ def test_a_folder_has_one_receipt_for_all_its_files(folder: Path) -> None:
         assert "is not the file that was released" in said
 
 
-def test_kept_columns_of_a_stream_are_said_to_be_unknown(folder: Path) -> None:
+def with_column(name: str, cell: Callable[[int, dict[str, str]], object]) -> str:
+    """The days with one more column, made of a row's place and cells."""
+    with Path("days.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    with Path(f"{name}.csv").open("w", newline="", encoding="utf-8") as stream:
+        out = csv.DictWriter(stream, [*rows[0], name])
+        out.writeheader()
+        out.writerows({**row, name: cell(i, row)} for i, row in enumerate(rows))
+    return f"{name}.csv"
+
+
+def verified(code: int = 0) -> str:
+    return run("verify", "problem.json", "solution-1.json", "out.csv", "--receipt", "receipt.json", code=code)
+
+
+def test_a_column_that_numbers_the_records_adds_nothing(folder: Path) -> None:
     said = release("--by", "user", "--keep", "day")
-    assert "only how records follow each other" in said
+    assert "as what is kept only numbers the records" in said
     receipt = Receipt.load("receipt.json")
-    assert (receipt.kept, receipt.kept_leakage) == (("day",), None)
-    assert receipt.kept_how.startswith("not computed")
+    assert (receipt.kept, receipt.accepted_leakage) == (("day",), None)
+    assert receipt.kept_leakage == pytest.approx(1.0, abs=1e-6)
+    beside = "by the receipt: Beside the release, 'day' was copied as it is: together they leak a factor of 2.719 (1 nats)"
+    assert beside in verified()
+    run("bundle", "problem.json", "solution-1.json", "--receipt", "receipt.json", "--output", "b.zip")
+    assert beside in run("verify", "b.zip", "out.csv")
+    fields = "explain", "problem.json", "solution-1.json", "out.csv", "--receipt", "receipt.json"
+    assert "'day' was copied as it is" in run(*fields)
     assert "give it with --keep" in release("--by", "user", "--accept-leakage", "1", code=2)
+
+
+def test_a_receipt_that_says_falsely_that_a_column_numbers_the_records_is_refused(folder: Path) -> None:
+    release("--by", "user", "--keep", "day")
+    lines = Path("out.csv").read_text(encoding="utf-8").splitlines()
+    changed = [line.replace(",3,", ",4,", 1) for line in lines]
+    assert changed != lines
+    Path("out.csv").write_text("\n".join([*changed, ""]), encoding="utf-8")
+    receipt = Receipt.load("receipt.json")
+    replace(receipt, sha256=file_digest("out.csv")).save("receipt.json")
+    assert "only numbers the records, and it does not" in verified(code=1)
+
+
+def test_a_column_that_the_model_does_not_know_is_refused_unless_anything_is_accepted(folder: Path) -> None:
+    data = with_column("noise", lambda i, row: (i * 7919) % 13)
+    for accepted in ((), ("--accept-leakage", "5")):
+        said = release("--by", "user", "--keep", "noise", *accepted, data=data, code=2)
+        assert "what 'noise' beside the release would leak is not known" in said
+        assert "--accept-leakage inf, which the receipt then states" in said
+        assert not Path("out.csv").exists()
+    release("--by", "user", "--keep", "noise", "--accept-leakage", "inf", data=data)
+    receipt = Receipt.load("receipt.json")
+    assert (receipt.kept, receipt.kept_leakage, receipt.accepted_leakage) == (("noise",), None, math.inf)
+    assert receipt.kept_how.startswith("not computed: the model says nothing of kept columns")
+    assert "what they leak is not known" in verified()
+    assert "everything was accepted" in verified()
+
+
+def test_a_column_that_is_made_of_the_records_leaks_everything(folder: Path) -> None:
+    chain = po.MarkovChain([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]], states=["home", "in", "out"])
+    problem = po.SequenceInformationPrivacy(chain, 1.0, horizon=4)
+    policy = po.SequencePolicy(chain, 1.0)
+    Path("solution-1.json").write_text(json.dumps(policy.to_dict()), encoding="utf-8")
+    Path("problem.json").write_text(json.dumps(problem.to_dict()), encoding="utf-8")
+    places = ["home", "in", "out"]
+    rows = [places[i] for i in np.random.default_rng(2).integers(0, 3, 40).tolist()]
+    lines = ["place,indoors", *(f"{place},{'no' if place == 'out' else 'yes'}" for place in rows), ""]
+    Path("indoors.csv").write_text("\n".join(lines), encoding="utf-8")
+    said = release("--keep", "indoors", data="indoors.csv", code=2)
+    assert "'indoors' beside the release would leak inf nats: it says of some records for certain" in said
+    release("--keep", "indoors", "--accept-leakage", "inf", data="indoors.csv")
+    assert Receipt.load("receipt.json").kept_leakage == math.inf
+    copy = [*(line.replace("yes", "home") for line in lines[:1]), *(f"{p},{p.upper()}" for p in rows), ""]
+    Path("copy.csv").write_text("\n".join(copy), encoding="utf-8")
+    words = ("--keep", "indoors", "--accept-leakage", "inf")
+    assert "is the same under other names" in release(*words, data="copy.csv", code=2)

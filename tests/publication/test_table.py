@@ -14,7 +14,7 @@ import pytest
 
 import privopt as po
 from privopt.errors import FileRefused
-from privopt.publication.frequencies import odd_count, odd_count_of, odd_total
+from privopt.publication.frequencies import hidden_counts, odd_count, odd_count_of, odd_total, summed, tail
 from privopt.publication.table import Layout, check_table, read_released, written_as
 
 Table = dict[str, list[str]]
@@ -319,3 +319,29 @@ def test_a_column_called_released_and_one_column_alone() -> None:
         told = check_table(made.problem, made.solution.mechanism, made.drawn.table)
         assert told.ok, told.reason
         assert told.beside == ()
+
+
+def test_more_hidden_records_in_all_than_there_can_be_are_refused_at_the_rate_that_is_stated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No record and no sequence is odd by itself; against the sum over all sequences by enumeration."""
+    from privopt.publication import table as module
+
+    monkeypatch.setattr(module, "ALARM", 0.05)
+    problem = po.Redaction(CHAIN, 4, 1, 3.0)
+    hidden = np.array([[0.2, 0.4], [1.0, 1.0], [0.3, 0.1], [0.2, 0.2]])
+    mechanism = po.RedactionMechanism(hidden, CHAIN.states)
+    rng, alarms = np.random.default_rng(0), 0
+    paths = np.array([[rng.choice(2, p=CHAIN.initial)] for _ in range(60)])
+    for _ in range(3):
+        paths = np.column_stack([paths, [rng.choice(2, p=CHAIN.transition[s]) for s in paths[:, -1]]])
+    for seed in range(150):
+        rows = mechanism.release(
+            [[CHAIN.states[s] for s in row] for row in paths.tolist()], np.random.default_rng(seed)
+        )
+        table = {"place": ["" if cell is None else str(cell) for row in rows for cell in row]}
+        alarms += not check_table(problem, mechanism, table, Layout(("place",))).ok
+    assert alarms <= 0.05 * 150
+    chances = hidden_counts([CHAIN.transition] * 3, CHAIN.initial, hidden)
+    assert np.allclose(summed(chances, 5), np.real(np.fft.ifft(np.fft.fft(chances, 21) ** 5)))
+    assert tail(np.array([0.2, 0.5, 0.3]), 0) == pytest.approx(0.2)
