@@ -51,7 +51,7 @@ class Budget:
     seed : int
         For ``numpy.random.default_rng``; the same seed gives the same answer.
     progress : callable (fraction, message)
-        To be told how far the run is; :meth:`report` tells it in numbers.
+        To be told how far the run is; :meth:`report` says it in numbers.
     incumbent : Mechanism, optional
         The best answer so far, judged feasible by the problem: a search may start from it, a prover may prune by it.
         A solver in a process of its own gets a copy, rebuilt from its stored form.
