@@ -13,7 +13,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import brentq
 
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
@@ -88,6 +87,8 @@ def largest_share(excess: Callable[[float], float]) -> float:
     >>> largest_share(lambda share: share - 0.25), largest_share(lambda share: -1.0), largest_share(lambda share: share)
     (0.25, 1.0, 0.0)
     """
+    from scipy.optimize import brentq
+
     if excess(1.0) <= 0.0:
         return 1.0
     if excess(0.0) >= 0.0:
