@@ -30,19 +30,19 @@ ENOUGH = 1e-6
 """A difference of utility worth a sentence."""
 
 
-def winner(rows: Iterable[Row], instance: str, budget: float) -> Row | None:
-    """The verified row that stands first by :func:`standing`."""
-    candidates = [
-        r
-        for r in rows
-        if r.verified and (r.instance, r.budget) == (instance, budget) and r.objective is not None
-    ]
-    return min(candidates, key=standing, default=None)
+def winners(rows: Iterable[Row]) -> dict[tuple[str, float], Row]:
+    """The verified row that stands first by :func:`standing`, of each instance and budget that has one."""
+    best: dict[tuple[str, float], Row] = {}
+    for row in rows:
+        if row.verified and row.objective is not None:
+            case = (row.instance, row.budget)
+            best[case] = min(best.get(case, row), row, key=standing)
+    return best
 
 
 def headline(manifest: Manifest, rows: Sequence[Row]) -> Iterator[str]:
     """The best solver on the showcase against the reference, and where the difference is largest."""
-    best = winner(rows, manifest.instance, manifest.budget)
+    best = winners(rows).get((manifest.instance, manifest.budget))
     if best is None:
         if manifest.instance:
             yield f"No solver has a certified answer to {manifest.instance} at ε = {number(manifest.budget)}."
@@ -87,8 +87,9 @@ def _against(manifest: Manifest, best: Row, rows: Sequence[Row]) -> Iterator[str
 
 def _pairs(reference: str, rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
     """The best row with the reference's utility, wherever both are certified."""
+    known = winners(rows)
     for row in rows:
-        best = winner(rows, row.instance, row.budget)
+        best = known.get((row.instance, row.budget))
         if row.solver == reference and row.verified and row.utility is not None and best is not None:
             yield best, row.utility
 

@@ -65,13 +65,13 @@ def write_reports(
     place = Path(folder)
     manifest, rows = read_run(place)
     released = read_released(place)
-    proof = _proof(released)
-    verdict = _verdict(manifest, rows, released, proof)
+    proof, contradiction = _proof(released), alarm(rows)
+    verdict = _verdict(manifest, rows, released, proof, contradiction)
     if "html" in wanted:
         from privopt.benchmarks.report.page import Told, page
 
         told = Told(
-            _warnings(rows, released, proof),
+            _warnings(contradiction, proof),
             released,
             tuple(sentences.release_sentences(manifest, released, proof)),
         )
@@ -87,7 +87,7 @@ def write_reports(
 
 def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None) -> Verdict:
     """The summary of a run in sentences, and whether its claims hold."""
-    return _verdict(manifest, rows, released, _proof(released))
+    return _verdict(manifest, rows, released, _proof(released), alarm(rows))
 
 
 def _proof(released: Released | None) -> Certificate | None:
@@ -95,9 +95,12 @@ def _proof(released: Released | None) -> Certificate | None:
 
 
 def _verdict(
-    manifest: Manifest, rows: Sequence[Row], released: Released | None, proof: Certificate | None
+    manifest: Manifest,
+    rows: Sequence[Row],
+    released: Released | None,
+    proof: Certificate | None,
+    contradiction: str,
 ) -> Verdict:
-    contradiction = alarm(rows)
     said = (
         *((contradiction,) if contradiction else ()),
         *sentences.headline(manifest, rows),
@@ -108,22 +111,18 @@ def _verdict(
     return Verdict(holds, said)
 
 
-def _warnings(rows: Sequence[Row], released: Released | None, proof: Certificate | None) -> tuple[str, ...]:
-    """What must not be overlooked beside failed certificates: runs that contradict each other, a release that is not private."""
-    contradiction = alarm(rows)
-    unproved = released is not None and proof is not None and not proof.ok
-    return (
-        *((contradiction,) if contradiction else ()),
-        *((f"The release could not be proved private again: {proof.reason}.",) if unproved and proof else ()),
+def _warnings(contradiction: str, proof: Certificate | None) -> tuple[str, ...]:
+    """What must not be overlooked beside failed certificates: answers that contradict each other, a release that is not private."""
+    unproved = (
+        "" if proof is None or proof.ok else f"The release could not be proved private: {proof.reason}."
     )
+    return tuple(filter(None, (contradiction, unproved)))
 
 
 def _words(manifest: Manifest) -> Vocabulary:
     """How the run calls its problems and instances; of one that did not keep it, what its suite says today."""
     from privopt.benchmarks.runner.suite import suites, vocabulary
 
-    if manifest.words.problems:
-        return manifest.words
     suite = suites().get(manifest.suite)
     if manifest.words.problems or suite is None:
         return manifest.words

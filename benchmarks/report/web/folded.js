@@ -48,7 +48,7 @@ function over() {
 
 // Reasons that differ in numbers only are one line.
 const masked = (reason) => few(reason.replace(/\d[\d.,]*(e[+−-]?\d+)?/g, "…"), 200);
-const RANKS = ["not private", "certificate", "failed", "out of time", "refused"];
+const RANKS = ["not private", "certificate", "failed", "out of time", "no mechanism exists", "refused"];
 
 once("why", () => {
   const all = [["", "all problems"], ...data.problems.map((p) => [p.kind, p.short])];

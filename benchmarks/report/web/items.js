@@ -36,12 +36,12 @@
   const asked = new URLSearchParams(location.hash.slice(1)).get("verdict");
   const first = document.querySelector(".chips").dataset.first;
   const known = chips.some((chip) => chip.dataset.verdict === asked);
-  verdict = asked === "all" ? "" : known ? asked : location.hash ? "" : first;
+  const linked = rows.some((one) => one.row.id && `#${one.row.id}` === location.hash);
+  verdict = asked === "all" || linked ? "" : known ? asked : first;
   for (const chip of chips) chip.addEventListener("click", () => choose(chip.dataset.verdict));
   search.addEventListener("input", show);
   document.querySelector(".chips").hidden = false;
   search.closest("form").hidden = false;
   search.closest("form").addEventListener("submit", (event) => event.preventDefault());
-  for (const link of document.querySelectorAll(".bars a")) link.addEventListener("click", () => { verdict = verdict; show(); });
   show();
 })();

@@ -1,6 +1,6 @@
 // Solver × case: each cell says how much worse than the best; the row heads switch solvers on and off in the figures.
 const BEST = new Set(["proved", "best"]);
-const LOOKS = { proved: "c0", best: "c0", near: "c1", close: "c2", more: "c3", certificate: "cf", "not private": "cx", "out of time": "cr", failed: "cr", refused: "cr" };
+const LOOKS = { proved: "c0", best: "c0", near: "c1", close: "c2", more: "c3", certificate: "cf", "not private": "cx", "out of time": "cr", failed: "cr", "no mechanism exists": "cr", refused: "cr" };
 const SIGNS = data.signs;
 const MOST_COLUMNS = 24;
 
