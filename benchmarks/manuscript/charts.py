@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from privopt.benchmarks.manuscript.cells import distinct, slug
-from privopt.benchmarks.manuscript.results import Result, Sample, ranking, results
 from privopt.benchmarks.manuscript.tables import Manner, label
 from privopt.benchmarks.manuscript.units import Measure, measure_of
 from privopt.benchmarks.report.judged import Judged
 from privopt.benchmarks.report.profiles import time_profile
+from privopt.benchmarks.report.results import Result, Sample, ranking, results
 from privopt.benchmarks.report.scaling import MEASURES, growths
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 

@@ -76,6 +76,6 @@ def _alarm(verdict: Verdict) -> tuple[str, ...]:
 
 
 def vocabulary_of(manifest: Manifest) -> Vocabulary:
-    """How a run calls its problems and instances: what its suite says."""
+    """How a run calls its problems and instances; where it did not keep that, what its suite says today."""
     suite = suites().get(manifest.suite)
-    return Vocabulary() if suite is None else vocabulary(suite.instances())
+    return manifest.words if suite is None or manifest.words.instances else vocabulary(suite.instances())

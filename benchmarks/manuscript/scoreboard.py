@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from privopt.benchmarks.manuscript.cells import Number, Table, Text
-from privopt.benchmarks.report.board import Board, ProblemLine, percent
+from privopt.benchmarks.report.board import Board, ProblemLine
+from privopt.benchmarks.report.entries import percent
 
 NAME = "scoreboard"
 """The stem of the table's files."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from privopt.benchmarks.manuscript.cells import Cell, Number, Table, Text, decimals_for, distinct, slug
 from privopt.benchmarks.manuscript.references import solver_sources
-from privopt.benchmarks.manuscript.results import SIGNS, Result, Sample, ranking, results, unbeaten
 from privopt.benchmarks.manuscript.units import NATS, Measure, measure_of, scale_of
 from privopt.benchmarks.report.judged import Case, Judged
+from privopt.benchmarks.report.results import SIGNS, Result, Sample, ranking, results, unbeaten
 from privopt.benchmarks.runner.rows import AUTO
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.errors import InvalidProblem

@@ -1,30 +1,18 @@
-"""The view of one paper: its claims and its exhibits, on a page."""
+"""The command that computes one paper again: its claims and its exhibits, on a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from privopt.benchmarks.papers.item import Exhibit, Finding, PaperReport, find_paper
-from privopt.benchmarks.report.cells import Cell, quantity, table
-from privopt.benchmarks.report.document import Section, document, facts, figure, paragraphs, result
+from privopt.benchmarks.papers.item import PaperReport, find_paper
+from privopt.benchmarks.papers.page import paper_page
 from privopt.benchmarks.runner.machine import environment
 from privopt.cli.show import check_output, emit, progress
 from privopt.cli.show import table as print_table
 from privopt.files.json import writing
-
-_CLAIMS = ("where", "what", "printed", "ours", "verdict", "why")
-_DIGITS = 6
-KINDS = {
-    Finding.OFF: "bad",
-    Finding.HOLDS: "good",
-    Finding.NOT_REPRODUCIBLE: "muted",
-    Finding.OPEN: "bad",
-    Finding.FAILED: "bad",
-}
-"""How a verdict is coloured."""
 
 
 def sentences(report: PaperReport) -> tuple[str, ...]:
@@ -33,55 +21,6 @@ def sentences(report: PaperReport) -> tuple[str, ...]:
     return (
         f"{len(report.claims)} statements and numbers that the text of the paper prints were checked: {counts}.",
     )
-
-
-def page(report: PaperReport, begun: str, environment: Mapping[str, str]) -> str:
-    """The page as text: style, script and figures are inside."""
-    exhibits = (
-        Section(f"exhibit{i}", exhibit.name, exhibit_body(exhibit))
-        for i, exhibit in enumerate(report.exhibits)
-    )
-    return document(
-        f"{report.title}: computed again",
-        f"{report.authors}: what the paper prints, and what is computed here.",
-        f"Run of {begun}, {report.seconds:.0f} s.",
-        (
-            Section("summary", "Summary", paragraphs(report.about) + result(sentences(report), True)),
-            Section("claims", "What the paper prints", _claims(report)),
-            *exhibits,
-            Section("environment", "Environment", facts(environment)),
-        ),
-    )
-
-
-def _claims(report: PaperReport) -> str:
-    lines = [
-        (
-            claim.where,
-            claim.what,
-            claim.printed,
-            claim.ours,
-            Cell(claim.finding.value, kind=KINDS.get(claim.finding, "")),
-            claim.sentence,
-        )
-        for claim in report.claims
-    ]
-    return table(_CLAIMS, lines, "Statements and numbers of the text", sortable=False)
-
-
-def exhibit_body(exhibit: Exhibit) -> str:
-    """The figure of an exhibit, then its data."""
-    drawing = exhibit.svg
-    shown = figure(drawing, exhibit.caption) if drawing else paragraphs([exhibit.caption])
-    frame = exhibit.frame
-    rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-    return shown + table([str(name) for name in frame.columns], rows, f"{exhibit.name}: the data")
-
-
-def _cell(value: object) -> Cell | str:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return quantity(value, _DIGITS)
-    return str(value)
 
 
 HEADER = ("what", "printed", "ours", "verdict")
@@ -104,8 +43,14 @@ def paper_command(name: str, quick: bool, report: Path | None, as_json: bool) ->
         outcome = paper(quick)
     if report is not None:
         with writing(report) as stream:
-            stream.write(page(outcome, begun, environment()))
+            stream.write(paper_page(outcome, begun, _command(name, quick, report), environment()))
     _show(outcome, report, as_json)
+
+
+def _command(name: str, quick: bool, report: Path) -> str:
+    return shlex.join(
+        ("privopt", "bench", "paper", name, *(["--quick"] if quick else []), "--report", str(report))
+    )
 
 
 def _show(outcome: PaperReport, report: Path | None, as_json: bool) -> None:

@@ -29,10 +29,10 @@ from privopt.benchmarks.manuscript.references import (
     publications,
     sources,
 )
-from privopt.benchmarks.manuscript.results import Sample, results, unbeaten
 from privopt.benchmarks.manuscript.tables import COLUMNS, Manner, tables
 from privopt.benchmarks.manuscript.write import document, manuscript
 from privopt.benchmarks.report.judged import Judged, judged
+from privopt.benchmarks.report.results import Sample, results, unbeaten
 from privopt.benchmarks.runner.vocabulary import InstanceWords, Vocabulary, instance_key
 from privopt.cli import app
 from privopt.core.registry import problem_types, solvers_of
@@ -41,7 +41,9 @@ from privopt.errors import InvalidProblem
 
 WORDS = Vocabulary(
     instances={
-        instance_key("redaction", "stream"): InstanceWords("A stream", "", Quantity("records released", "share", 1, "ε")),
+        instance_key("redaction", "stream"): InstanceWords(
+            "A stream", "", Quantity("records released", "share", 1, "ε")
+        ),
         instance_key("privacy_funnel", "survey"): InstanceWords(
             "A survey", "", Quantity("leakage", "nats", -1, "floor on I(X;Y)")
         ),

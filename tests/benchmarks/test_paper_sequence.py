@@ -26,7 +26,7 @@ from privopt.benchmarks.papers.items import sequence_synthetic as synthetic
 from privopt.benchmarks.papers.items._sequence import ABSENT, few_letters, gazes, likelihoods, release, walks
 from privopt.benchmarks.papers.items._sequence import clicks as source
 from privopt.benchmarks.papers.items.sequence_noise import Example
-from privopt.benchmarks.papers.paper import page
+from privopt.benchmarks.papers.page import paper_page
 from privopt.benchmarks.papers.sequences import (
     cheapest,
     enumerate_releases,
@@ -127,10 +127,9 @@ def test_absent_data_are_said_to_be_absent(name: str) -> None:
 def test_the_page_of_some_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     few = [claim for name in ("S-TH4b", "S-TH1", "S-TOP") for claim in claims_of(*computed(name))]
     report = PaperReport("sequence", "T", "A", ("about",), tuple(few), (), 1.0)
-    text = page(report, "today", {})
-    assert 'class="bad"' in text
-    assert 'class="good"' in text
-    assert 'class="muted"' in text
+    text = paper_page(report, "today", "privopt bench paper sequence", {})
+    assert text.count('<tr data-verdict="off"') == sum(claim.finding is Finding.OFF for claim in few)
+    assert text.count("<tr data-verdict=") == len(few)
 
 
 @pytest.mark.long
