@@ -5,235 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import cached_property
 
 from privopt.benchmarks.report.covers import Candidate, smallest_cover
-from privopt.benchmarks.report.judged import TOLERANCE, Case, Judged, leaks
+from privopt.benchmarks.report.entries import BASELINE, ORACLE, CaseLine, case_lines, certified, percent
+from privopt.benchmarks.report.judged import Case, Judged, leaks
+from privopt.benchmarks.report.standings import SolverLine, solver_lines
 from privopt.benchmarks.runner.rows import AUTO, Row
 from privopt.benchmarks.runner.vocabulary import ProblemWords, Reference, Vocabulary
-from privopt.core.solution import Status
-from privopt.core.solver import Guarantee
 from privopt.core.words import SHARE, Quantity
-
-LITTLE, SOME = 0.01, 0.1
-"""Losses up to which an answer is called near the best, and close to it."""
-
-
-class Kind(StrEnum):
-    """What became of one solver on one case; the order is from best to worst."""
-
-    PROVED = "proved"
-    BEST = "best"
-    NEAR = "near"
-    CLOSE = "close"
-    MORE = "more"
-    CERTIFICATE = "certificate"
-    LEAKS = "not private"
-    LATE = "out of time"
-    FAILED = "failed"
-    IMPOSSIBLE = "no mechanism exists"
-    REFUSED = "refused"
-
-    @property
-    def best(self) -> bool:
-        """Whether no certified answer is better."""
-        return self in (Kind.PROVED, Kind.BEST)
-
-    @property
-    def sign(self) -> str:
-        """What stands in a cell that shows no number; empty for those that do."""
-        return _SIGNS.get(self, "")
-
-    @property
-    def means(self) -> str:
-        """The kind in a few words, for a key."""
-        return _MEANINGS[self]
-
-
-_SIGNS = {
-    Kind.PROVED: "●",
-    Kind.BEST: "○",
-    Kind.CERTIFICATE: "!",
-    Kind.LEAKS: "✕",
-    Kind.LATE: "T",
-    Kind.FAILED: "F",
-    Kind.IMPOSSIBLE: "∅",
-    Kind.REFUSED: "–",
-}
-_MEANINGS = {
-    Kind.PROVED: "best, and proved optimal by this run",
-    Kind.BEST: "best",
-    Kind.NEAR: "up to 1 % worse",
-    Kind.CLOSE: "up to 10 % worse",
-    Kind.MORE: "more than 10 % worse",
-    Kind.CERTIFICATE: "the certificate does not hold, or there is none",
-    Kind.LEAKS: "not private, withheld",
-    Kind.LATE: "out of time",
-    Kind.FAILED: "failed",
-    Kind.IMPOSSIBLE: "no mechanism exists, by a checked proof",
-    Kind.REFUSED: "does not take the case",
-}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One solver on one case: the row that stands for its seeds, and how it compares.
-
-    Of several seeds the median stands for all, the worse of the two middle ones where they are even.
-
-    Parameters
-    ----------
-    judged : Judged
-    kind : Kind
-    loss : float or None
-        How much worse than the best certified answer, as a share of the larger of that and the median size of the
-        case's certified objectives; None without a certified answer.
-    seeds : int
-    """
-
-    judged: Judged
-    kind: Kind
-    loss: float | None
-    seeds: int = 1
-
-    @property
-    def row(self) -> Row:
-        """The row that stands for the entry."""
-        return self.judged.row
-
-    @property
-    def taken(self) -> bool:
-        """Whether the solver takes the case, and the case has an answer."""
-        return self.kind not in (Kind.REFUSED, Kind.IMPOSSIBLE)
-
-    @property
-    def shown(self) -> str:
-        """What a cell of the table shows: a sign, or the loss in per cent."""
-        return self.kind.sign or percent(self.loss)
-
-
-def percent(loss: float | None) -> str:
-    """A loss in per cent for a narrow cell.
-
-    Examples
-    --------
-    >>> [percent(x) for x in (0.00001, 0.0042, 0.049, 0.38, 12.0)]
-    ['<0.1', '0.4', '4.9', '38', '≫']
-    """
-    if loss is None:
-        return ""
-    if loss >= 10:
-        return "≫"
-    if loss < 0.0005:
-        return "<0.1"
-    return f"{100 * loss:.1f}" if loss < 0.0995 else f"{100 * loss:.0f}"
-
-
-@dataclass(frozen=True)
-class CaseLine:
-    """One case with an entry for every solver that was asked."""
-
-    case: Case
-    entries: Mapping[str, Entry]
-
-    @property
-    def best(self) -> float | None:
-        """The largest certified objective."""
-        return next((e.judged.best for e in self.entries.values()), None)
-
-    @property
-    def bound(self) -> float | None:
-        """The least checked bound."""
-        return next((e.judged.bound for e in self.entries.values()), None)
-
-    @property
-    def answered(self) -> bool:
-        """Whether some answer is certified."""
-        return self.best is not None
-
-    @property
-    def proved(self) -> bool:
-        """Whether a checked bound leaves no more than the tolerance above the best answer."""
-        best, bound = self.best, self.bound
-        return best is not None and bound is not None and bound - best <= TOLERANCE * max(1.0, abs(best))
-
-    @cached_property
-    def winners(self) -> tuple[str, ...]:
-        """Solvers by name that reach the best answer; what ``solve()`` chose is not among them."""
-        return tuple(s for s, e in self.entries.items() if e.kind.best and s != AUTO)
-
-    @property
-    def by_oracle_alone(self) -> bool:
-        """Whether nothing but reference implementations reaches the best answer."""
-        auto = self.entries.get(AUTO)
-        beside = auto is not None and auto.kind.best
-        return (
-            bool(self.winners)
-            and not beside
-            and all(role_of(self.entries[s].row) == ORACLE for s in self.winners)
-        )
-
-
-ORACLE, BASELINE = Guarantee.ORACLE.name, Guarantee.BASELINE.name
-
-
-def role_of(row: Row) -> str:
-    """What the solver of a row declares itself to be; of rows that do not say it, what the one installed declares."""
-    return row.role or _declared(row.question).get(row.solver, "")
-
-
-def _declared(kind: str) -> Mapping[str, str]:
-    if kind not in _ROLES:
-        from privopt.core.registry import problem_types, solvers_of
-
-        cls = problem_types().get(kind)
-        known = {} if cls is None else solvers_of(cls)
-        _ROLES[kind] = {n: s.guaranteed.name for n, s in known.items() if s.guaranteed is not None}
-    return _ROLES[kind]
-
-
-_ROLES: dict[str, Mapping[str, str]] = {}
-
-
-class Standing(StrEnum):
-    """How one solver did on a whole problem; the order is that of its marks."""
-
-    ALL = "all"
-    SOME = "some"
-    NONE = "none"
-    LEAKS = "not private"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True)
-class SolverLine:
-    """One solver on all cases of a problem.
-
-    ``won`` counts cases in which it is best, ``taken`` those that it does not refuse, ``proved`` those it proved itself,
-    ``seconds`` is the median of its answers.
-    """
-
-    solver: str
-    role: str
-    standing: Standing
-    won: int
-    taken: int
-    cases: int
-    answered: int
-    proved: int
-    seconds: float | None
-
-    @property
-    def said(self) -> str:
-        """The line in words, as for a tip."""
-        if self.standing is Standing.REFUSED:
-            return f"{self.solver}: takes none of {self.cases} cases"
-        if self.standing is Standing.LEAKS:
-            return f"{self.solver}: no answer kept its budget, of {self.taken} cases"
-        return f"{self.solver}: best in {self.won} of {self.taken} cases that it takes"
 
 
 @dataclass(frozen=True)
@@ -248,7 +29,8 @@ class Named:
 class Gain:
     """What the best answers gain on the simple method, over the cases where that has a certified answer.
 
-    ``change`` is a mean difference where the quantity is a share, else the relative change of the sum.
+    ``change`` is a mean difference where the quantity is a share, else the relative change of the sum, infinite where
+    the simple method reaches nothing.
     """
 
     reference: Reference
@@ -267,6 +49,8 @@ class Gain:
         >>> Gain(Reference("a"), Quantity("answers", "share"), 3, 0.0601).amount
         '+6.0 pts'
         """
+        if math.isinf(self.change):
+            return "from 0"
         sign = "−" if self.change < 0 else "+"
         size = 100 * abs(self.change)
         return f"{sign}{size:.1f} pts" if self.quantity.unit == SHARE else f"{sign}{size:.0f} %"
@@ -441,121 +225,6 @@ def board(rows: Sequence[Judged], words: Vocabulary | None = None) -> Board:
     return Board(_finding(problems, warned), _counts(problems, rows), problems, warned)
 
 
-def case_lines(rows: Iterable[Judged]) -> tuple[CaseLine, ...]:
-    """Every case with the entries of its solvers, in order of appearance."""
-    cases: dict[Case, dict[str, list[Judged]]] = {}
-    for j in rows:
-        cases.setdefault(j.case, {}).setdefault(j.row.solver, []).append(j)
-    return tuple(_case(case, own) for case, own in cases.items())
-
-
-def _case(case: Case, own: Mapping[str, Sequence[Judged]]) -> CaseLine:
-    stand = {solver: _middle(seeds) for solver, seeds in own.items()}
-    sizes = [abs(o) for j in stand.values() if (o := _certified(j)) is not None]
-    scale = statistics.median(sizes) if sizes else 0.0
-    return CaseLine(case, {s: _entry(j, scale, len(own[s])) for s, j in stand.items()})
-
-
-def _middle(seeds: Sequence[Judged]) -> Judged:
-    """The row of the lower median objective; no certified answer counts as the worst."""
-    order = sorted(seeds, key=lambda j: -math.inf if (o := _certified(j)) is None else o)
-    return order[(len(order) - 1) // 2]
-
-
-def _certified(j: Judged) -> float | None:
-    return j.row.objective if j.row.verified else None
-
-
-def _entry(j: Judged, scale: float, seeds: int) -> Entry:
-    loss = _loss(j, scale)
-    return Entry(j, _kind(j, loss), loss, seeds)
-
-
-def _loss(j: Judged, scale: float) -> float | None:
-    objective = _certified(j)
-    if objective is None or j.best is None:
-        return None
-    lost = max(0.0, j.best - objective)
-    size = max(abs(j.best), scale)
-    if lost == 0:
-        return 0.0
-    return lost / size if size > 0 else math.inf
-
-
-def _kind(j: Judged, loss: float | None) -> Kind:
-    row = j.row
-    if loss is None:
-        return _unanswered(j)
-    if j.reached:
-        best = j.best or 0.0
-        own = row.bound is not None and row.bound - best <= TOLERANCE * max(1.0, abs(best))
-        return Kind.PROVED if own else Kind.BEST
-    return Kind.NEAR if loss <= LITTLE else Kind.CLOSE if loss <= SOME else Kind.MORE
-
-
-def _unanswered(j: Judged) -> Kind:
-    row = j.row
-    if row.ok:
-        return Kind.CERTIFICATE
-    if row.status == Status.NOT_PRIVATE.name or row.over_budget:
-        return Kind.LEAKS
-    return _UNANSWERED.get(row.status, Kind.FAILED)
-
-
-_UNANSWERED = {
-    Status.REFUSED.name: Kind.REFUSED,
-    Status.TIME_OUT.name: Kind.LATE,
-    Status.INFEASIBLE.name: Kind.IMPOSSIBLE,
-}
-
-
-def solver_lines(lines: Sequence[CaseLine]) -> tuple[SolverLine, ...]:
-    """A line a solver: ``solve()`` first, then by cases won, oracles after equals, those that refuse all last."""
-    own: dict[str, list[Entry]] = {}
-    for line in lines:
-        for solver, entry in line.entries.items():
-            own.setdefault(solver, []).append(entry)
-    return tuple(sorted((_solver(s, entries) for s, entries in own.items()), key=_rank))
-
-
-def _solver(solver: str, entries: Sequence[Entry]) -> SolverLine:
-    won = sum(e.kind.best for e in entries)
-    taken = sum(e.taken for e in entries)
-    answered = sum(e.loss is not None for e in entries)
-    times = [e.row.seconds for e in entries if e.loss is not None and e.row.seconds is not None]
-    return SolverLine(
-        solver,
-        next((r for e in entries if (r := role_of(e.row))), ""),
-        _standing(entries, won, taken, answered),
-        won,
-        taken,
-        len(entries),
-        answered,
-        sum(e.kind is Kind.PROVED for e in entries),
-        statistics.median(times) if times else None,
-    )
-
-
-def _standing(entries: Sequence[Entry], won: int, taken: int, answered: int) -> Standing:
-    if not taken:
-        return Standing.REFUSED
-    if not answered and any(e.kind is Kind.LEAKS for e in entries):
-        return Standing.LEAKS
-    return Standing.ALL if won == taken else Standing.SOME if won else Standing.NONE
-
-
-def _rank(line: SolverLine) -> tuple[bool, int, int, bool, int, float, str]:
-    return (
-        line.solver != AUTO,
-        max(0, list(Standing).index(line.standing) - 2),
-        -line.won,
-        line.role == ORACLE,
-        -line.proved,
-        math.inf if line.seconds is None else line.seconds,
-        line.solver,
-    )
-
-
 def _problem(kind: str, lines: Sequence[CaseLine], known: Vocabulary) -> ProblemLine:
     words = known.problem(kind)
     everyone = solver_lines(lines)
@@ -612,7 +281,7 @@ def gain(lines: Sequence[CaseLine], reference: Reference, known: Vocabulary) -> 
     pairs: dict[Quantity, list[tuple[float, float]]] = {}
     for line in lines:
         entry = line.entries.get(reference.solver)
-        objective = None if entry is None else _certified(entry.judged)
+        objective = None if entry is None else certified(entry.judged)
         if objective is not None and line.best is not None:
             quantity = replace(known.instance(line.case.question, line.case.instance).quantity, budget="")
             pairs.setdefault(quantity, []).append((quantity.of(line.best), quantity.of(objective)))
@@ -621,14 +290,16 @@ def gain(lines: Sequence[CaseLine], reference: Reference, known: Vocabulary) -> 
     quantity = max(pairs, key=lambda q: len(pairs[q]))
     own = pairs[quantity]
     change = _change(own, quantity.unit == SHARE)
-    return None if change is None else Gain(reference, quantity, len(own), change)
+    return Gain(reference, quantity, len(own), change)
 
 
-def _change(pairs: Sequence[tuple[float, float]], share: bool) -> float | None:
+def _change(pairs: Sequence[tuple[float, float]], share: bool) -> float:
     if share:
         return statistics.fmean(best - simple for best, simple in pairs)
     best, simple = (math.fsum(side) for side in zip(*pairs, strict=True))
-    return best / simple - 1 if simple != 0 else None
+    if simple == 0:
+        return math.copysign(math.inf, best) if best else 0.0
+    return best / simple - 1
 
 
 def alarms(rows: Iterable[Judged]) -> tuple[Alarm, ...]:

@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from privopt.benchmarks.report.board import Board, CaseLine, Kind, ProblemLine
+from privopt.benchmarks.report.board import Board, ProblemLine
+from privopt.benchmarks.report.entries import CaseLine, Kind
 from privopt.benchmarks.report.judged import Judged, encode, excess
 from privopt.benchmarks.runner.rows import AUTO
 from privopt.benchmarks.runner.vocabulary import Vocabulary

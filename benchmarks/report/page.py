@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from privopt.benchmarks.report.board import ProblemLine, Standing, board, percent
+from privopt.benchmarks.report.board import ProblemLine, board
+from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.figure import Figure, library
 from privopt.benchmarks.report.judged import Judged
 from privopt.benchmarks.report.mechanism import draw
 from privopt.benchmarks.report.packed import compact, letters, packed
 from privopt.benchmarks.report.shell import render
+from privopt.benchmarks.report.standings import Standing
 from privopt.benchmarks.runner.folder import Manifest, Released
 from privopt.benchmarks.runner.rows import AUTO, Row
 from privopt.benchmarks.runner.vocabulary import Vocabulary

@@ -9,7 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from privopt.benchmarks.report.board import Alarm, Board, ProblemLine, board, percent
+from privopt.benchmarks.report.board import Alarm, Board, ProblemLine, board
+from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.findings import Verdict
 from privopt.benchmarks.report.judged import encode, judged
 from privopt.benchmarks.runner.folder import Manifest, read_run

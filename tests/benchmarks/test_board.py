@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from instances.report_rows import failed, make_row, synthetic
 
-from privopt.benchmarks.report.board import (
-    Board,
-    Kind,
-    ProblemLine,
-    Standing,
-    board,
-    case_lines,
-)
+from privopt.benchmarks.report.board import Board, ProblemLine, board
 from privopt.benchmarks.report.covers import Candidate, smallest_cover
+from privopt.benchmarks.report.entries import Kind, case_lines
 from privopt.benchmarks.report.judged import judged
+from privopt.benchmarks.report.standings import Standing
+from privopt.benchmarks.runner.folder import read_run
+from privopt.benchmarks.runner.job import Job
 from privopt.benchmarks.runner.rows import AUTO, Row
+from privopt.benchmarks.runner.suite import find_suite
 from privopt.benchmarks.runner.vocabulary import (
     InstanceWords,
     ProblemWords,
@@ -278,3 +277,25 @@ def test_solvers_stand_in_the_order_of_what_they_won() -> None:
 def test_words_survive_their_file() -> None:
     known = words(Quantity("error", "years", -1, "ε"))
     assert vocabulary_from_dict(known.to_dict()) == known
+
+
+@pytest.mark.long
+def test_the_board_of_a_real_run_is_what_is_counted_from_its_rows(tmp_path: Path) -> None:
+    names = ("line", "regions-12x12")
+    job = Job(find_suite("quick"), tmp_path, tmp_path / "page.html", instances=names)
+    job.work()
+    rows = list(read_run(tmp_path)[1])
+    check_against_rows(rows)
+    asked = {(r.instance, r.budget) for r in rows}
+    assert {(r.instance, r.budget) for r in rows if r.solver == AUTO} == asked
+    assert made(*rows).finding.cases == len(asked)
+
+
+def test_a_gain_on_what_reaches_nothing_is_from_nought() -> None:
+    rows = [make_row(objective=0.4), make_row(solver="windows", objective=0.0)]
+    from_nothing = only(*rows, words=words(Quantity("information", "nats"))).gain
+    assert from_nothing is not None
+    assert from_nothing.amount == "from 0"
+    level = only(*(replace(r, objective=0.0) for r in rows), words=words(Quantity("error", sign=-1))).gain
+    assert level is not None
+    assert level.amount == "+0 %"
