@@ -215,7 +215,8 @@ def load_external(name: str) -> Path:
     checksum = hashlib.sha256(content).hexdigest()
     if checksum != entry.sha256:
         raise FileRefused(
-            f"{path} is not the {name} that is meant: its sha256 is {checksum}, not {entry.sha256}"
+            f"{path} is not the {name} that is meant: its sha256 is {checksum}, not {entry.sha256}; put the file back, or, "
+            "if it is your own and was changed on purpose, register it with its new checksum"
         )
     return path
 

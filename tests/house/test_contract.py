@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.core.contract import check_declaration, check_example, check_takes
+from privopt.core.contract import check_deadline, check_declaration, check_example, check_takes
 from privopt.core.dispatch import fitness
 from privopt.core.registry import problem_types, solvers_of
 
@@ -70,6 +70,17 @@ def test_every_solver_takes_some_example(kind: type[po.Problem[Any]]) -> None:
         if cls.solves is not kind:  # it serves a reformulation, and may want what that never has
             continue
         assert check_takes(cls(), kind.examples()).ok, cls.name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
+def test_every_solver_ends_at_its_deadline(kind: type[po.Problem[Any]]) -> None:
+    for cls in solvers_of(kind).values():
+        taken = [e for e in kind.examples() if fitness(cls(), e.problem).refusal is None]
+        if taken:
+            slowest = max(taken, key=lambda e: fitness(cls(), e.problem).seconds or 0.0)
+            finding = check_deadline(cls(), slowest, 0.5)
+            assert finding.ok, f"{cls.name}: {finding}"
 
 
 @pytest.mark.parametrize("kind", problem_types().values(), ids=lambda k: k.kind)
