@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from instances import tables
+from instances.tables import read, write
 
 import privopt as po
-from privopt.cli import app
 from privopt.publication.receipt import Receipt, file_digest
 
 RNG = np.random.default_rng(11)
@@ -28,27 +28,15 @@ ROWS = [
 COMMAND = ("publish", "people.csv", "--secret", "vote", "--columns", "school,age", "--output", "out")
 
 
-def write(path: str, rows: list[tuple[str, ...]]) -> None:
-    with Path(path).open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([HEADER, *rows])
-
-
-def read(path: str) -> list[dict[str, str]]:
-    with Path(path).open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write("people.csv", ROWS)
+    write("people.csv", HEADER, ROWS)
     return tmp_path
 
 
 def run(*words: str, code: int = 0) -> str:
-    done = CliRunner().invoke(app, list(words))
-    assert done.exit_code == code, (done.output, done.exception)
-    return " ".join((done.stdout if code == 0 else done.stderr).split())
+    return " ".join(tables.run(*words, code=code).split())
 
 
 def stored() -> dict[str, bytes]:
@@ -78,7 +66,7 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     assert "a second draw" in other
     # Another way to read the same rows is another release of them.
     assert "a second draw" in run(*COMMAND, "--epsilon", "0.3", "--bins", "age=18,40,80", code=2)
-    write("people.csv", [("red", "low", "18", "1"), *ROWS[1:]])
+    write("people.csv", HEADER, [("red", "low", "18", "1"), *ROWS[1:]])
     assert "the release of other rows or columns" in run(*COMMAND, "--epsilon", "0.3", code=2)
     assert stored() == before
 
@@ -101,7 +89,7 @@ def test_the_release_command_answers_the_same_rows_from_the_state(folder: Path) 
 
 def test_the_solution_runs_on_other_people(folder: Path) -> None:
     run(*COMMAND, "--epsilon", "0.3")
-    write("others.csv", ROWS[:50])
+    write("others.csv", HEADER, ROWS[:50])
     run("release", "out/solution.json", "others.csv", "--output", "others_out.csv")
     names = {row["release"] for row in read("out/codebook.csv")}
     assert {row["released"] for row in read("others_out.csv")} <= names
@@ -143,7 +131,7 @@ def test_few_numbers_keep_their_order(folder: Path) -> None:
 
 
 def test_empty_cells_are_a_value(folder: Path) -> None:
-    write("people.csv", [(vote, "" if i % 6 == 0 else school, "" if i % 5 == 0 else age, size) for i, (vote, school, age, size) in enumerate(ROWS)])  # fmt: skip
+    write("people.csv", HEADER, [(vote, "" if i % 6 == 0 else school, "" if i % 5 == 0 else age, size) for i, (vote, school, age, size) in enumerate(ROWS)])  # fmt: skip
     said = run(*COMMAND, "--epsilon", "2")
     assert "200 of 600 rows have a missing value" in said
     assert len(read("out/released.csv")) == 600
@@ -169,7 +157,7 @@ def test_mistakes_leave_nothing_behind(folder: Path, options: tuple[str, ...], w
 
 
 def test_an_empty_table_and_a_folder_of_something_else(folder: Path) -> None:
-    write("people.csv", [])
+    write("people.csv", HEADER, [])
     assert "has a header but no rows" in run(*COMMAND, "--epsilon", "1", code=2)
     Path("out").mkdir()
     Path("out/letter.txt").write_text("mine", encoding="utf-8")
@@ -193,3 +181,78 @@ def test_swapped_values_are_refused_without_a_receipt_and_with_a_forged_one(fold
     )  # and it is sealed anew
     forged.save("forged.json")
     assert "were columns swapped" in run("verify", *files, "swapped.csv", "--receipt", "forged.json", code=1)
+
+
+def counted() -> po.JointDistribution:
+    problem = po.load_problem("out/problem.json")
+    assert isinstance(problem, po.LocalInformationPrivacy)
+    assert isinstance(problem.joint, po.JointDistribution)
+    return problem.joint
+
+
+def test_missing_cells_are_dropped_or_refused_where_that_is_wished(folder: Path) -> None:
+    rows = [
+        (vote, "" if i % 6 == 0 else school, age, size) for i, (vote, school, age, size) in enumerate(ROWS)
+    ]
+    write("people.csv", HEADER, rows)
+    command = (
+        "publish",
+        "people.csv",
+        "--secret",
+        "vote",
+        "--columns",
+        "school",
+        "--epsilon",
+        "1",
+        "--output",
+        "out",
+    )
+    assert "values are missing: column 'school' in 100 rows" in run(*command, "--missing", "refuse", code=2)
+    assert not Path("out").exists()
+    said = run(*command, "--missing", "drop")
+    assert "100 of 600 rows have a missing value and were left out" in said
+    assert len(read("out/released.csv")) == 500
+    columns = counted().columns
+    assert columns is not None
+    assert (columns.rows, columns.dropped) == (500, 100)
+    assert {column.missing for column in columns.useful} == {"drop"}
+    assert "is plausible" in run("verify", "out/bundle.zip", "out/released.csv")
+    assert "nothing was drawn" in run(*command, "--missing", "drop")
+    assert "a second draw" in run(*command, "--missing", "symbol", code=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "contiguous"),
+    [
+        (("--contiguous",), True),
+        (("--order", "school=low,middle,high", "--any"), False),
+    ],
+)
+def test_neighbours_only_can_be_wished_for_with_or_without_an_order(
+    folder: Path, options: tuple[str, ...], contiguous: bool
+) -> None:
+    said = run(*COMMAND, "--epsilon", "0.3", "--time-limit", "0.8", *options)
+    assert po.load_problem("out/problem.json").contiguous is contiguous
+    assert ("neighbouring values and nodes of hierarchies only" in said) is contiguous
+
+
+def test_what_reads_na_is_a_value_of_a_column_of_text_and_refused_among_numbers(folder: Path) -> None:
+    rows = [
+        (vote, "NA" if i % 6 == 0 else school, age, size) for i, (vote, school, age, size) in enumerate(ROWS)
+    ]
+    rows[3] = (*rows[3][:2], "NA", rows[3][3])
+    write("people.csv", HEADER, rows)
+    assert "row 4: 'age' is not a number" in run(*COMMAND, "--epsilon", "0.3", code=2)
+    run(
+        "publish",
+        "people.csv",
+        "--secret",
+        "vote",
+        "--columns",
+        "school",
+        "--epsilon",
+        "1",
+        "--output",
+        "out",
+    )
+    assert "NA" in counted().useful

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from instances.tables import read, run, write
 from typer.testing import CliRunner
 
 import privopt as po
@@ -28,27 +28,11 @@ ROWS = [
 HEADER = ("vote", "age", "school", "father")
 
 
-def write(path: str, rows: list[tuple[str, ...]], header: tuple[str, ...] = HEADER) -> None:
-    with Path(path).open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([header, *rows])
-
-
-def read(path: str) -> list[dict[str, str]]:
-    with Path(path).open(newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream))
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write("people.csv", ROWS)
+    write("people.csv", HEADER, ROWS)
     return tmp_path
-
-
-def run(*args: str, code: int = 0) -> str:
-    result = CliRunner().invoke(app, list(args))
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result.stdout if code == 0 else " ".join(result.stderr.split())
 
 
 def fit(*options: str) -> str:
@@ -123,7 +107,7 @@ def test_messages_have_short_names_and_a_codebook(folder: Path) -> None:
 
 
 def test_missing_cells_are_dropped_or_a_symbol_or_refused(folder: Path) -> None:
-    write("people.csv", [*ROWS, ("left", "", "low", "1"), ("right", "20", "", "2")])
+    write("people.csv", HEADER, [*ROWS, ("left", "", "low", "1"), ("right", "20", "", "2")])
     refused = CliRunner().invoke(
         app, ["fit", "people.csv", "--sensitive", "vote", "--useful", "age", "--bins", "age=3"]
     )
@@ -177,11 +161,11 @@ def test_what_the_mechanism_is_not_for_is_refused(
 ) -> None:
     fit("--bins", "age=17,25,45,90", "--output", "joint.json")
     identity(po.load_model("joint.json"))
-    write("inches.csv", [("left", "190.5", "low", "1")])
-    write("words.csv", [("left", "forty", "low", "1")])
-    write("empty.csv", [ROWS[0], ("left", "", "low", "1")])
-    write("other.csv", [("left", "40", "elsewhere", "1")])
-    write("renamed.csv", ROWS, ("vote", "height", "school", "father"))
+    write("inches.csv", HEADER, [("left", "190.5", "low", "1")])
+    write("words.csv", HEADER, [("left", "forty", "low", "1")])
+    write("empty.csv", HEADER, [ROWS[0], ("left", "", "low", "1")])
+    write("other.csv", HEADER, [("left", "40", "elsewhere", "1")])
+    write("renamed.csv", ("vote", "height", "school", "father"), ROWS)
     named = [] if column is None else ["--column", column, "--column", "school"]
     complaint = run("release", "channel.json", data, *named, "--output", "out.csv", code=2)
     assert fragment in complaint
@@ -231,7 +215,7 @@ def test_a_chain_of_many_states_is_not_printed(folder: Path) -> None:
 
 
 def test_a_column_of_numbers_orders_as_numbers(folder: Path) -> None:
-    write("people.csv", [(v, a, s, str(int(a) // 10)) for v, a, s, _ in ROWS])
+    write("people.csv", HEADER, [(v, a, s, str(int(a) // 10)) for v, a, s, _ in ROWS])
     run(
         "fit",
         "people.csv",
@@ -273,6 +257,6 @@ def test_the_census_set_gives_a_release_smaller_than_itself(folder: Path) -> Non
         "out.csv",
     )
     rows = read("people.csv")
-    write("columns.csv", [(row["education"], row["age"]) for row in rows], ("education", "age"))
+    write("columns.csv", ("education", "age"), [(row["education"], row["age"]) for row in rows])
     assert len(read("out.csv")) == len(rows) == 32561
     assert Path("out.csv").stat().st_size < Path("columns.csv").stat().st_size

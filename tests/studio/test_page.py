@@ -199,7 +199,7 @@ def test_a_release_is_said_when_the_studio_starts_again(browser: Browser, tmp_pa
     for server in serve(path):
         opened = Opened(browser, server)
         opened.told(
-            "earlier-text", f"A release is in {tmp_path / 'people-release'}: school and age of {ROWS} rows"
+            "earlier-text", f"A release is in {tmp_path / 'people-release'}: age and school of {ROWS} rows"
         )
         opened.context.close()
 
