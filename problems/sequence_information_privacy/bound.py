@@ -44,6 +44,8 @@ MAX_PRICES = 2**22
 """Prices of a dual that are read."""
 MAX_CELLS = 2**24
 """States times words times releases of a table of prices that is read."""
+REMEMBERED = 4
+"""Bounds that are kept."""
 MIN_THETA = 2.0**-60
 """Below, a budget of some 42 nats forbids nothing that rounding would show: each word is charged its least distortion."""
 
@@ -94,7 +96,24 @@ def sequence_enclosure(
     seconds: float = math.inf,
 ) -> Enclosure | None:
     """Floats around the same."""
-    deadline = time.monotonic() + seconds
+    key = (problem, *(row.tobytes() for row in prices), None if revealed is None else revealed.tobytes())
+    if key in _enclosed:
+        return _enclosed[key]
+    enclosure = _enclosure(problem, prices, revealed, time.monotonic() + seconds)
+    if enclosure is not None:
+        while len(_enclosed) >= REMEMBERED:
+            _enclosed.pop(next(iter(_enclosed)))
+        _enclosed[key] = enclosure
+    return enclosure
+
+
+_enclosed: dict[object, Enclosure] = {}
+"""What prices proved of late: who proposes them and who judges them ask one after the other."""
+
+
+def _enclosure(
+    problem: SequenceData, prices: list[Floats], revealed: Floats | None, deadline: float
+) -> Enclosure | None:
     if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
         return None
     total: list[Enclosure] = []
@@ -132,14 +151,25 @@ class _Revealed:
     prices: Floats | None
     _costs: Balls | None = None
     _length: int = 0
+    _last: tuple[object, int, Enclosure | None] | None = None
 
     def bound(self, step: Step) -> Enclosure | None:
         """Floats around an upper bound on minus the expected distortion of a release, a letter; None where there is none."""
         if self.prices is None or step.before is None:
             return None
+        if (
+            self._last is None
+            or self._last[0] is not step.before
+            or self._last[1] != step.release.length
+            or not self.problem.chain.homogeneous
+        ):
+            self._last = step.before, step.release.length, self._bound(step, step.before, self.prices)
+        return self._last[2]
+
+    def _bound(self, step: Step, before: tuple[Floats, Floats, float], prices: Floats) -> Enclosure | None:
         release, cost = step.release, step.release.setting.cost
-        last, moves, spread = step.before
-        k, n = self.prices.shape
+        last, moves, spread = before
+        k, n = prices.shape
         if (k, n) != (len(last), len(cost)) or k * cost.size > MAX_CELLS:
             return None
         if self._costs is None or self._length != release.length or not self.problem.chain.homogeneous:
@@ -150,7 +180,7 @@ class _Revealed:
             rows = Balls(moves, moves * U + ETA * (moves > 0)) @ chances
             epsilon = self.problem.epsilon
             budget = None if epsilon == math.inf else Balls.exact(epsilon) * release.length
-            self._costs = costs_of(rows, cost, budget, self.prices)
+            self._costs = costs_of(rows, cost, budget, prices)
             self._length = release.length
         lo, hi = (-(relative(last, spread) @ self._costs)).ends
         return (lo, hi) if math.isfinite(lo) and math.isfinite(hi) else None

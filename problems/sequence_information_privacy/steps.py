@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -104,16 +104,22 @@ def steps(problem: SequenceData) -> Iterator[Step]:
     can = np.array([weight > 0 for weight in chain.exact_initial.weights])
     moved: tuple[Floats, Floats, float] | None = None
     known: object = None
+    settled: _Settled | None = None
     for release in problem.releases():
+        if settled is not None and settled.serves(release, count, moved):
+            yield replace(settled.step, release=release)
+            count += settled.growth
+            continue
         budget = problem.epsilon
         level = Balls.exact(math.inf) if budget == math.inf else before + Balls.exact(budget) * release.length
         read = distribution if release.paths.identity else distribution @ release.word_given_state
         count_read = count if release.paths.identity else count + chain.k + 3 * release.length
-        yield Step(release, read, level, _counted(count_read), moved)
+        here = Step(release, read, level, _counted(count_read), moved)
+        yield here
         after = release.begin + release.length
         if after >= problem.horizon:
             return
-        last, step = distribution, chain.step(after - 1)
+        last, step, begun = distribution, chain.step(after - 1), (count, before.ends)
         for record in range(release.begin, after - 1):
             last, count, can = _next(chain, record, last, count, can)
         spread = _counted(count)
@@ -124,8 +130,37 @@ def steps(problem: SequenceData) -> Iterator[Step]:
                 key,
                 _upward(_influence(chain, after - 1, relative(last, spread), can, level), level),
             )
+        settled = None
+        if chain.homogeneous and moved is not None and before.ends == begun[1]:
+            same = ((moved[0], last), (distribution, follows[0]), (can, follows[2]))
+            if all(np.array_equal(*pair) for pair in same):
+                settled = _Settled(here, count_read - begun[0], count - begun[0], follows[1] - begun[0])
         moved = (last, step, spread)
         distribution, count, can = follows
+
+
+@dataclass(frozen=True, eq=False)
+class _Settled:
+    """A step after which all is as before it, but for the count of roundings, which grows by ``growth``.
+
+    What is read has ``to_read`` roundings more than the count, and the last state ``to_last``.
+    """
+
+    step: Step
+    to_read: int
+    to_last: int
+    growth: int
+
+    def serves(self, release: Release, count: int, moved: tuple[Floats, Floats, float] | None) -> bool:
+        """Whether the next step is the same but for its place."""
+        before = self.step.before
+        return (
+            release.length == self.step.release.length
+            and moved is not None
+            and before is not None
+            and before[2] == moved[2] == _counted(count + self.to_last)
+            and self.step.spread == _counted(count + self.to_read)
+        )
 
 
 def _upward(told: Balls, level: Balls) -> Balls:
