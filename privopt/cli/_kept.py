@@ -17,7 +17,7 @@ from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.csv import groups_of, read_table
 from privopt.files.text import number
 from privopt.models.columns import TableColumns
-from privopt.publication.counts import COUNTS, counts_records, tells_letters
+from privopt.publication.counts import COUNTS, counts_records, separates_letters
 from privopt.publication.kept import Beside, kept_leakage, within
 from privopt.publication.table import joint_of
 
@@ -25,7 +25,7 @@ NO_ROLES = "not computed: it is not known which column the secret is"
 ELSE = "leave --keep out, or accept anything with --accept-leakage inf"
 NO_MODEL = "not computed: the model says nothing of kept columns, only how records follow each other"
 NO_DATASETS = "not computed: the model says nothing of kept columns, only which datasets are neighbours"
-TELLS = "as it says of some records for certain what they are not"
+SEPARATES = "as it says of some records for certain what they are not"
 NO_SECRET = "not computed: nothing is secret in this problem"
 NO_BUDGET = "not computed: a mechanism file states no budget"
 
@@ -178,11 +178,11 @@ def beside_records(
     if not others:
         alone = None if machine.certificate is None else machine.certificate.leakage[1]
         return Kept(columns, alone, accepted, COUNTS if alone is not None else NO_BUDGET)
-    telling = [name for name in others if streams and tells_letters(letters, cells[name])]
+    telling = [name for name in others if streams and separates_letters(letters, cells[name])]
     if accepted != math.inf:
         raise FileRefused(_not_known(telling or others, accepted, bool(telling), streams))
     if telling:
-        return Kept(columns, math.inf, accepted, TELLS)
+        return Kept(columns, math.inf, accepted, SEPARATES)
     return Kept(columns, None, accepted, NO_MODEL if streams else NO_DATASETS)
 
 

@@ -52,12 +52,12 @@ def counts_records(sequences: Sequence[Sequence[str]]) -> bool:
     return _equally_long(lengths) and _steps(_numbers(values))
 
 
-def tells_letters(letters: Sequence[Hashable], cells: Sequence[str]) -> bool:
-    """Whether the letter of each record determines its cell, and different letters do not all have one: the cell then tells of the letter.
+def separates_letters(letters: Sequence[Hashable], cells: Sequence[str]) -> bool:
+    """Whether the letter of each record determines its cell, and different letters do not all have one: the cell then separates letters.
 
     Examples
     --------
-    >>> tells_letters(["in", "out", "in"], ["0", "1", "0"]), tells_letters(["in", "out", "in"], ["0", "1", "2"])
+    >>> separates_letters(["in", "out", "in"], ["0", "1", "0"]), separates_letters(["in", "out", "in"], ["0", "1", "2"])
     (True, False)
     """
     pairs = {(letter, cell) for letter, cell in zip(letters, cells, strict=True) if letter is not None}
