@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol
 
@@ -15,6 +15,7 @@ from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Candidate, Guarantee
+from privopt.core.trace import Reached
 
 QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
@@ -48,6 +49,11 @@ class Call(Protocol[M]):
     @property
     def seed(self) -> int:
         """For the solvers."""
+        ...
+
+    @property
+    def progress(self) -> Callable[[float, str], None]:
+        """To be told how far it is."""
         ...
 
     @property
@@ -214,6 +220,10 @@ class Search(Generic[M]):
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
         self.runs.append(solution)
+        if solution.status.ok or solution.bound is not None:
+            limit = self.call.time_limit
+            spent = 0.0 if math.isinf(limit) else 1 - max(0.0, self.call.left) / limit
+            self.call.progress(spent, Reached(solution.objective, solution.bound))
         before = self.tried.get(c.name)
         if before is None or not before.status.ok or (solution.status.ok and _rank(solution) > _rank(before)):
             self.tried[c.name] = solution
