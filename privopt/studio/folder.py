@@ -85,7 +85,7 @@ def facts_of(folder: Path) -> dict[str, Any] | None:
 def _facts(old: Earlier) -> dict[str, Any]:
     receipt, columns = old.receipt, joint_columns(old.problem)
     return {
-        "folder": str(old.folder),
+        "folder": str(old.folder.absolute()),
         "epsilon": old.problem.budget,
         "rows": receipt.rows,
         "useful": told_share(old.solution, joint_of(old.problem)),

@@ -231,7 +231,7 @@ function counted(told) {
 function watch() {
   clearTimeout(timer);
   const mine = job;
-  const busy = on => { $("running").hidden = !on; for (const id of ["exact", "longer"]) $(id).querySelector("button").disabled = on; };
+  const busy = on => { $("running").hidden = !on; $("waiting").hidden = !on || points.length > 0; for (const id of ["exact", "longer"]) $(id).querySelector("button").disabled = on; };
   busy(true); $("bar").removeAttribute("value"); $("stop").disabled = false;
   const look = async () => {
     if (mine !== job) return;
@@ -269,6 +269,7 @@ function take(more) {
   const known = new Set(more.map(p => p.epsilon));
   points = points.filter(p => !known.has(p.epsilon)).concat(more).sort((a, b) => a.epsilon - b.epsilon);
   if (!solved().length) return;
+  $("waiting").hidden = true;
   for (const id of ["tradeoff", "risks", "meaning", "take"]) $(id).hidden = false;
   show();
 }

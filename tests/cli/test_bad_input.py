@@ -274,7 +274,10 @@ TABLES = {
     "short row": ("user,weather\nu,dry\nu\n", "row 2 has 1 cells, the header has 2"),
     "long row": ("user,weather\nu,dry\nu,wet,cold\n", "row 2 has 3 cells, the header has 2"),
     "blank row": ("user,weather\nu,dry\n\nu,wet\n", "row 2 is blank; remove the line"),
-    "semicolons": ("user;weather\nu;dry\n", "seems to be separated by semicolons; save it separated by commas"),
+    "semicolons": (
+        "user;weather\nu;dry\n",
+        "seems to be separated by semicolons; save it separated by commas",
+    ),
     "open quote": ('user,weather\nu,"dry\n', "is not a CSV file"),
     "stray quote": ('user,weather\nu,"dry"x\n', "is not a CSV file"),
     "huge cell": ("user,weather\nu," + "x" * 200_000 + "\n", "is not a CSV file"),

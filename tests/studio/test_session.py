@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from instances import tables
 from instances.people import EMPTY, ROWS, write_people
 
 import privopt as po
@@ -171,6 +172,9 @@ def test_a_release_is_drawn_once_also_after_a_restart(tmp_path: Path) -> None:
     assert "nothing was drawn" in made.session.draw(made.wish(0.5))["again"]
     with pytest.raises(Drawn, match=r"released with epsilon 0\.5"):
         made.session.draw(made.wish(1.0))
+
+    line = made.session.exports(made.wish(0.5))["command"]  # the command goes by the same folder
+    assert "nothing was drawn" in tables.run(*shlex.split(line)[1:])
 
     again = Made(tmp_path)
     assert again.session.describe()["earlier"]["epsilon"] == 0.5
