@@ -103,45 +103,6 @@ def _gap(row: Row, bound: float | None) -> float | None:
     return None if bound is None else bound - row.objective
 
 
-def questions(rows: Iterable[Judged]) -> tuple[str, ...]:
-    """The kinds of problem, in order of appearance."""
-    return tuple(dict.fromkeys(j.row.question for j in rows))
-
-
-def solvers(rows: Iterable[Judged]) -> tuple[str, ...]:
-    """The names of solvers, sorted."""
-    return tuple(sorted({j.row.solver for j in rows}))
-
-
-@dataclass(frozen=True)
-class Violations:
-    """Counts and worst cases of one solver on one problem.
-
-    Parameters
-    ----------
-    proposed : int
-        Mechanisms that were measured before repair.
-    over : int
-        Those that missed the budget beyond rounding; ``worst`` is the largest violation, None without one.
-    withheld : int
-        Those that could not be repaired: no mechanism came out.
-    after : int
-        Mechanisms that came out and are over the budget, or whose certificate failed: must be zero.
-    repaired : int
-        Mechanisms that were changed; ``lost`` is the largest utility this took, None where none is known.
-    """
-
-    question: str
-    solver: str
-    proposed: int
-    over: int
-    worst: float | None
-    withheld: int
-    after: int
-    repaired: int
-    lost: float | None
-
-
 def excess(one: Judged) -> float:
     """By how much the proposal missed its budget; minus infinity where it was not measured."""
     return -math.inf if one.row.raw_violation is None else one.row.raw_violation
@@ -153,61 +114,7 @@ def leaks(one: Judged) -> bool:
     return row.broken or (row.ok and beyond_rounding(row.violation, row.budget))
 
 
-def violations(rows: Sequence[Judged]) -> tuple[Violations, ...]:
-    """A line a problem and solver that proposed a mechanism."""
-    by_solver: dict[tuple[str, str], list[Judged]] = {}
-    for j in rows:
-        if j.row.ok or j.row.raw_violation is not None:
-            by_solver.setdefault((j.row.question, j.row.solver), []).append(j)
-    return tuple(_line(*key, own) for key, own in sorted(by_solver.items()))
-
-
-def _line(question: str, solver: str, own: Sequence[Judged]) -> Violations:
-    over = [j for j in own if j.row.over_budget]
-    lost = [j.row.utility_lost for j in own if j.row.utility_lost is not None]
-    return Violations(
-        question,
-        solver,
-        proposed=sum(j.row.raw_violation is not None for j in own),
-        over=len(over),
-        worst=max((excess(j) for j in over), default=None),
-        withheld=sum(not j.row.ok for j in over),
-        after=sum(leaks(j) for j in own),
-        repaired=sum(j.row.repaired for j in own),
-        lost=max(lost, default=None),
-    )
-
-
 Value = str | int | float | bool | None
-
-FIELDS: dict[str, Callable[[Judged], Value]] = {
-    "question": lambda j: j.row.question,
-    "family": lambda j: j.row.family,
-    "instance": lambda j: j.row.instance,
-    "size": lambda j: j.row.size,
-    "solver": lambda j: j.row.solver,
-    "budget": lambda j: j.row.budget,
-    "seed": lambda j: j.row.seed,
-    "time_limit": lambda j: j.row.time_limit,
-    "suite": lambda j: j.row.suite,
-    "objective": lambda j: j.row.objective,
-    "best": lambda j: j.best,
-    "bound": lambda j: j.bound,
-    "gap": lambda j: j.gap,
-    "drawn_gap": lambda j: None if j.gap is None else max(j.gap, LEAST_GAP),
-    "own_bound": lambda j: j.row.gap is not None,
-    "verified": lambda j: j.row.verified,
-    "reached": lambda j: j.reached,
-    "seconds": lambda j: j.row.seconds,
-    "peak_memory": lambda j: j.row.peak_memory,
-    "leakage": lambda j: j.row.leakage,
-    "raw_leakage": lambda j: j.row.raw_leakage,
-    "raw_violation": lambda j: j.row.raw_violation,
-    "repaired": lambda j: j.row.repaired,
-    "utility_lost": lambda j: j.row.utility_lost,
-    "attack_accuracy": lambda j: j.row.attack_accuracy,
-}
-"""Columns that a figure may read off a row."""
 
 
 @dataclass(frozen=True)
@@ -224,23 +131,6 @@ class Dataset:
             {name: _finite(value) for name, value in zip(self.columns, record, strict=True)}
             for record in self.records
         ]
-
-
-def of_rows(rows: Sequence[Judged], keep: Callable[[Judged], bool], columns: Iterable[str]) -> Dataset:
-    """Columns of the rows that are kept.
-
-    Parameters
-    ----------
-    rows : sequence of Judged
-        All rows of the run: places are counted in it.
-    keep : callable
-    columns : iterable of str
-        Keys of :data:`FIELDS`.
-    """
-    names = tuple(columns)
-    places = tuple(i for i, j in enumerate(rows) if keep(j))
-    records = tuple(tuple(FIELDS[name](rows[i]) for name in names) for i in places)
-    return Dataset(names, records, places)
 
 
 def finite(value: float | None) -> bool:

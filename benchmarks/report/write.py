@@ -1,9 +1,9 @@
-"""The report of a run: one HTML page that needs nothing but itself, and the same content as other files."""
+"""The report of a run: one HTML page that needs nothing but itself."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from privopt.benchmarks.report import findings as sentences
@@ -16,7 +16,7 @@ from privopt.core.certificate import Certificate
 from privopt.core.verify import verify
 from privopt.files.json import writing
 
-__all__ = ["Verdict", "judge_run", "write_report", "write_reports"]
+__all__ = ["Verdict", "judge_run", "write_report"]
 
 
 def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Verdict:
@@ -27,62 +27,21 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
     FileRefused
         If a file of the run is missing or malformed, or the page cannot be written.
     """
-    return write_reports(folder, ("html",), path, None)
-
-
-def write_reports(
-    folder: str | os.PathLike[str],
-    formats: Iterable[str],
-    path: str | os.PathLike[str],
-    export: str | os.PathLike[str] | None,
-) -> Verdict:
-    """Write the report of a run in several formats.
-
-    Parameters
-    ----------
-    folder : path
-        Of the run.
-    formats : iterable of str
-        Members of :data:`privopt.benchmarks.report.export.FORMATS`.
-    path : path
-        Of the HTML page.
-    export : path or None
-        Folder of every other format; None is ``report`` in the folder of the run.
-
-    Raises
-    ------
-    FileRefused
-        If a file of the run is missing or malformed, or one cannot be written.
-    InvalidProblem
-        If there is no such format.
-    MissingExtra
-        If a format needs a package that is not installed.
-    """
-    from privopt.benchmarks.report.export import checked, export_files
     from privopt.benchmarks.report.judged import judged
+    from privopt.benchmarks.report.page import Told, page
 
-    wanted = checked(formats)
     place = Path(folder)
     manifest, rows = read_run(place)
-    released = read_released(place)
-    proof, contradiction = _proof(released), alarm(rows)
-    verdict = _verdict(manifest, rows, released, proof, contradiction)
-    if "html" in wanted:
-        from privopt.benchmarks.report.page import Told, page
-
-        told = Told(
-            _warnings(contradiction, proof),
-            released,
-            tuple(sentences.release_sentences(manifest, released, proof)),
-        )
-        with writing(path) as stream:
-            stream.write(page(manifest, judged(rows), _words(manifest), told))
-    if others := wanted - {"html"}:
-        from privopt.benchmarks.report.content import content
-
-        said = content(manifest, judged(rows), released, verdict)
-        export_files(said, others, place / "report" if export is None else Path(export))
-    return verdict
+    released, contradiction = read_released(place), alarm(rows)
+    proof = _proof(released)
+    told = Told(
+        _warnings(contradiction, proof),
+        released,
+        tuple(sentences.release_sentences(manifest, released, proof)),
+    )
+    with writing(path) as stream:
+        stream.write(page(manifest, judged(rows), _words(manifest), told))
+    return _verdict(manifest, rows, released, proof, contradiction)
 
 
 def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None) -> Verdict:

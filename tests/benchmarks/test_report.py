@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import csv
 import gzip
-import io
 import json
 import math
 import re
 import sys
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
@@ -23,25 +20,20 @@ from markupsafe import escape
 from typer.testing import CliRunner
 
 import privopt as po
-from privopt.benchmarks.report.content import Content, content
-from privopt.benchmarks.report.export import escape_latex
-from privopt.benchmarks.report.figure import complete
-from privopt.benchmarks.report.findings import findings
-from privopt.benchmarks.report.judged import Judged, judged, of_rows, violations
+from privopt.benchmarks.report.judged import Dataset, Judged, judged
 from privopt.benchmarks.report.mechanism import draw, register_drawing
 from privopt.benchmarks.report.page import Told
 from privopt.benchmarks.report.page import page as html_page
-from privopt.benchmarks.report.profiles import Profile, quality_profile, time_profile
+from privopt.benchmarks.report.profiles import Profile, time_profile
 from privopt.benchmarks.report.scaling import growths
-from privopt.benchmarks.report.style import COLOURS, styles
-from privopt.benchmarks.report.write import Verdict, judge_run, write_report, write_reports
+from privopt.benchmarks.report.style import COLOURS
+from privopt.benchmarks.report.write import Verdict, write_report
 from privopt.benchmarks.runner.folder import read_released
 from privopt.benchmarks.runner.job import Job
-from privopt.benchmarks.runner.rows import Row, read_rows
+from privopt.benchmarks.runner.rows import read_rows
 from privopt.benchmarks.runner.suite import Suite, find_suite
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.cli import app
-from privopt.errors import InvalidProblem, MissingExtra
 
 pytestmark = pytest.mark.long
 
@@ -63,23 +55,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verdict]:
 @pytest.fixture(scope="module")
 def rows() -> tuple[Judged, ...]:
     return judged(synthetic())
-
-
-@pytest.fixture(scope="module")
-def said(rows: tuple[Judged, ...]) -> Content:
-    plain = [j.row for j in rows]
-    return content(MANIFEST, rows, None, judge_run(MANIFEST, plain, None))
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for name in NEEDED:
-        pytest.importorskip(name)
-    few = [row for row in synthetic(sizes=(4, 8, 16), budgets=(0.5, 1.0)) if row.question == "redaction"]
-    few[5] = failed(few[5], "FAILED", "the back end ended with <no> solution, 100 % lost & gone | _")
-    folder = write_folder(tmp_path_factory.mktemp("all") / "run", few)
-    write_reports(folder, ["all"], folder / "page.html", None)
-    return folder
 
 
 # what is known of a case
@@ -114,23 +89,21 @@ def test_reaching_is_relative_to_the_larger_of_one_and_the_best(
 # profiles, against a count by hand in exact fractions
 
 
-def by_hand(rows: list[Judged], kind: str, solver: str, tau: float) -> Fraction:
+def by_hand(rows: list[Judged], solver: str, tau: float) -> Fraction:
     """The definition, read off the rows afresh for every point."""
     answers: dict[tuple[object, ...], dict[str, Fraction]] = {}
     for j in rows:
         r = j.row
         top = max((o.row.objective or -9e9) for o in rows_of(j) if o.row.verified) if r.verified else 0.0
         near = r.verified and r.objective is not None and r.objective >= top - 1e-6 * max(1.0, abs(top))
-        if r.objective is not None and (near if kind == "time" else r.verified):
-            cost = Fraction(r.seconds or 0.0) if kind == "time" else -Fraction(r.objective)
+        if near:
             key = (r.question, r.instance, r.budget, r.seed, r.time_limit)
-            answers.setdefault(key, {})[r.solver] = cost
+            answers.setdefault(key, {})[r.solver] = Fraction(r.seconds or 0.0)
     met = 0
     for costs in answers.values():
         least = min(costs.values())
         if solver in costs:
-            apart = costs[solver] / least if kind == "time" else costs[solver] - least
-            met += float(apart) <= tau  # the float nearest to the exact value
+            met += float(costs[solver] / least) <= tau  # the float nearest to the exact value
     return Fraction(met, len(answers))
 
 
@@ -144,16 +117,15 @@ def rows_of(one: Judged) -> list[Judged]:
 
 
 @pytest.mark.parametrize("hidden", [set(), {"optimal"}, {"optimal", "windows"}])
-@pytest.mark.parametrize("kind", ["time", "quality"])
-def test_profiles_are_the_definition(rows: tuple[Judged, ...], kind: str, hidden: set[str]) -> None:
+def test_profiles_are_the_definition(rows: tuple[Judged, ...], hidden: set[str]) -> None:
     ALL[:] = rows
     own = [j for j in rows if j.row.question == "redaction" and j.row.solver not in hidden]
-    profile: Profile = (time_profile if kind == "time" else quality_profile)(own)
+    profile = time_profile(own)
     assert set(profile.curves) == {j.row.solver for j in own}
     for solver, curve in profile.curves.items():
         assert [y for _, y in curve] == sorted(y for _, y in curve)
         for tau, share in curve:
-            assert share == pytest.approx(float(by_hand(own, kind, solver, tau)))
+            assert share == pytest.approx(float(by_hand(own, solver, tau)))
             assert profile.share(solver, tau) == share
 
 
@@ -208,24 +180,6 @@ def test_the_error_of_a_slope_is_that_of_the_normal_equations() -> None:
     assert (growth.slope, growth.error) == pytest.approx((solution[1], covariance[1, 1] ** 0.5))
 
 
-def test_violations_are_counted_before_and_after_repair() -> None:
-    lines = violations(
-        judged(
-            [
-                make_row(raw_violation=0.25, repaired=True, utility_lost=0.01),
-                make_row(instance="two", raw_violation=math.inf, repaired=True, utility_lost=0.03),
-                make_row(instance="three", raw_violation=1e-13),
-                replace(failed(make_row(instance="four"), "NOT_PRIVATE", "leaks"), raw_violation=0.5),
-                make_row(instance="five", violation=0.1),
-                make_row(instance="six", verified=False),
-            ]
-        )
-    )
-    (line,) = lines
-    assert (line.proposed, line.over, line.worst, line.withheld) == (6, 3, math.inf, 1)
-    assert (line.after, line.repaired, line.lost) == (2, 2, 0.03)
-
-
 # styles
 
 
@@ -242,73 +196,10 @@ def test_every_colour_shows_on_both_grounds(ground: str) -> None:
         assert (high + 0.05) / (low + 0.05) >= 3.0
 
 
-def test_a_solver_looks_the_same_everywhere_and_unlike_its_rivals(rows: tuple[Judged, ...]) -> None:
-    look = styles(rows)
-    for question in {j.row.question for j in rows}:
-        names = {j.row.solver for j in rows if j.row.question == question}
-        assert len({look[name] for name in names}) == len(names)
-    many = judged([make_row(solver=f"s{i}") for i in range(40)])
-    assert len(set(styles(many).values())) == 40
-
-
 # sentences
 
 
-def test_findings_count_what_the_rows_say() -> None:
-    rows = [
-        make_row(solver=s, instance=f"i{i}", seconds=t * (i + 1))
-        for i in range(3)
-        for s, t in (("a", 1.0), ("b", 4.0))
-    ]
-    rows[0] = replace(rows[0], status="OPTIMAL", bound=0.5, gap=0.0)
-    rows[1] = replace(rows[1], raw_violation=0.5)
-    rows += [failed(make_row(solver="c", instance=f"i{i}"), "REFUSED", "too large.") for i in range(2)]
-    rows += [failed(make_row(solver="c", instance="i2"), "TIME_OUT", "late")]
-    ((question, said),) = findings(judged(rows))
-    assert question == "redaction"
-    assert "Certified and best, to 1e-6 relative, of 3 answered cases: a 3, b 3." in said
-    assert "Proved optimal by a checked bound: a 1." in said
-    assert any(
-        "fastest to the best objective: a, on 3 of 3 tasks" in s and "b 4 times (n = 3)" in s for s in said
-    )
-    assert "Not private as proposed, before repair: b 1 of 3, worst by 0.5." in said
-    assert "Out of time, at limits of 10 s: c 1." in said
-    assert "Refused by c, 2 times: too large." in said
-
-
 # figures
-
-
-def test_every_figure_reads_only_data_it_has(said: Content) -> None:
-    pytest.importorskip("altair")
-    kinds = {figure.name.rpartition("-")[0] for figure in said.figures}
-    assert kinds == {"frontier", "gap", "profile-time", "profile-quality", "scaling", "privacy"}
-    for figure in said.figures:
-        spec = complete(figure)
-        assert all(records is not None for records in spec["datasets"].values())
-        text = json.dumps(spec, allow_nan=False)
-        for name in re.findall(r'"data": \{"name": "([^"]*)"\}', text):
-            assert name in spec["datasets"]
-
-
-def test_objectives_of_different_problems_share_no_axis(said: Content) -> None:
-    for figure in said.figures:
-        shown = figure.data[figure.shown]
-        if shown.rows is not None:
-            assert {said.rows[i].row.question for i in shown.rows} == {figure.question}
-
-
-def test_the_gap_figure_clamps_and_borrows(rows: tuple[Judged, ...], said: Content) -> None:
-    pytest.importorskip("altair")
-    figure = next(f for f in said.figures if f.name == "gap-1")
-    place = figure.data["points"].columns.index
-    for record in figure.data["points"].records:
-        gap, drawn, own = (record[place(name)] for name in ("gap", "drawn_gap", "own_bound"))
-        assert isinstance(gap, float)
-        assert drawn == max(gap, 1e-9)
-        assert own or gap >= 0
-    hollow = sum(not record[place("own_bound")] for record in figure.data["points"].records)
-    assert f"Hollow ({hollow} of {len(figure.data['points'].records)})" in figure.caption
 
 
 def test_an_unregistered_mechanism_has_no_drawing_and_a_second_drawing_is_refused(
@@ -395,13 +286,6 @@ def test_the_page_says_what_was_found(page: str, run: tuple[Path, Verdict]) -> N
     assert 'class="hidden"' in page
 
 
-def test_every_row_states_why_it_stopped(said: Content) -> None:
-    table = next(t for t in said.tables if t.name == "runs")
-    place = [head.text for head in table.header].index("stopped because")
-    assert len(table.lines) == len(said.rows)
-    assert all(line[place] for line in table.lines)
-
-
 @pytest.mark.long
 def test_the_page_is_the_same_again_from_its_files(
     run: tuple[Path, Verdict], page: str, tmp_path: Path
@@ -418,23 +302,12 @@ def test_without_the_extra_the_page_says_so_and_keeps_its_tables(
     run: tuple[Path, Verdict], page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    assert write_reports(run[0], ["html", "md"], tmp_path / "plain.html", tmp_path).holds
+    assert write_report(run[0], tmp_path / "plain.html").holds
     text = (tmp_path / "plain.html").read_text(encoding="utf-8")
     assert "Figures were left out: figures need altair and vl-convert-python" in stored(text)["missing"]
     assert 'id="library"' not in text
     assert Loads(text).tags.count("table") == Loads(page).tags.count("table")
     assert stored(text)["rows"] == stored(page)["rows"]
-    assert "Figures were left out" in (tmp_path / "report.md").read_text(encoding="utf-8")
-    with pytest.raises(MissingExtra, match=r"privopt\[plot\]"):
-        write_reports(run[0], ["svg"], tmp_path / "plain.html", tmp_path)
-
-
-def test_without_polars_parquet_is_refused_in_a_sentence(
-    run: tuple[Path, Verdict], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtra, match=r'pip install "privopt\[polars\]"'):
-        write_reports(run[0], ["parquet"], tmp_path / "page.html", tmp_path)
 
 
 def test_names_from_outside_are_escaped(rows: tuple[Judged, ...]) -> None:
@@ -468,88 +341,6 @@ def test_a_large_run_stays_under_one_megabyte() -> None:
 
 
 @pytest.mark.long
-def test_all_formats_are_written(exported: Path) -> None:
-    figures = {path.name for path in (exported / "report" / "figures").iterdir()}
-    stems = {name.rpartition(".")[0] for name in figures}
-    assert figures == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png", "pdf", "csv", "parquet")}
-    assert {"frontier-1", "gap-1", "profile-time-1", "scaling-1", "privacy-1"} <= stems
-    assert (exported / "page.html").is_file()
-
-
-def test_pictures_hold_their_captions_as_text(exported: Path) -> None:
-    for path in (exported / "report" / "figures").glob("*.svg"):
-        words = " ".join(
-            " ".join(t.itertext()) for t in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")
-        )
-        caption = (exported / "report" / "report.md").read_text(encoding="utf-8")
-        assert re.search(r"performance profile|against|missed the budget", words), path
-        assert len(words) > 150
-        assert caption.count(f"figures/{path.name}") == 1
-    for path in (exported / "report" / "figures").glob("*.png"):
-        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    for path in (exported / "report" / "figures").glob("*.pdf"):
-        assert path.read_bytes()[:5] == b"%PDF-"
-
-
-def test_markdown_has_every_sentence_and_every_line(exported: Path) -> None:
-    text = (exported / "report" / "report.md").read_text(encoding="utf-8")
-    rows = read_rows(exported / "rows.jsonl")
-    table = text[text.index("**Every run") :].split("\n\n")[1].splitlines()
-    assert len(table) == len(rows) + 2
-    unescaped = {len(re.findall(r"(?<!\\)\|", line)) for line in table}
-    assert len(unescaped) == 1
-    assert "<b" not in text
-    for part in ("## Summary", "## Performance profiles", "## Privacy by solver", "## Environment"):
-        assert part in text
-
-
-def test_latex_is_balanced_and_escaped(exported: Path) -> None:
-    text = (exported / "report" / "tables.tex").read_text(encoding="utf-8")
-    plain = re.sub(r"\\[\\{}]", "", text.replace(r"\\", ""))
-    depth = 0
-    for character in plain:
-        depth += {"{": 1, "}": -1}.get(character, 0)
-        assert depth >= 0
-    assert depth == 0
-    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") >= 6
-    body = re.sub(r"\$\\[a-z]+\$|\$-\$", "", "\n".join(text.splitlines()[1:]))
-    assert not re.search(r"(?<!\\)[$#%_^~]", body)
-    for chunk in text.split(r"\begin{longtable}")[1:]:
-        columns = len(re.match(r"\{([lr]+)\}", chunk)[1])  # type: ignore[index]
-        for line in chunk.splitlines():
-            if line.endswith(r" \\"):
-                assert len(re.findall(r"(?<!\\)&", line)) == columns - 1
-
-
-def test_latex_escapes_every_command() -> None:
-    assert escape_latex(r"\input{x}") == r"\textbackslash{}input\{x\}"
-    assert escape_latex("a\x00b\nc") == "ab c"
-
-
-def test_csv_and_parquet_hold_the_same_numbers_as_the_rows(exported: Path) -> None:
-    import polars
-
-    rows = read_rows(exported / "rows.jsonl")
-    with (exported / "report" / "tables" / "runs.csv").open(encoding="utf-8", newline="") as stream:
-        lines = list(csv.DictReader(stream))
-    frame = polars.read_parquet(exported / "report" / "tables" / "runs.parquet")
-    assert [line["solver"] for line in lines] == frame["solver"].to_list() == [r.solver for r in rows]
-    assert [float(x["objective"]) if x["objective"] else None for x in lines] == [r.objective for r in rows]
-    assert frame["objective"].to_list() == [r.objective for r in rows]
-    assert frame["bound"].to_list() == [r.bound for r in rows]
-
-
-def test_the_data_of_a_figure_are_its_csv(exported: Path) -> None:
-    rows = judged(read_rows(exported / "rows.jsonl"))
-    own = [j for j in rows if j.row.question == "redaction"]
-    text = (exported / "report" / "figures" / "profile-time-1.csv").read_text(encoding="utf-8")
-    lines = list(csv.DictReader(io.StringIO(text)))
-    curves = time_profile(own).curves
-    points = {s: [(float(x["tau"]), float(x["share"])) for x in lines if x["solver"] == s] for s in curves}
-    assert points == {s: list(c) for s, c in curves.items()}
-
-
-@pytest.mark.long
 def test_markdown_alone_brings_its_pictures(tmp_path: Path) -> None:
     pytest.importorskip("altair")
     folder = write_folder(tmp_path / "run", [make_row(), make_row(solver="b", budget=2.0)])
@@ -566,23 +357,13 @@ def test_markdown_alone_brings_its_pictures(tmp_path: Path) -> None:
 
 def test_misuse_is_refused(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "run", [make_row()])
-    with pytest.raises(InvalidProblem, match="cannot be written as docx; there are html"):
-        write_reports(folder, ["docx"], folder / "page.html", None)
     assert CliRunner().invoke(app, ["bench", "report", str(folder), "--formats", "docx"]).exit_code == 2
     (tmp_path / "file").write_text("", encoding="utf-8")
     arguments = ["bench", "report", str(folder), "--formats", "csv", "--export", str(tmp_path / "file")]
     assert CliRunner().invoke(app, arguments).exit_code == 2
 
 
-def test_data_read_off_rows_keep_their_places(rows: tuple[Judged, ...]) -> None:
-    data = of_rows(rows, lambda j: j.row.solver == "dca", ["solver", "objective"])
-    assert data.rows is not None
-    assert [rows[i].row.objective for i in data.rows] == [record[1] for record in data.records]
-    assert {record[0] for record in data.records} == {"dca"}
-
-
 def test_infinities_are_not_drawn_and_not_lost() -> None:
-    row: Row = make_row(bound=math.inf, gap=math.inf)
-    data = of_rows(judged([row]), lambda j: True, ["gap"])
+    data = Dataset(("gap",), ((math.inf,),))
     assert data.records == ((math.inf,),)
     assert data.dictionaries() == [{"gap": None}]
