@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -9,6 +10,21 @@ from typing import Any
 
 WORTH = 1 << 16
 """Vertices and edges from which compiling pays."""
+
+
+COLD = 1 << 24
+"""The same where arrays do it too, only slower, and numba is not imported yet: its start takes a second or two."""
+
+
+def compiling_pays(work: int) -> bool:
+    """Whether a loop that arrays can do as well is better compiled: on large graphs, or where numba is there already.
+
+    Examples
+    --------
+    >>> compiling_pays(1000)
+    False
+    """
+    return work > (WORTH if "numba" in sys.modules else COLD) and numba_installed()
 
 
 def numba_installed() -> bool:

@@ -38,6 +38,8 @@ WHOLE = 1e-6
 """What counts as rounding in the place of a value among levels."""
 BEND = 1e-12
 """And at a bend, relatively."""
+BACK = 1.3
+"""How many times as long as the values of all vertices take, the way back included."""
 PART = 4_000_000
 """Cells between two looks at the clock."""
 
@@ -99,9 +101,12 @@ def _values(rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Bud
     """Differences of every vertex's function, (n, l - 1)."""
     differences = gains[:, None] * table.gaps[None, :]
     rise, fall = _moves(table, one)
+    begun, done = budget.remaining, 0
     for layer in _parts(reversed(rooted.layers[1:]), len(table.p)):
-        if budget.remaining == 0:
-            return None
+        left = budget.remaining
+        if left == 0 or left < begun / 2 and BACK * (begun - left) * len(gains) > begun * max(done, 1):
+            return None  # it would not end in time: what is left is for others
+        done += len(layer)
         below = differences[layer]
         seen = (rise @ np.maximum(below, 0.0).T + fall @ np.minimum(below, 0.0).T).T
         np.add.at(differences, rooted.parent[layer], seen)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Ints
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.measures.compiling import WORTH, compiled, numba_installed
+from privopt.measures.compiling import compiled, compiling_pays
 from privopt.mechanisms import Colouring
 from privopt.mechanisms.colouring import wrong_answers
 from privopt.models import DatasetGraph
@@ -34,7 +34,7 @@ def hops(indptr: NDArray[np.int64], indices: NDArray[np.int32], sources: Ints, b
     distance = np.full(n, UNREACHED, dtype=np.int64)
     if len(sources) == 0:
         return distance
-    if backend == "scipy" or (backend == "auto" and not (numba_installed() and n + len(indices) > WORTH)):
+    if backend == "scipy" or (backend == "auto" and not compiling_pays(n + len(indices))):
         return _breadth_first(indptr, indices, sources, distance)
     queue = np.empty(n, dtype=np.int32)
     compiled(_queue)(indptr, indices, sources, queue, distance)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats, Ints
 from privopt.core.exact import log_enclosure
 from privopt.measures.colouring.steps import LARGEST
-from privopt.measures.compiling import WORTH, compiled, numba_installed
+from privopt.measures.compiling import compiled, compiling_pays
 
 TABLE = 4096
 """Levels up to which pairs are ticked off in a square table."""
@@ -34,7 +34,7 @@ def level_pairs(
     if levels > TABLE:
         return _keys(indptr, indices, level, levels)
     seen = np.zeros((levels, levels), dtype=np.bool_)
-    if numba_installed() and len(indices) > WORTH:
+    if compiling_pays(len(indices)):
         compiled(_tick)(indptr, indices, level, seen)
     else:
         for ones, others in _blocks(indptr, indices, level):
