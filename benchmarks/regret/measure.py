@@ -260,8 +260,11 @@ def serves(row: Run, limit: float, needed: float, ours: Sequence[Run]) -> bool:
     """Whether a run says what the same solver would do at a limit.
 
     It does if it had as much time, if it ended by itself within the limit, or if more time did not bring it above
-    what ``solve`` has at the limit in any repetition: less will not either.
+    what ``solve`` has at the limit in any repetition: less will not either. A size that ``solve`` refused at the limit is
+    asked of solvers at that limit only: with more time they may judge it, there they may not.
     """
+    if ours and all(r.status == "REFUSED" for r in ours):
+        return row.limit == limit
     if (
         row.limit in (limit, needed)
         or (not row.cut and row.seconds <= limit)

@@ -83,7 +83,12 @@ def standings(runs: Sequence[Run]) -> list[Standing]:
 def _standing(case: str, limit: float, runs: Sequence[Run]) -> Standing:
     ours = [r for r in runs if r.solver == SOLVE and r.limit == limit]
     middle = _median(ours)
-    rivals = [r for r in runs if r.solver not in (SOLVE, ANCHOR) and (r.limit <= limit or r.seconds <= limit)]
+    refused = middle.status == "REFUSED"  # too large to be judged within the limit: by name as well
+    rivals = [
+        r
+        for r in runs
+        if r.solver not in (SOLVE, ANCHOR) and (r.limit <= limit or (r.seconds <= limit and not refused))
+    ]
     best = max((r for r in rivals if r.certified and r.objective is not None), key=_objective, default=None)
     anchor = next((r for r in reversed(runs) if r.solver == ANCHOR), None)
     proved = [r for r in rivals if r.status == "OPTIMAL"] if middle.closed else []

@@ -104,7 +104,7 @@ def _values(rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Bud
     begun, done = budget.remaining, 0
     for layer in _parts(reversed(rooted.layers[1:]), len(table.p)):
         left = budget.remaining
-        if left == 0 or left < begun / 2 and BACK * (begun - left) * len(gains) > begun * max(done, 1):
+        if left == 0 or (left < begun / 2 and BACK * (begun - left) * len(gains) > begun * max(done, 1)):
             return None  # it would not end in time: what is left is for others
         done += len(layer)
         below = differences[layer]
