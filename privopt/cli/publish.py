@@ -11,7 +11,7 @@ import typer
 from privopt.cli import show
 from privopt.cli._fit_joint import JointOptions
 from privopt.cli.fit import Data, HierarchyFiles
-from privopt.errors import FileRefused, InvalidModel
+from privopt.errors import FileRefused, InvalidModel, PrivoptError
 from privopt.files.csv import read_table
 from privopt.publication.cells import people_of_cells
 from privopt.publication.earlier import earlier
@@ -19,6 +19,7 @@ from privopt.publication.least import Wish, check
 from privopt.publication.people import People, Rules, complete, count_people, roles
 from privopt.publication.publication import BUNDLE, TABLE, check_new
 from privopt.publication.publish import release
+from privopt.publication.published import beside, published
 
 Secret = Annotated[str, typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret.")]
 Released = Annotated[
@@ -76,6 +77,14 @@ Contiguous = Annotated[
 ]
 Seconds = Annotated[float, typer.Option(help="Seconds for all solving, more than 0.")]
 Output = Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder, written whole or not at all.")]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Where it is recorded that these rows were published, so that they are not drawn again; by default DATA.csv.published.json "
+        "beside the data.",
+    ),
+]
 
 
 def publish(
@@ -92,11 +101,13 @@ def publish(
     missing: Missing = "symbol",
     contiguous: Contiguous = None,
     time_limit: Seconds = 30.0,
+    state: State = None,
 ) -> None:
     """Release columns of a table so that no release says much about a secret: count, choose, solve, prove, draw, explain.
 
     The folder holds the released table, its codebook, an explanation in plain sentences, a picture of what other budgets allow,
-    the receipt, and a bundle for 'privopt verify'. A second run into it draws nothing: it says what was released of the same rows.
+    the receipt, and a bundle for 'privopt verify'. A second run into it draws nothing: it says what was released of the same rows,
+    and one into another folder is refused, since a file beside the data records that they were published.
     """
     near = bool(order or hierarchy) if contiguous is None else contiguous
     wish = Wish(epsilon, min_utility, time_limit, near)
@@ -112,14 +123,24 @@ def publish(
     if again is not None:
         show.sentences([again.answer(people.cells, joint, wish)])
         return
-    with show.progress("publishing") as told:
-        publication = release(people, joint, notes, wish, told)
-    publication.save(output)
+    record = beside(data) if state is None else state
+    show.check_output(record, data)
+    with published(record) as before:
+        before.check(data, people.cells)
+        with show.progress("publishing") as told:
+            publication = release(people, joint, notes, wish, told)
+        before.add(output, publication.problem.budget, people.cells)  # before anything is there to be read
+        try:
+            publication.save(output)
+        except PrivoptError:
+            before.take_back()
+            raise
     show.facts(publication.facts())
     show.sentences(publication.explain().sentences)
     show.facts(
         [
             ("written", f"{output} (README.txt says what is what)"),
+            ("recorded", f"{record}: these rows are not drawn again; keep it beside the data"),
             ("check it", f"privopt verify {output / BUNDLE} {output / TABLE}"),
         ]
     )

@@ -12,6 +12,7 @@ from instances import tables
 from instances.tables import read, write
 
 import privopt as po
+from privopt.errors import FileRefused
 from privopt.publication.receipt import Receipt, file_digest
 
 RNG = np.random.default_rng(11)
@@ -48,7 +49,7 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     assert "age was put into" in said
     assert "at most 1.35 times as likely" in said
     assert "check it privopt verify out/bundle.zip out/released.csv" in said
-    assert {path.name for path in folder.iterdir()} == {"people.csv", "out"}
+    assert {path.name for path in folder.iterdir()} == {"people.csv", "people.csv.published.json", "out"}
     released = read("out/released.csv")
     assert list(released[0]) == ["released", "school", "age"]
     assert len(released) == len(ROWS)
@@ -69,6 +70,68 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     write("people.csv", HEADER, [("red", "low", "18", "1"), *ROWS[1:]])
     assert "the release of other rows or columns" in run(*COMMAND, "--epsilon", "0.3", code=2)
     assert stored() == before
+
+
+def to(output: str, *options: str, code: int = 0, columns: str = "size") -> str:
+    words = ("--secret", "vote", "--columns", columns, "--epsilon", "0.3", "--output", output, *options)
+    return run("publish", "people.csv", *words, code=code)
+
+
+def test_the_same_rows_are_not_drawn_again_into_another_folder(folder: Path) -> None:
+    said = to("out")
+    assert "recorded people.csv.published.json: these rows are not drawn again" in said
+    record = Path("people.csv.published.json")
+    before = record.read_bytes()
+    assert not any(cell in before.decode() for cell in ('"red"', '"blue"', '"10"'))
+    for columns in ("size", "school"):  # with other columns the same secret is told more of
+        said = to("other", columns=columns, code=2)
+        assert (
+            "people.csv: these rows were published into out with epsilon 0.3, and records are released once only"
+            in said
+        )
+        assert "two draws of a mechanism that says nothing of a secret can name it" in said
+        assert "delete people.csv.published.json too" in said
+    write("people.csv", HEADER, [("red", "low", "18", "1"), *ROWS[::-1]])
+    said = to("other", code=2)
+    assert "when it had other rows (600); whether some of them are the same people cannot be known" in said
+    assert not Path("other").exists()
+    assert record.read_bytes() == before
+    to("other", "--state", "others.json")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "other", "others.json", "out", "people.csv", "people.csv.published.json",
+    ]  # fmt: skip
+    assert "published into other" in to("third", "--state", "others.json", code=2)
+
+
+def test_what_was_not_written_is_not_recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: po.Publication, place: object) -> None:
+        raise FileRefused("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(po.Publication, "save", failing)
+        assert "the disk is full" in to("out", code=2)
+    assert {path.name for path in folder.iterdir()} == {"people.csv"}
+    to("out")
+    with monkeypatch.context() as patch:
+        patch.setattr(po.Publication, "save", failing)
+        to("other", "--state", "new.json", code=2)
+    assert not Path("new.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"format": "privopt/releases"}', "does not say what was published; give another --state"),
+        ('{"format": "privopt/published", "version": 1, "salt": "0", "releases": []}', "salt"),
+        ("[", "state.json"),
+    ],
+)
+def test_another_file_in_the_place_of_the_record_is_refused(folder: Path, content: str, said: str) -> None:
+    Path("state.json").write_text(content, encoding="utf-8")
+    assert said in to("out", "--state", "state.json", code=2)
+    assert Path("state.json").read_text(encoding="utf-8") == content
+    assert not Path("out").exists()
+    assert "is also read" in to("out", "--state", "people.csv", code=2)
 
 
 def test_a_changed_release_is_not_answered_with(folder: Path) -> None:

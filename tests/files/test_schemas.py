@@ -20,6 +20,7 @@ import privopt as po
 from privopt.core.registry import problem_types
 from privopt.files.json import check_schema, schema
 from privopt.publication.bundle import read_bundle
+from privopt.publication.published import published
 from privopt.publication.receipt import make_receipt
 from privopt.publication.state import release_once
 
@@ -106,7 +107,10 @@ def publications() -> list[tuple[str, Json]]:
         release_once(folder / "state.json", "0" * 64, {"": [("1",)]}, lambda done: {"": [None]})
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         manifest = dict(read_bundle(folder / "bundle.zip").manifest)
-    return [("receipt", receipt.to_dict()), ("releases", state), ("bundle", manifest)]
+        with published(folder / "published.json") as before:
+            before.add(folder, 0.3, {"x": ["1"]})
+        told = json.loads((folder / "published.json").read_text(encoding="utf-8"))
+    return [("receipt", receipt.to_dict()), ("releases", state), ("bundle", manifest), ("published", told)]
 
 
 DOCUMENTS = documents()
