@@ -67,7 +67,7 @@ def _problem(place: int, line: ProblemLine) -> dict[str, Any]:
                 "won": s.won,
                 "taken": s.taken,
                 "answered": s.answered,
-                "seconds": _coarse(s.seconds),
+                "seconds": coarse(s.seconds),
             }
             for s in everyone
         ],
@@ -114,23 +114,23 @@ def _rows(board: Board, lines: Sequence[CaseLine], rows: Sequence[Judged]) -> li
                 "solver": r.solver,
                 "stands": entry is not None,
                 "kind": entry.kind.value if entry else "",
-                "loss": _coarse(entry.loss) if entry else None,
+                "loss": coarse(entry.loss) if entry else None,
                 "seed": r.seed,
                 "limit": r.time_limit,
                 "status": r.status,
                 "reason": r.reason,
                 "objective": r.objective,
-                "leakage": _coarse(r.leakage),
+                "leakage": coarse(r.leakage),
                 "answered": r.ok,
                 "reached": j.reached,
                 "certified": r.certified,
                 "verified": r.verified,
                 "repaired": r.repaired,
                 "over": r.over_budget,
-                "excess": _coarse(excess(j)) if r.over_budget else None,
-                "lost": _coarse(r.utility_lost),
+                "excess": coarse(excess(j)) if r.over_budget else None,
+                "lost": coarse(r.utility_lost),
                 "seconds": r.seconds,
-                "memory": _coarse(r.peak_memory),
+                "memory": coarse(r.peak_memory),
                 "chosen": r.chosen,
                 "differs": r.differs,
                 "alarm": alarm.place if alarm else 0,
@@ -141,8 +141,15 @@ def _rows(board: Board, lines: Sequence[CaseLine], rows: Sequence[Judged]) -> li
     return made
 
 
-def _coarse(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{COARSE}g}")
+def coarse(value: float | None, digits: int = COARSE) -> float | None:
+    """A number to a few digits, None where there is none.
+
+    Examples
+    --------
+    >>> coarse(0.123456789), coarse(None)
+    (0.12346, None)
+    """
+    return None if value is None else float(f"{value:.{digits}g}")
 
 
 def _columns(made: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -12,31 +12,36 @@ from typing import Any
 from privopt.benchmarks.report.board import ProblemLine, board
 from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.figure import Figure, library
-from privopt.benchmarks.report.judged import Judged
+from privopt.benchmarks.report.judged import Judged, encode
 from privopt.benchmarks.report.mechanism import draw
-from privopt.benchmarks.report.packed import compact, letters, packed
+from privopt.benchmarks.report.packed import coarse, compact, letters, packed
 from privopt.benchmarks.report.shell import render
 from privopt.benchmarks.report.standings import Standing
 from privopt.benchmarks.runner.folder import Manifest, Released
 from privopt.benchmarks.runner.rows import AUTO, Row
+from privopt.benchmarks.runner.traces import Series
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.core.solution import Status
 from privopt.errors import MissingExtra
 from privopt.files.text import number
 
 SCRIPTS = (
-    "unpack.js", "numbers.js", "state.js", "problem.js", "draw.js", "frontier.js", "speed.js", "profile.js", "cost.js",
+    "unpack.js", "numbers.js", "state.js", "problem.js", "draw.js", "frontier.js", "speed.js", "profile.js", "cost.js", "anytime.js",
     "table.js", "save.js", "tips.js", "folded.js", "runs.js", "search.js", "main.js",
 )  # fmt: skip
+
+DIGITS = 9
+"""Of what solvers told over time."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a page says beside the rows: red warnings, and what was released with its sentences."""
+    """What a page says beside the rows: red warnings, what was released with its sentences, how runs went."""
 
     warnings: tuple[str, ...] = ()
     released: Released | None = None
     sentences: tuple[str, ...] = ()
+    series: tuple[Series, ...] = ()
 
 
 def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: Told) -> str:
@@ -48,6 +53,7 @@ def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: To
     engine, missing = _library()
     mechanism = _mechanism(told.released) if engine else None
     data = {**packed(first, rows, words), "missing": missing, "mechanism": mechanism}
+    data["traces"] = _traces(rows, told.series)
     released = () if told.released is None else tuple((line[0], line[-1]) for line in told.released.lines)
     return render(
         "report.html.j2",
@@ -103,6 +109,16 @@ def _library() -> tuple[str, str]:
         return library()[0], ""
     except MissingExtra as cause:
         return "", f"Figures were left out: {cause}. The table below holds the same numbers."
+
+
+def _traces(rows: Sequence[Judged], series: Sequence[Series]) -> dict[str, list[list[Any]]]:
+    """What solvers told on the way, by the places of their rows."""
+    places = {id(j.row): i for i, j in enumerate(rows)}
+    return {
+        str(places[id(one.row)]): [[encode(coarse(value, DIGITS)) for value in point] for point in one.points]
+        for one in series
+        if one.told and id(one.row) in places
+    }
 
 
 def _mechanism(released: Released | None) -> Mapping[str, Any] | None:

@@ -11,6 +11,7 @@ from privopt.benchmarks.report.findings import Verdict
 from privopt.benchmarks.runner.folder import Manifest, Released, read_released, read_run
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.store import alarm
+from privopt.benchmarks.runner.traces import read_series
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.core.certificate import Certificate
 from privopt.core.verify import verify
@@ -38,6 +39,7 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
         _warnings(contradiction, proof),
         released,
         tuple(sentences.release_sentences(manifest, released, proof)),
+        read_series(place, rows),
     )
     with writing(path) as stream:
         stream.write(page(manifest, judged(rows), _words(manifest), told))

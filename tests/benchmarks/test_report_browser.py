@@ -21,6 +21,7 @@ from privopt.benchmarks.report.judged import judged
 from privopt.benchmarks.report.profiles import profile, time_costs
 from privopt.benchmarks.report.write import write_report
 from privopt.benchmarks.runner.rows import Row, write_csv
+from privopt.benchmarks.runner.traces import write_traces
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Download, Page
@@ -453,6 +454,30 @@ def test_hiding_solvers_recomputes_the_profile(opened: Any, pages: dict[str, str
     )
     watched.press("[data-everyone]")
     assert curves(watched.save("profile", "csv")[1]) == before
+
+
+def test_what_solvers_told_is_drawn_as_time_goes(browser: Browser, tmp_path: Path) -> None:
+    rows = named(
+        [
+            make_row(solver=s, objective=v, seconds=4.0, bound=0.9, gap=0.9 - v)
+            for s, v in (("a", 0.8), ("b", 0.7))
+        ]
+    )
+    folder = write_folder(tmp_path / "run", rows)
+    write_traces(folder, {rows[0].key: ((1.0, 0.2, None), (2.0, 0.6, 0.95), (7.0, 0.99, 0.99))})
+    write_report(folder, folder / "page.html")
+    watched = Watched(browser, (folder / "page.html").as_uri())
+    watched.settle()
+    lines = list(csv.reader(io.StringIO(watched.save("as-time-goes", "csv")[1].decode())))
+    told = [
+        ["a", "1", "0.2", ""],
+        ["a", "2", "0.6", "0.95"],
+        ["a", "4", "0.8", "0.9"],
+    ]  # judged last; what came later is not
+    assert lines == [["solver", "seconds", "objective", "bound"], *told, ["b", "4", "0.7", ""]]
+    assert "is not judged" in watched.page.locator('figure[data-name="as-time-goes"] figcaption').inner_text()
+    watched.context.close()
+    assert watched.faults == []
 
 
 def test_only_leaves_one_and_every_figure_follows(opened: Any, pages: dict[str, str]) -> None:

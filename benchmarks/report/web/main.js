@@ -59,6 +59,7 @@ function frames(view) {
   $("figcaption", all.at(-1)).textContent = "Left is faster, up is better: median seconds against the mean loss to the best. A hollow dot leaves cases unanswered; the steps join the undominated that answer all.";
   if (view.cases.length >= ENOUGH) all.push(figure(fast, "profile", "How often, how soon", "performance profile", SWITCHES, (box, caption) => staircase(view, box, caption)));
   else fast.insertAdjacentHTML("beforeend", `<div><h3>How often, how soon</h3><p class="note" id="few">Only ${view.cases.length} ${view.cases.length === 1 ? "case" : "cases"}: too few for a profile, which needs ${ENOUGH}. The table above says all there is.</p></div>`);
+  if (telling(view).size) all.push(figure(fast, "as-time-goes", "As time goes", "what solvers told", CHOICE(view), anytime.bind(null, view)));
   for (const family of families(view)) {
     const one = figure(fast, `${slug(family)}-cost`, "Cost by size", family, "", (box) => cost(view, family, box));
     $("figcaption", one).textContent = "Seconds of the finished runs; n^p is the power of the size that fits them. Lower is faster.";

@@ -1,5 +1,5 @@
 // What is shown: problem, hidden solvers, measure; it stands in the address, so that a copied one shows the same.
-const state = { problem: data.problems.length ? data.problems[0].kind : "", hide: new Set(), measure: "value", within: 1e-6, axis: "ratio", run: "", all: false, open: new Set() };
+const state = { problem: data.problems.length ? data.problems[0].kind : "", hide: new Set(), measure: "value", within: 1e-6, axis: "ratio", run: "", all: false, open: new Set(), traced: -1 };
 const WITHIN = { best: 1e-6, one: 0.01, ten: 0.1 };
 
 function restore() {
