@@ -55,4 +55,4 @@ function margin(names, width) {
   const letters = Math.min(22, Math.max(4, ...names.map((name) => name.length)), Math.floor(width / 18));
   return { letters, pixels: 14 + 6.6 * letters };
 }
-const ended = (ends, width, letters) => ends.map((e) => word(few(e.name, letters), width + 8, e.y, tint(e.k), { fontWeight: e.k === 1 ? 600 : 400 }));
+const ended = (ends, width, letters) => ends.map((e) => word(few(e.name, letters), width + 8, e.y, e.k ? tint(e.k) : colour("soft"), { fontWeight: e.k === 1 ? 600 : 400 }));

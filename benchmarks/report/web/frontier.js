@@ -38,7 +38,7 @@ function heights(instance, values) {
 
 function budgets(instance, values) {
   const wide = values[0] > 0 && values.at(-1) / values[0] > 8;
-  return { field: "budget", type: "quantitative", title: instance.budgetName, scale: scale([values[0], values.at(-1)], wide), axis: { values, format: "~g", grid: false, labelOverlap: true } };
+  return { field: "budget", type: "quantitative", title: instance.budgetName, scale: scale([values[0], values.at(-1)], wide), axis: { values, labelExpr: "format(datum.value, '.3~g')", grid: false, labelOverlap: true } };
 }
 
 async function curves(view, instance, box, own, points) {
