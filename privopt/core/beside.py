@@ -146,9 +146,14 @@ class Lane:
             return ended
 
     def give_back(self) -> Candidate | None:
-        """The last solver that has not begun, taken out of the lane, or None."""
+        """The next solver that has not begun, taken out of the lane, or None."""
         with self._lock:
-            return self._waiting.pop() if self._waiting else None
+            return self._waiting.popleft() if self._waiting else None
+
+    @property
+    def waiting(self) -> int:
+        """How many solvers have not begun."""
+        return len(self._waiting)
 
     def wait(self, deadline: float) -> list[Ended]:
         """What the lane has when the one that runs has ended, or by a deadline with a short grace."""

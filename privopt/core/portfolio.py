@@ -29,6 +29,8 @@ ALIKE = 1e-9
 """Objectives that differ by less, relative to the problem's scale, count as equal."""
 LONGER = 1.2
 """How many times as long as before a solver that cannot be stopped must have to run again when nobody else is left."""
+FITTING = 1.4
+"""How many times its predicted seconds a prover gets at least, where it is predicted to end in what is left."""
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
@@ -59,6 +61,11 @@ class Call(Protocol[M]):
     @property
     def left(self) -> float:
         """Seconds that solvers may still take."""
+        ...
+
+    @property
+    def judgings(self) -> list[float]:
+        """Seconds of judging what was proposed so far."""
         ...
 
     def run(
@@ -171,6 +178,8 @@ class Search(Generic[M]):
         for i, c in enumerate(provers):
             left = self.call.left
             slice_ = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
+            if predicted(c) <= left:
+                slice_ = max(slice_, min(FITTING * predicted(c), left))
             if not c.solver.interruptible:
                 slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3) if self._others(c) else left
             elif not any(after.solver.interruptible for after in provers[i + 1 :]):
@@ -211,9 +220,9 @@ class Search(Generic[M]):
         if not self._unfinished(c) or min(seconds, self.call.left) <= 0 or self.settled:
             return
         best = self._best
-        begun = time.monotonic()
+        begun, judged = time.monotonic(), len(self.call.judgings)
         self._record(c, self.call.run(c, seconds, None if best is None else best.answer))
-        spent = time.monotonic() - begun
+        spent = time.monotonic() - begun - sum(self.call.judgings[judged:])
         self.cut.pop(c.name, None)
         if spent >= CUT * seconds:
             self.cut[c.name] = spent
@@ -260,7 +269,7 @@ class Search(Generic[M]):
                 return
             waiting = self.lane.give_back() if self.call.left > 0 else None
             if waiting is not None:
-                self._try(waiting, self.call.left)
+                self._try(waiting, self.call.left / (2 if self.lane.waiting else 1))
                 continue
             for ended in self.lane.wait(time.monotonic() + self.call.left):
                 self._record_beside(ended)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from privopt.core.registry import register
@@ -22,6 +23,9 @@ from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
 MOST = 2000
 """Observations up to which a master programme of as many rows, and a channel of as many releases, take seconds."""
+
+JUDGING, MOST_KEPT = 2e-7, 0.3
+"""Seconds of judging for each entry of a channel, and the share of the time that is kept for them at most."""
 
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
@@ -75,7 +79,11 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         """Propose the best mixture, and the best bound proved."""
         if (whole := whole_release(problem)) is not None:
             return whole
-        run = Anytime(problem, budget, self.tolerance, turn=0.75, end=0.95)
+        until = budget
+        if math.isfinite(budget.remaining):
+            judging = min(JUDGING * len(problem.observation.support) ** 2, MOST_KEPT * budget.remaining)
+            until = replace(budget, deadline=budget.deadline - judging)
+        run = Anytime(problem, until, self.tolerance, turn=0.75, end=0.95)
         stop = run.finish()
         return Proposal(_mixture(problem, run.columns), *run.proved(problem), stats=run.stats(stop))
 

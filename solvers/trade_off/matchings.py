@@ -139,7 +139,8 @@ def _candidates(now: MergingTable, rng: np.random.Generator, *, together: bool) 
             lists += [np.stack([order[:half], order[::-1][:half]], axis=1)]
             lists.append(np.stack([order[:half], np.roll(order[::-1][:half], 1)], axis=1))
     both = np.sort(np.concatenate(lists), axis=1)
-    keys = np.unique(both[:, 0] * n + both[:, 1])
+    keys = np.sort(both[:, 0] * n + both[:, 1])
+    keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]  # several times as fast as np.unique
     pairs = np.stack([keys // n, keys % n], axis=1)
     return pairs[pairs[:, 0] < pairs[:, 1]]
 
