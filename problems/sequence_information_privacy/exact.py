@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -10,10 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from privopt.arrays import Floats
 from privopt.core.exact import exp_at_least
 from privopt.files.labels import Label
-from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
@@ -119,7 +118,7 @@ def _checked(
     budget = Fraction(problem.epsilon) * release.length if finite else None
     exact = _Exact(problem.chain, release)
     going = release.begin + release.length < problem.horizon
-    following: dict[Key, None] = {}
+    steps: list[tuple[int, int, tuple[int, ...]]] = []
     for at, (_, joint) in enumerate(nodes):
         table = weights[at].tolist()
         inputs = exact.inputs(joint)
@@ -127,8 +126,15 @@ def _checked(
         _note_ratios(walked, table, inputs, release, budget)
         if going:
             one = None if walked.complete else _likely(inputs, table, walked.count)
-            _follow(following, exact, part, (computed[at], joint), table, one)
-    return following
+            steps += [(at, y, moved) for y, moved in _moves(exact, joint, table, one)]
+    if not steps:
+        return {}
+    users, outputs = [at for at, _, _ in steps], [y for _, y, _ in steps]
+    columns = weights[users, :, outputs].astype(np.float64)
+    beliefs = part.filter.after(computed[users], columns, release.begin)
+    return {
+        (tuple(belief), moved): None for belief, (_, _, moved) in zip(beliefs.tolist(), steps, strict=True)
+    }
 
 
 def _note_ratios(
@@ -156,28 +162,15 @@ def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:
     return possible[turn % len(possible)]
 
 
-def _follow(
-    following: dict[Key, None],
-    exact: _Exact,
-    part: Part,
-    node: tuple[Floats, tuple[int, ...]],
-    table: list[list[int]],
-    only: int | None,
-) -> None:
-    """Add what each output, or a single one, leads to; outputs that lead to the same beliefs are one."""
-    computed, joint = node
-    weights = np.array(table, dtype=np.int64)
+def _moves(
+    exact: _Exact, joint: tuple[int, ...], table: list[list[int]], only: int | None
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The outputs that can be, or a single one, and the distribution of the state that follows each, without common factors."""
     for y in range(len(table[0])) if only is None else (only,):
-        column = [row[y] for row in table]
-        moved = exact.after(joint, column)
-        if not any(moved):
-            continue
-        belief = part.filter.after(
-            computed[None, :], weights[:, y].astype(np.float64)[None, :], exact.release.begin
-        )
-        common = math.gcd(*moved)
-        key = (tuple(belief[0].tolist()), tuple(w // common for w in moved))
-        following[key] = None
+        moved = exact.after(joint, [row[y] for row in table])
+        if any(moved):
+            common = math.gcd(*moved)
+            yield y, tuple(w // common for w in moved)
 
 
 class _Exact:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.errors import InvalidMechanism, MissingExtra
 from privopt.mechanisms.noise.statistics import up
@@ -337,11 +338,19 @@ def _exact_deviation(n: int, count: int, p: arb, q: arb) -> arb:
 
 def _deviation(n: int, count: int, truth: float) -> float:
     """E|reports - their mean| for a true count; by symmetry the same for n - count."""
-    from scipy.stats import binom
-
-    reports = np.convolve(
-        binom.pmf(np.arange(count + 1), count, truth),
-        binom.pmf(np.arange(n - count + 1), n - count, 1 - truth),
-    )
+    reports = np.convolve(_binomial(count, truth), _binomial(n - count, 1 - truth))
     mean = count * truth + (n - count) * (1 - truth)
     return float(reports @ np.abs(np.arange(n + 1) - mean))
+
+
+def _binomial(n: int, p: float) -> Floats:
+    """The probabilities of 0 .. n successes; the libraries that have them take a second to import."""
+    at = np.arange(n + 1)
+    chances: Floats = _choices(n) * np.power(p, at) * np.power(1.0 - p, n - at)
+    return chances
+
+
+@lru_cache(maxsize=1024)
+def _choices(n: int) -> Floats:
+    """The binomial coefficients of n, at most 512."""
+    return np.array([math.comb(n, k) for k in range(n + 1)], dtype=np.float64)
