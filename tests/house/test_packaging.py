@@ -12,7 +12,7 @@ import pytest
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
-DATA = {".json", ".csv", ".md", ".html", ".css", ".js", ".typed", ".bib"}
+DATA = {".json", ".csv", ".md", ".html", ".css", ".js", ".typed", ".bib", ".txt", ".j2"}
 
 
 def tree() -> set[str]:
