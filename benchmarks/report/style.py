@@ -1,4 +1,4 @@
-"""How drawings look that are not of solvers: colours that everybody tells apart, and what every drawing has."""
+"""How drawings look that are not of solvers: colours that nobody confuses, and what every drawing has."""
 
 from __future__ import annotations
 
