@@ -42,9 +42,11 @@ from privopt.mechanisms import SequencePolicy as SequencePolicy
 from privopt.models import DatasetGraph as DatasetGraph
 from privopt.models import GaussianModel as GaussianModel
 from privopt.models import GroupModel as GroupModel
+from privopt.models import JointAmbiguity as JointAmbiguity
 from privopt.models import JointDistribution as JointDistribution
 from privopt.models import MarkovChain as MarkovChain
 from privopt.models import ObservedJoint as ObservedJoint
+from privopt.models import RowSet as RowSet
 from privopt.models import model_from_dict as model_from_dict
 from privopt.models.distance import distance as distance
 from privopt.plots.colourings import accuracy_figure as accuracy_figure

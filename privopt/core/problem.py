@@ -8,15 +8,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
 from privopt.core.words import Quantity, Words
+from privopt.errors import InvalidProblem
 from privopt.files.labels import Labels
 from privopt.files.text import html_table, number
 from privopt.mechanisms import Mechanism
 from privopt.models import JointDistribution, ObservedJoint
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.columns import TableColumns
 
 M = TypeVar("M", bound=Mechanism)
@@ -227,6 +230,34 @@ class Problem(ABC, Generic[M]):
     def is_worst(self, mechanism: M, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair leaks as much as any; None where that is not checked."""
         return None
+
+    def robust_level(self, mechanism: M, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage of a mechanism over a set of distributions, in nats.
+
+        Raises
+        ------
+        InvalidProblem
+            If the problem has no leakage over such sets; the default.
+        """
+        raise InvalidProblem(f"{type(self).__name__} has no leakage over {type(ambiguity).__name__}")
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """The set of distributions whose rows lie within a radius of this problem's own."""
+        raise InvalidProblem(f"{type(self).__name__} has no leakage over sets of distributions")
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius at which :meth:`neighbourhood` holds whatever it may hold."""
+        raise InvalidProblem(f"{type(self).__name__} has no leakage over sets of distributions")
+
+    def repeated_leakage(self, mechanism: M, times: float) -> float:
+        """What several releases of the same records leak together, in nats.
+
+        Raises
+        ------
+        InvalidProblem
+            If the problem has no such measure; the default.
+        """
+        raise InvalidProblem(f"{type(self).__name__} has no measure of repeated releases")
 
     def certificate(
         self,

@@ -44,6 +44,9 @@ from privopt.measures.report.implications import implied_bounds as implied_bound
 from privopt.measures.report.report import LeakageReport as LeakageReport
 from privopt.measures.report.report import LeakageRow as LeakageRow
 from privopt.measures.report.report import leakage_report as leakage_report
+from privopt.measures.robust import repeated_leakage as repeated_leakage
+from privopt.measures.robust import robust_level as robust_level
+from privopt.measures.robust import robustness_radius as robustness_radius
 from privopt.measures.sequence.adversary import Attack as Attack
 from privopt.measures.sequence.adversary import adversary as adversary
 from privopt.measures.sequence.adversary import hmm_reidentify as hmm_reidentify

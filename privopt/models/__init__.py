@@ -1,5 +1,7 @@
 """What is known of the data: distributions that are validated when they are made."""
 
+from privopt.models.ambiguity.joint import JointAmbiguity as JointAmbiguity
+from privopt.models.ambiguity.row_set import RowSet as RowSet
 from privopt.models.gaussian import GaussianModel as GaussianModel
 from privopt.models.gaussian import GroupModel as GroupModel
 from privopt.models.graph.graph import DatasetGraph as DatasetGraph
@@ -13,9 +15,11 @@ __all__ = [
     "DatasetGraph",
     "GaussianModel",
     "GroupModel",
+    "JointAmbiguity",
     "JointDistribution",
     "MarkovChain",
     "Model",
     "ObservedJoint",
+    "RowSet",
     "model_from_dict",
 ]

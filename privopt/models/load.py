@@ -6,21 +6,34 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from privopt.errors import InvalidModel
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.gaussian import GaussianModel, GroupModel
 from privopt.models.graph.graph import DatasetGraph
 from privopt.models.joint import JointDistribution
 from privopt.models.markov.chain import MarkovChain
 from privopt.models.observed import ObservedJoint
 
-Model: TypeAlias = DatasetGraph | GaussianModel | GroupModel | JointDistribution | MarkovChain | ObservedJoint
+Model: TypeAlias = (
+    DatasetGraph
+    | GaussianModel
+    | GroupModel
+    | JointAmbiguity
+    | JointDistribution
+    | MarkovChain
+    | ObservedJoint
+    | RowSet
+)
 
 _READERS: dict[str, Callable[[Mapping[str, object]], Model]] = {
     "dataset_graph": DatasetGraph.from_dict,
     "gaussian": GaussianModel.from_dict,
     "group": GroupModel.from_dict,
+    "joint_ambiguity": JointAmbiguity.from_dict,
     "joint_distribution": JointDistribution.from_dict,
     "markov_chain": MarkovChain.from_dict,
     "observed_joint": ObservedJoint.from_dict,
+    "row_set": RowSet.from_dict,
 }
 
 
@@ -34,7 +47,7 @@ def model_from_dict(d: Mapping[str, object]) -> Model:
 
     Returns
     -------
-    DatasetGraph, GaussianModel, GroupModel, JointDistribution, MarkovChain or ObservedJoint
+    DatasetGraph, GaussianModel, GroupModel, JointAmbiguity, JointDistribution, MarkovChain, ObservedJoint or RowSet
         The model.
 
     Raises

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,11 +14,12 @@ from privopt.arrays import Floats
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.core.words import Quantity, Words
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, ObservedJoint, model_from_dict
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.distortion_privacy import certificate
@@ -27,6 +29,14 @@ from privopt.problems.distortion_privacy.repair import repair
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.certificate import not_covered
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
+from privopt.problems.repeated import check_times, repeated_channel
+from privopt.problems.robust import (
+    largest_radius,
+    maximal_leakage_over,
+    robust_level,
+    rows_within,
+    set_of_joints,
+)
 from privopt.problems.validation import fields as read_fields
 
 
@@ -201,6 +211,31 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     def objective_of(self, utility: float, leakage: float) -> float:
         """Minus the leakage, or the utility where leakage is bounded."""
         return -leakage if self.max_leakage is None else utility
+
+    def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of joints, in nats; see :func:`privopt.measures.robust_level`."""
+        joints = set_of_joints(self.observation, ambiguity)
+        if self.leakage in ("lip", "ldp"):
+            return robust_level(joints, mechanism, self.leakage)
+        if self.leakage != "maximal_leakage":
+            raise InvalidProblem(
+                f"{self.leakage} over a set of distributions is not known: choose a bound on ratios"
+            )
+        nominal = self.leakage_of(self.observation.leaking_distribution(mechanism))
+        return nominal, max(nominal, maximal_leakage_over(joints, mechanism))
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """Joints whose rows P(x | s) lie within a radius of this problem's."""
+        return rows_within(self.observation, radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius that allows any rows."""
+        return largest_radius(self.observation, kind)
+
+    def repeated_leakage(self, mechanism: Release, times: float) -> float:
+        """What several releases of the same record leak together, in nats."""
+        counted = repeated_channel(mechanism, check_times(times))
+        return self.leakage_of(self.observation.leaking_distribution(counted))
 
     def scale(self, solution: Numbers) -> float:
         """The size of the distortion or the leakage: gaps are relative to it."""

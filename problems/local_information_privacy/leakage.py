@@ -59,6 +59,12 @@ def evaluate(data: LocalInformationPrivacyData, release: Release) -> Evaluation:
     return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
 
 
+def leakage_of(data: LocalInformationPrivacyData, release: Release) -> float:
+    """The leakage of a release in float64, in nats."""
+    secret = data.observation.leaking_distribution(release)
+    return _level(excesses(data, secret), secret, data.delta)
+
+
 def _level(used: Floats, joint: Floats, delta: float) -> float:
     """The least t such that cells beyond t have probability at most delta."""
     if delta == 0:

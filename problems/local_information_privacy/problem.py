@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.exact_joint import leaking_joint
@@ -24,8 +26,10 @@ from privopt.problems.local_information_privacy import certificate as proofs
 from privopt.problems.local_information_privacy.bound import prove
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.examples import examples
-from privopt.problems.local_information_privacy.leakage import evaluate
+from privopt.problems.local_information_privacy.leakage import evaluate, leakage_of
 from privopt.problems.local_information_privacy.repair import repair
+from privopt.problems.repeated import check_times, repeated_channel
+from privopt.problems.robust import largest_radius, robust_level, rows_within, set_of_joints
 
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
@@ -217,6 +221,28 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             if self.with_budget(self.budget * (1 - margin)).evaluate(release).feasible
             else self.safe()
         )
+
+    def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of joints, in nats; see :func:`privopt.measures.robust_level`."""
+        if self.delta:
+            raise InvalidProblem(
+                "with delta > 0 the leakage over a set of distributions is not known: set delta to 0"
+            )
+        joints, both = set_of_joints(self.observation, ambiguity), self.lower == self.upper
+        below, above = both or self.lower < math.inf, both or self.upper < math.inf
+        return robust_level(joints, mechanism, self.notion, below=below, above=above)
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """Joints whose rows P(x | s) lie within a radius of this problem's."""
+        return rows_within(self.observation, radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius that allows any rows."""
+        return largest_radius(self.observation, kind)
+
+    def repeated_leakage(self, mechanism: Release, times: float) -> float:
+        """What several releases of the same record leak together, in nats."""
+        return leakage_of(self, repeated_channel(mechanism, check_times(times)))
 
     def scale(self, solution: Numbers) -> float:
         """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
 from privopt.core.certificate import Terms
-from privopt.core.problem import Example, Problem, fingerprint_of
+from privopt.core.problem import Enclosure, Example, Problem, fingerprint_of
 from privopt.core.reformulation import Reformulation
 from privopt.core.words import Quantity, Words
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, model_from_dict
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Joint, Release, observation
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
@@ -115,6 +117,22 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
         return replace(
             terms, kind="utility", statement="nothing is promised about the secret: no bound was asked for"
         )
+
+    def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of joints, in nats."""
+        return self.target.robust_level(mechanism, ambiguity)
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """Joints whose rows P(x | s) lie within a radius of this problem's."""
+        return self.target.neighbourhood(radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius that allows any rows."""
+        return self.target.largest_radius(kind)
+
+    def repeated_leakage(self, mechanism: Release, times: float) -> float:
+        """What several releases of the same record leak together, in nats."""
+        return self.target.repeated_leakage(mechanism, times)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.

@@ -15,7 +15,7 @@ from privopt.core.certificate import Certificate, Terms
 from privopt.core.exact import MAX_BITS
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.core.words import SHARE, Quantity, Words
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
 from privopt.measures.redaction.leakage import released_share, worst_reading
@@ -28,6 +28,7 @@ from privopt.problems.redaction.dual import check_dual
 from privopt.problems.redaction.examples import examples
 from privopt.problems.redaction.repair import repair
 from privopt.problems.redaction.utility import utility_enclosure
+from privopt.problems.repeated import check_times
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -130,6 +131,18 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         evaluation = self._evaluated(self.check(mechanism))
         _read[:] = [_Read(ref(self), ref(mechanism), evaluation)]
         return evaluation
+
+    def repeated_leakage(self, mechanism: RedactionMechanism, times: float) -> float:
+        """What several releases of the same records leak together, in nats.
+
+        A record that is released once is known; it is hidden in all of them with the power of its probability.
+        """
+        if self.form == "sequential":
+            raise InvalidProblem(
+                "repeated releases of the sequential form are no mechanism of that form: not known"
+            )
+        hidden = mechanism.probabilities ** check_times(times)
+        return self.evaluate(mechanism.with_probabilities(hidden)).leakage
 
     def _evaluated(self, mechanism: RedactionMechanism) -> Evaluation:
         table = mechanism.probabilities

@@ -11,10 +11,12 @@ from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem, fingerprint_of
 from privopt.errors import InvalidMechanism
 from privopt.files.numbers import encode_float
+from privopt.measures.shannon import mutual_information
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
+from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.trade_off import bound, certificate
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.repair import repair
@@ -96,6 +98,11 @@ class TradeOff(TradeOffData, Problem[Release]):
             return repair(self, release, margin)
         inner = self.with_budget(self.budget * (1 + margin if self.is_floor else 1 - margin))
         return release if inner.evaluate(release).feasible else self.anchor()
+
+    def repeated_leakage(self, mechanism: Release, times: float) -> float:
+        """The information that several releases of the same record give about the secret together, in nats."""
+        counted = repeated_channel(mechanism, check_times(times))
+        return mutual_information(self.observation.leaking_distribution(counted))
 
     def scale(self, solution: Numbers) -> float:
         """What gaps are relative to: a leakage, min(1, utility), or the sizes of both terms that are weighed."""

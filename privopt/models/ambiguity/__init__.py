@@ -1,0 +1,1 @@
+"""Sets of distributions, for certificates that hold for every one of them."""

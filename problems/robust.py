@@ -1,0 +1,176 @@
+"""Levels of a channel that hold for every joint distribution of a set: exact extremes over rows and priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from privopt.core.exact import IntegerRow, log_enclosure
+from privopt.core.problem import Enclosure
+from privopt.errors import InvalidProblem
+from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
+from privopt.models.ambiguity.row_set import RowSet
+from privopt.models.channel_data import Observation, Release, release_rows
+
+Ratio = tuple[int, int]
+"""A numerator and a denominator; a denominator of 0 is infinity."""
+NOTHING: Ratio = (1, 1)
+
+
+@dataclass(frozen=True)
+class _Extremes:
+    """Integers around the largest and the smallest P(y | s) over the set, one for each s, over one denominator."""
+
+    low: list[tuple[int, int]]
+    high: list[tuple[int, int]]
+
+
+def set_of_joints(observation: Observation, ambiguity: Ambiguity) -> JointAmbiguity:
+    """A set of distributions, if it is one of joints over the symbols of a problem.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is another kind of set, or its labels differ.
+    """
+    if not isinstance(ambiguity, JointAmbiguity):
+        raise InvalidProblem(
+            f"the distributions of a table vary in a JointAmbiguity, got {type(ambiguity).__name__}"
+        )
+    if (ambiguity.sensitive, ambiguity.useful) != (observation.leaking.sensitive, observation.observed):
+        raise InvalidProblem(
+            "the set of distributions is over other symbols than the problem: make it from the same table, or give it the "
+            "labels sensitive= and useful="
+        )
+    return ambiguity
+
+
+def rows_within(observation: Observation, radius: Fraction, kind: str) -> JointAmbiguity:
+    """The joints of this P(s) whose rows P(x | s) lie within a radius of those observed."""
+    near = JointAmbiguity.total_variation(observation.leaking, radius if kind == "total_variation" else 0)
+    if kind == "total_variation":
+        return near
+    rows = [RowSet.chi2(row.center, radius) if row.center else row for row in near.rows]
+    return JointAmbiguity(rows, near.prior, nominal=observation.leaking)
+
+
+def largest_radius(observation: Observation, kind: str) -> Fraction:
+    """A radius from which on rows may be any distribution of the values that they have: 1, or that of the rarest value."""
+    if kind == "total_variation":
+        return Fraction(1)
+    rows = JointAmbiguity.total_variation(observation.leaking, 0).rows
+    rarest = min(c for row in rows for c in row.center if c)
+    return Fraction(math.isqrt(int(1 / rarest)) + 1)
+
+
+def robust_level(
+    ambiguity: JointAmbiguity, release: Release, notion: str, *, below: bool = True, above: bool = True
+) -> Enclosure:
+    """Floats around the largest leakage of a release over a set of joints, in nats.
+
+    With hi_s(y), lo_s(y) the largest and smallest P(y | s): local differential privacy on S is the largest hi_s / lo_t, and
+    the lift from above the largest hi_s / (p_s hi_s + sum_t p_t lo_t) over the priors, because it rises in hi_s, falls in
+    each lo_t and the rows vary independently; from below, alike. Rational but for chi-squared sets.
+
+    Parameters
+    ----------
+    ambiguity : JointAmbiguity
+    release : Channel or Merging
+        Reads the useful symbols of the set.
+    notion : {"lip", "ldp"}
+    below, above : bool
+        Which sides of the lift count, for "lip".
+    """
+    possible = [s for s in range(len(ambiguity.rows)) if ambiguity.prior.largest(_unit(s, ambiguity))[1] > 0]
+    least = most = NOTHING
+    for column in _columns(release):
+        of_y = _extremes(ambiguity.rows, column)
+        if not any(of_y.high[s][1] for s in possible):
+            continue
+        for ends in _ratios(ambiguity.prior, of_y, possible, notion, below, above):
+            least, most = _larger(least, ends[0]), _larger(most, ends[1])
+    return log_enclosure(*least)[0], log_enclosure(*most)[1]
+
+
+def maximal_leakage_over(ambiguity: JointAmbiguity, release: Release) -> float:
+    """A float at least the maximal leakage of a release over a set of joints: ln sum_y max_s hi_s(y), in nats."""
+    possible = [s for s in range(len(ambiguity.rows)) if ambiguity.prior.largest(_unit(s, ambiguity))[1] > 0]
+    total, shared = 0, _denominator(ambiguity.rows) * math.lcm(*(row.total for row in _rows(release)))
+    for column in _columns(release):
+        total += max(_extremes(ambiguity.rows, column).high[s][1] for s in possible)
+    return max(0.0, log_enclosure(total, shared)[1])
+
+
+def _unit(s: int, ambiguity: JointAmbiguity) -> list[int]:
+    return [int(t == s) for t in range(len(ambiguity.rows))]
+
+
+def _rows(release: Release) -> list[IntegerRow]:
+    return release_rows(release, range(len(release.inputs)))
+
+
+def _columns(release: Release) -> list[list[int]]:
+    """P(y | x) for each y as integers over one denominator."""
+    rows = _rows(release)
+    common = math.lcm(*(row.total for row in rows))
+    scaled = [[w * (common // row.total) for w in row.weights] for row in rows]
+    return [list(column) for column in zip(*scaled, strict=True)]
+
+
+def _denominator(rows: Sequence[RowSet]) -> int:
+    return math.lcm(*(row.denominator for row in rows))
+
+
+def _extremes(rows: Sequence[RowSet], column: Sequence[int]) -> _Extremes:
+    order = sorted(range(len(column)), key=column.__getitem__)
+    common = _denominator(rows)
+    low, high = [], []
+    for row in rows:
+        factor = common // row.denominator
+        least, most = row.smallest(column, order), row.largest(column, order)
+        low.append((max(0, least[0]) * factor, max(0, least[1]) * factor))
+        high.append((most[0] * factor, most[1] * factor))
+    return _Extremes(low, high)
+
+
+def _ratios(
+    prior: RowSet, ends: _Extremes, possible: Sequence[int], notion: str, below: bool, above: bool
+) -> list[tuple[Ratio, Ratio]]:
+    """For each s, rational bounds of the largest ratio that a release may show of it, from below and from above."""
+    listed: list[tuple[Ratio, Ratio]] = []
+    n = range(len(ends.low))
+    for s in possible:
+        others = [t for t in possible if t != s]
+        if notion == "ldp":
+            if others:
+                smallest = min(ends.low[t][1] for t in others), min(ends.low[t][0] for t in others)
+                listed.append(((ends.high[s][0], smallest[0]), (ends.high[s][1], smallest[1])))
+            continue
+        if above and ends.high[s][1]:
+            columns = [[ends.high[s][k] if t == s else ends.low[t][1 - k] for t in n] for k in (0, 1)]
+            listed.append((_lift(prior, s, columns[0], 0), _lift(prior, s, columns[1], 1)))
+        if below:
+            columns = [[ends.low[s][1 - k] if t == s else ends.high[t][k] for t in n] for k in (0, 1)]
+            listed.append((_drop(prior, s, columns[0], 0), _drop(prior, s, columns[1], 1)))
+    return listed
+
+
+def _lift(prior: RowSet, s: int, values: list[int], end: int) -> Ratio:
+    """values[s] over the least mean of the values: at most it for end 0, at least it for end 1."""
+    return values[s] * prior.denominator, prior.smallest(values)[1 - end]
+
+
+def _drop(prior: RowSet, s: int, values: list[int], end: int) -> Ratio:
+    """The largest mean of the values over values[s]: at most it for end 0, at least it for end 1."""
+    return prior.largest(values)[end], values[s] * prior.denominator
+
+
+def _larger(a: Ratio, b: Ratio) -> Ratio:
+    """The larger of two ratios; 0 / 0 is no ratio."""
+    if not any(b):
+        return a
+    if a[1] == 0 or b[1] == 0:
+        return a if a[1] == 0 else b
+    return b if b[0] * a[1] > a[0] * b[1] else a
