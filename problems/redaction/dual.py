@@ -1,7 +1,7 @@
 """What proves an upper bound on the utility of a redaction: sizes of value tables, or multipliers.
 
-Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Multipliers serve
-any small problem: they bound what mechanisms reach that see the whole sequence before they hide anything.
+Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Influences serve any
+local problem, and are looser, see :mod:`privopt.problems.redaction.shown`. Multipliers serve any small problem: they bound what mechanisms reach that see the whole sequence before they hide anything.
 
 Such a mechanism picks, for a sequence x, a set of records to release with probability ``M(set | x)``; local and
 sequential redaction are special cases. With y(x, set) the output, epsilon-privacy of record p asks for every y and
@@ -38,6 +38,8 @@ from privopt.core.problem import Enclosure
 from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.parts import KIND, check_parts
+from privopt.problems.redaction.shown import KIND as INFLUENCE
+from privopt.problems.redaction.shown import influence_bound
 from privopt.problems.redaction.track import tracks
 
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
@@ -87,6 +89,8 @@ def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> 
         return None
     if dual.get("kind") == KIND:
         return check_parts(data, dual, seconds, check_dual)
+    if dual == {"kind": INFLUENCE}:
+        return influence_bound(data) if seconds > 0 else None
     if "kind" in dual:
         return _check_multipliers(data, dual, seconds)
     if math.isinf(data.epsilon) or any(len(data.possible_values(p)) < 2 for p in data.private):

@@ -10,13 +10,10 @@ mechanism reveals nothing more.
 
 from __future__ import annotations
 
-import numpy as np
-
 from privopt.arrays import Floats
-from privopt.measures.redaction.influence import influences
-from privopt.measures.redaction.leakage import equal_steps, steps_away
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.shown import largest_influences
 
 MOST_CELLS = 2**24
 """Records times private records times states beyond which it is left out."""
@@ -29,28 +26,16 @@ def least_epsilon(data: RedactionData) -> float | None:
 
     Examples
     --------
+    >>> import math
     >>> from privopt.models import MarkovChain
     >>> from privopt.problems.redaction.problem import Redaction
     >>> problem = Redaction(MarkovChain([[0.75, 0.25], [0.5, 0.5]]), length=3, private=0, epsilon=0.01)
-    >>> round(least_epsilon(problem), 6) == round(float(np.log(11 / 10)), 6)
+    >>> round(least_epsilon(problem), 6) == round(math.log(11 / 10), 6)
     True
     """
     if data.side_information is not None or data.length * len(data.private) * data.chain.k > MOST_CELLS:
         return None
-    worst = np.where(data.supports, 0.0, np.inf)
-    for p in data.private:
-        possible = data.possible_values(p)
-        if len(possible) < 2:
-            continue
-        worst[p] = np.inf
-        back, ahead = steps_away(data.chain, p, data.length)
-        sides = ((worst[:p][::-1], back, -1), (worst[p + 1 :], ahead, 1))
-        for rows, steps, sign in sides:
-            for row, influence in zip(
-                rows, influences(steps, possible, equal_steps(data.chain, sign)), strict=False
-            ):
-                np.maximum(row, influence, out=row)
-    return float(worst.min())
+    return float(largest_influences(data).min())
 
 
 def releases_nothing(data: RedactionData, mechanism: RedactionMechanism) -> bool:
