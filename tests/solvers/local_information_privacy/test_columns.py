@@ -20,6 +20,7 @@ from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
+from privopt.solvers.local_information_privacy.columns import generation
 from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import prove
 from privopt.solvers.local_information_privacy.columns.programme import BoxLP, pricing_of
@@ -368,3 +369,14 @@ def test_walks_stay_on_vertices_and_know_their_cost(observed: bool) -> None:
         expected = float(entropies(problem.observation.x_given_w @ v) - prices @ v)
         assert cost == pytest.approx(expected, abs=1e-9)
     assert len({v.round(9).tobytes() for v in points}) > 3
+
+
+def test_a_mixture_of_many_vertices_enters_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generation, "PEELS", 1)
+    # Released as it is, the secret needs about as many posteriors as it has values: without some of them nothing is said.
+    table = np.diag(np.random.default_rng(1).dirichlet(np.ones(75)))
+    joint = po.JointDistribution.normalised(table + 1e-9)
+    problem = po.LocalInformationPrivacy(joint, upper=0.5)
+    columns = generation.Generation(problem, Budget())
+    entropy = -float(columns.p @ np.log(columns.p))
+    assert entropy - columns.value > 0.4
