@@ -46,10 +46,15 @@ def people_of_cells(cells: Mapping[str, Sequence[str]], rules: Rules) -> tuple[P
             continue
         columns[name] = pd.Series([text or None for text in texts], dtype=object)
         if name in orders and not orders[name]:
-            orders[name] = distinct if known is None else sorted(distinct, key=known.__getitem__)
+            orders[name] = distinct if known is None else _sorted(known)
         elif known is not None and not rules.mention(name):
-            orders[name] = sorted(distinct, key=known.__getitem__)
+            orders[name] = _sorted(known)
     return People(pd.DataFrame(columns), cells), replace(rules, order=orders)
+
+
+def _sorted(numbers: Mapping[str, float]) -> list[str]:
+    """Texts in the order of their numbers."""
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def _numbers(

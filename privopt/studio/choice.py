@@ -74,8 +74,9 @@ class Choice:
         if missing not in MISSING_RULES:
             raise InvalidProblem("empty cells are a value of their own, left out with their rows, or refused")
         bins = {name: rule.strip() for name, rule in _texts(fields, "bins").items() if rule.strip()}
-        trees: dict[str, Levels] = {
-            name: {**parse_hierarchy(text, name)} for name, text in _texts(fields, "hierarchies").items()
+        trees = {
+            name: dict[Label, tuple[str, ...]](parse_hierarchy(text, name).items())
+            for name, text in _texts(fields, "hierarchies").items()
         }
         order, near = _orders(fields), fields.get("contiguous")
         if near is not None and type(near) is not bool:
