@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from privopt.benchmarks.peers.rows import PeerRow, PeerSummary, summaries
-from privopt.benchmarks.report.cells import Cell, quantity, table
-from privopt.benchmarks.report.document import Section, document, facts, paragraphs, result, words
+from privopt.benchmarks.peers.rows import PeerRow, PeerSummary, geometric_mean
+from privopt.benchmarks.report.cells import Cell, Head, Table, quantity
+from privopt.benchmarks.report.shell import render
+from privopt.benchmarks.runner.vocabulary import Reference, plain, problem_words
 from privopt.benchmarks.timings.run import times
+from privopt.core.registry import problem_types
 from privopt.files.text import number
 
 HEADER = (
@@ -98,46 +101,140 @@ def cells(one: PeerSummary) -> tuple[str, ...]:
     )
 
 
-def page(rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mapping[str, str]) -> str:
-    """The page as text: style and script are inside."""
-    lines = summaries(rows)
-    return document(
-        "privopt: the same work by peers",
-        "What a user would pick instead, at the same problems in the same run, judged by the same judge.",
-        f"Run of {begun}, {seconds:.0f} s.",
-        (
-            Section(
-                "summary",
-                "Summary",
-                result(sentences(rows), True) + table(HEADER, map(_line, lines), "peers"),
-            ),
-            *(
-                Section(q.replace("_", "-"), q.replace("_", " "), _rows([r for r in rows if r.question == q]))
-                for q in dict.fromkeys(r.question for r in rows)
-            ),
-            Section("words", "How to read this", words(_WORDS)),
-            Section("environment", "Environment", facts(environment)),
-        ),
-    )
+@dataclass(frozen=True)
+class Standing:
+    """What a tool made of a problem, in a sign and in words."""
+
+    kind: str
+    sign: str
+    said: str
+    speed: str = ""
 
 
-def _line(one: PeerSummary) -> tuple[Cell | str, ...]:
-    shown = cells(one)
-    bad = "bad" if one.answered and one.proved < one.answered else ""
+@dataclass(frozen=True)
+class ToolLine:
+    """A tool at every problem; None where it was not asked."""
+
+    tool: str
+    cells: tuple[Standing | None, ...]
+
+
+ALIKE = 1e-6
+"""Differences of objectives, relative to max(1, |ours|), up to which an answer is as good as ours."""
+BEYOND = 1e-9
+"""An excess over the budget that rounding does not explain."""
+
+
+def standing(rows: Sequence[PeerRow]) -> Standing:
+    """Whether a tool was private at a problem, then whether it was as good, then its time beside ours."""
+    answered = [r for r in rows if r.status == "answered"]
+    if not answered:
+        return Standing("none", "–", "cannot be asked" if rows[0].status == "refused" else rows[0].status)
+    speed = _speed(geometric_mean([r.ratio for r in answered if r.ratio is not None]))
+    unproved = [r for r in answered if not r.proved]
+    if unproved:
+        worst = max((r.excess for r in unproved if r.excess is not None), default=0.0)
+        by = (
+            "by rounding"
+            if worst <= BEYOND
+            else "without bound"
+            if math.isinf(worst)
+            else f"by up to {_two(worst)}"
+        )
+        said = f"not private, {by}" if worst > BEYOND else f"not proved, {by}"
+        many = "" if len(answered) == 1 else f", in {len(unproved)} of {len(answered)}"
+        return Standing("bad", "✕", said + many, speed)
+    worse = [_worse(r) for r in answered]
+    if max(worse) <= ALIKE:
+        return Standing("good", "●", "private, as good", speed)
+    return Standing("", "◐", f"private, {_percent(max(worse))} worse", speed)
+
+
+def _worse(r: PeerRow) -> float:
+    """By how much an answer is worse, relative to ours; 0 where we have none."""
+    if r.difference is None or r.our_objective is None:
+        return 0.0
+    lost = max(0.0, -r.difference)
+    return lost if lost <= ALIKE else lost / max(abs(r.our_objective), ALIKE)
+
+
+def _percent(share: float) -> str:
+    return f"{_two(100 * share)} %" if share < 10 else f"{_two(share)} times"
+
+
+def _two(value: float) -> str:
+    """A number to two digits, without an exponent up to a million."""
+    return number(float(f"{value:.2g}"))
+
+
+def _speed(ratio: float | None) -> str:
+    """Its time beside ours in words.
+
+    Examples
+    --------
+    >>> _speed(0.14), _speed(1.31), _speed(1.02), _speed(None)
+    ('7.1 × faster', '1.3 × slower', 'as fast', '')
+    """
+    if ratio is None:
+        return ""
+    if 0.95 <= ratio <= 1.05:
+        return "as fast"
+    return f"{_two(1 / ratio)} × faster" if ratio < 1 else f"{_two(ratio)} × slower"
+
+
+def headline(rows: Sequence[PeerRow]) -> str:
+    """The finding in one line."""
+    answered = [r for r in rows if r.status == "answered"]
+    timed = [r.ratio for r in answered if r.ratio is not None]
+    unproved, faster = sum(not r.proved for r in answered), sum(ratio < 1 for ratio in timed)
     return (
-        *shown[:3],
-        Cell(shown[3], math.nan if one.ratio is None else one.ratio),
-        shown[4],
-        Cell(shown[5], kind=bad),
-        quantity(one.excess, 3),
-        shown[7],
+        f"{unproved} of {len(answered)} answers of other tools are not proved to keep the budget; "
+        f"{faster} of {len(timed)} are faster"
     )
 
 
-def _rows(rows: Sequence[PeerRow]) -> str:
-    if not rows:
-        return paragraphs(["Nobody was asked."])
-    return table(COLUMNS, map(_row, rows), f"{rows[0].question}: {len(rows)} rows")
+def page(
+    rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mapping[str, str], command: str = ""
+) -> str:
+    """The page as text: style and script are inside.
+
+    Raises
+    ------
+    MissingExtra
+        If Jinja2 is not installed.
+    """
+    questions = tuple(dict.fromkeys(r.question for r in rows))
+    titles = {question: _title(question) for question in questions}
+    groups: dict[str, dict[str, list[PeerRow]]] = {}
+    for r in rows:
+        groups.setdefault(r.peer, {}).setdefault(r.question, []).append(r)
+    return render(
+        "peers.html.j2",
+        title="privopt beside other tools",
+        mark="other tools",
+        kicker=f"Run of {begun}, {seconds:.0f} s",
+        headline=headline(rows),
+        sub=" ".join(sentences(rows)[2:]),
+        problems=[titles[question] for question in questions],
+        lines=[
+            ToolLine(peer, tuple(standing(own[q]) if q in own else None for q in questions))
+            for peer, own in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        ],
+        tables=[(titles[q], _rows(titles[q], [r for r in rows if r.question == q])) for q in questions],
+        meanings=_WORDS,
+        command=command or "privopt bench peers",
+        environment=environment,
+    )
+
+
+def _title(question: str) -> str:
+    """What a kind of problem is called."""
+    cls = problem_types().get(question)
+    return plain(question) if cls is None else problem_words(cls, Reference()).short
+
+
+def _rows(title: str, rows: Sequence[PeerRow]) -> Table:
+    return Table("peers", f"{title}: {len(rows)} rows", tuple(map(Head, COLUMNS)), tuple(map(_row, rows)))
 
 
 def _row(r: PeerRow) -> tuple[Cell | str, ...]:

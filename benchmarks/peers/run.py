@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -178,12 +179,20 @@ def peers_command(
         )
     write_peers(folder / CSV, rows)
     with writing(report) as stream:
-        stream.write(page(rows, when, time.monotonic() - begun, environment()))
+        stream.write(
+            page(rows, when, time.monotonic() - begun, environment(), _command(quick, names, questions))
+        )
     if as_json:
         emit(_document(rows, folder, report))
         return
     table(map(cells, summaries(rows)), HEADER)
     print("\n".join((*sentences(rows), f"Rows: {folder / CSV}", f"Report: {report}")))
+
+
+def _command(quick: bool, names: Collection[str], questions: Collection[str]) -> str:
+    chosen = [word for name in names for word in ("--peer", name)]
+    chosen += [word for name in questions for word in ("--question", name)]
+    return shlex.join(("privopt", "bench", "peers", *(["--quick"] if quick else []), *chosen))
 
 
 def write_peers(path: Path, rows: Sequence[PeerRow]) -> None:

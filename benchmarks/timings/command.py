@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,7 +35,8 @@ def measure_command(name: str | None, quick: bool, folder: Path, report: Path, a
         measured = measure(chosen, quick, listener)
     write_measurements(folder, measured)
     with writing(report) as stream:
-        stream.write(page(measured, begun, quick, environment()))
+        command = ("privopt", "bench", "measure", *([name] if name else []), *(["--quick"] if quick else []))
+        stream.write(page(measured, begun, quick, environment(), shlex.join(command)))
     _show(measured, folder, report, as_json)
     return holds(measured)
 

@@ -6,26 +6,21 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privopt.benchmarks.report.cells import Cell, quantity, table
-from privopt.benchmarks.report.document import (
-    Section,
-    document,
-    facts,
-    figure,
-    figure_style,
-    paragraphs,
-    result,
-    svg,
-    words,
-)
+from privopt.benchmarks.report.cells import Cell, Head, Table, quantity
+from privopt.benchmarks.report.document import figure_style, svg
+from privopt.benchmarks.report.shell import render
 from privopt.benchmarks.timings.measurement import Timing
 from privopt.benchmarks.timings.run import HEADER, Measured, times
 from privopt.errors import MissingExtra
 from privopt.files.text import number
 from privopt.plots.curves import draw_line, new_figure
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 WIDE = 10
 """Ratio of the largest size to the smallest below which no slope is fitted."""
@@ -127,52 +122,118 @@ def holds(measured: Sequence[Measured]) -> bool:
 def sentences(measured: Sequence[Measured]) -> tuple[str, ...]:
     """What was found, a sentence for each reference and one for the invariants."""
     said = [sentence for one in measured for sentence in _headlines(one.timings)]
+    return (*said, *_invariants(measured))
+
+
+def _invariants(measured: Sequence[Measured]) -> Iterator[str]:
     invariants = [t for one in measured for t in one.timings if t.note == "violations"]
     if invariants:
         broken = [t.case for t in invariants if not t.holds]
         checks = sum(t.size for t in invariants)
         outcome = f"violated: {', '.join(broken)}" if broken else "none was violated"
-        said.append(
-            f"{len(invariants)} invariants were checked on {checks} random instances in all; {outcome}."
-        )
-    return tuple(said)
+        yield f"{len(invariants)} invariants were checked on {checks} random instances in all; {outcome}."
 
 
-def page(measured: Sequence[Measured], begun: str, quick: bool, environment: Mapping[str, str]) -> str:
-    """The page as text: style, script and figures are inside."""
+@dataclass(frozen=True)
+class Against:
+    """A reference at some work: its time over ours, written as factors."""
+
+    work: str
+    reference: str
+    median: str
+    least: str
+    most: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A measurement as it is shown."""
+
+    name: str
+    heading: str
+    caption: str
+    svg: Markup | str
+    table: Table
+
+
+def headline(measured: Sequence[Measured]) -> str:
+    """The finding in one line."""
+    every = [t for one in measured for t in one.timings]
+    ratios = [t.ratio for t in every if t.ratio is not None]
+    checks = [t for t in every if t.note == "violations"]
+    parts = []
+    if ratios:
+        slower = sum(ratio > 1 for ratio in ratios)
+        parts.append(f"{slower} of {len(ratios)} timings of references are longer than ours")
+    if checks:
+        parts.append(f"{sum(not t.holds for t in checks)} of {len(checks)} invariants violated")
+    return "; ".join(parts) or f"{len(every)} timings"
+
+
+def page(
+    measured: Sequence[Measured], begun: str, quick: bool, environment: Mapping[str, str], command: str = ""
+) -> str:
+    """The page as text: style, script and figures are inside.
+
+    Raises
+    ------
+    MissingExtra
+        If Jinja2 is not installed.
+    """
     seconds = sum(one.seconds for one in measured)
     kind = "small sizes only" if quick else "all sizes"
-    return document(
-        "privopt: timed measurements",
-        "The same work by privopt and by a reference, on one machine in one run.",
-        f"Run of {begun}, {seconds:.0f} s, {kind}.",
-        (
-            Section("summary", "Summary", result(sentences(measured), holds(measured))),
-            *(Section(one.measurement.name, one.measurement.describe, _body(one)) for one in measured),
-            Section("words", "How to read this", words(_WORDS)),
-            Section("environment", "Environment", facts(environment)),
-        ),
+    return render(
+        "timings.html.j2",
+        title="privopt: timed measurements",
+        mark="timings",
+        kicker=f"Run of {begun}, {seconds:.0f} s, {kind}",
+        headline=headline(measured),
+        sub="The same work by privopt and by a reference, on one machine in one run.",
+        alarms=() if holds(measured) else tuple(_invariants(measured)),
+        lines=[line for one in measured for line in _against(one.timings)],
+        invariants=tuple(_invariants(measured)),
+        measured=[_shown(one) for one in measured],
+        meanings=_WORDS,
+        command=command or "privopt bench measure",
+        environment=environment,
     )
 
 
-def _headlines(timings: Sequence[Timing]) -> Iterator[str]:
+def _against(timings: Sequence[Timing]) -> Iterator[Against]:
+    for name, cases, ratios in _references(timings):
+        factors = (times(statistics.median(ratios)), times(min(ratios)), times(max(ratios)))
+        yield Against(", ".join(cases), name, *factors)
+
+
+def _references(timings: Sequence[Timing]) -> Iterator[tuple[str, list[str], list[float]]]:
+    """Every reference with what it was timed on, and its times over ours."""
     for name in dict.fromkeys(t.reference for t in timings if t.ratio is not None):
         ratios = [t.ratio for t in timings if t.reference == name and t.ratio is not None]
-        cases = dict.fromkeys(t.case for t in timings if t.reference == name)
+        yield name, list(dict.fromkeys(t.case for t in timings if t.reference == name)), ratios
+
+
+def _headlines(timings: Sequence[Timing]) -> Iterator[str]:
+    for name, cases, ratios in _references(timings):
         spread = f"{times(min(ratios))} to {times(max(ratios))} times as long"
         yield f"{', '.join(cases)}: {name} takes {spread}, median {times(statistics.median(ratios))}."
 
 
-def _body(one: Measured) -> str:
-    drawn, shown = lines(one.timings), ""
-    if drawn:
-        title = f"Seconds against size: {one.measurement.describe}"
-        try:
-            shown = figure(growth_svg(drawn, f"growth-{one.measurement.name}", title), growth_caption(drawn))
-        except MissingExtra as cause:
-            shown = paragraphs([f"The figure was left out: {cause}. {growth_caption(drawn)}"])
+def _shown(one: Measured) -> Shown:
+    from markupsafe import Markup
+
+    drawn_lines = lines(one.timings)
+    heading = one.measurement.describe
     caption = f"{one.measurement.name}: {len(one.timings)} rows, {one.seconds:.1f} s"
-    return shown + table(HEADER, map(_row, one.timings), caption)
+    table = Table(one.measurement.name, caption, tuple(map(Head, HEADER)), tuple(map(_row, one.timings)))
+    if not drawn_lines:
+        return Shown(one.measurement.name, heading, "", "", table)
+    said = growth_caption(drawn_lines)
+    try:
+        identifier = f"growth-{one.measurement.name}"
+        drawing = Markup(growth_svg(drawn_lines, identifier, f"Seconds against size: {heading}"))
+    except MissingExtra as cause:
+        return Shown(one.measurement.name, heading, f"The figure was left out: {cause}. {said}", "", table)
+    return Shown(one.measurement.name, heading, said, drawing, table)
 
 
 def _row(t: Timing) -> tuple[Cell | str, ...]:

@@ -16,8 +16,16 @@ from typer.testing import CliRunner
 
 from privopt.benchmarks.papers.item import Exhibit, Finding, Item, Reproduced, chosen, items
 from privopt.benchmarks.papers.page import heading, headline, reproduced_page, shares
+from privopt.benchmarks.peers.page import headline as peers_headline
+from privopt.benchmarks.peers.page import page as peers_page
+from privopt.benchmarks.peers.page import standing
+from privopt.benchmarks.peers.rows import PeerRow
 from privopt.benchmarks.report.compared import best_pairs, compared_page, time_ratios
 from privopt.benchmarks.runner.rows import Row
+from privopt.benchmarks.timings.measurement import Measurement, Timing
+from privopt.benchmarks.timings.page import headline as timings_headline
+from privopt.benchmarks.timings.page import page as timings_page
+from privopt.benchmarks.timings.run import Measured
 from privopt.cli import app
 
 if TYPE_CHECKING:
@@ -170,6 +178,65 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
     assert "1 better, 0 worse, 2 the same" in page.read_text(encoding="utf-8")
 
 
+# other tools
+
+
+PEER = PeerRow(
+    "boundary_colouring", "highs", "i", 3, 1.0, "answered", "", 0.5, 1.0, 1.0, None, 1.0, "OPTIMAL", "ours", True, 1.0, 0.0, True
+)  # fmt: skip
+
+
+def peer_rows() -> list[PeerRow]:
+    """A private one, two that are worse, two that are not proved, one refused."""
+    return [
+        PEER,
+        replace(PEER, instance="worse", objective=0.9, seconds=2.0),
+        replace(PEER, peer="scs", proved=False, excess=0.33),
+        replace(PEER, peer="scs", instance="two", proved=False, excess=math.inf),
+        replace(PEER, peer="qif", question="redaction", status="refused", reason="three states"),
+    ]
+
+
+def test_the_finding_on_other_tools_is_a_count_of_rows() -> None:
+    rows = peer_rows()
+    assert peers_headline(rows) == (
+        "2 of 4 answers of other tools are not proved to keep the budget; 3 of 4 are faster"
+    )
+    assert peers_headline(rows) in peers_page(rows, "now", 1.0, {})
+
+
+def test_a_tool_is_private_before_it_is_good_before_it_is_fast() -> None:
+    first, worse, over, unbounded, refused = peer_rows()
+    assert standing([first]).said == "private, as good"
+    assert standing([first, worse]).said == "private, 10 % worse"
+    assert standing([first, over]).said == "not private, by up to 0.33, in 1 of 2"
+    assert standing([unbounded]).said == "not private, without bound"
+    assert standing([refused]).sign == "–"
+    assert standing([first]).speed == "2 × faster"
+    assert standing([replace(first, seconds=130.0)]).speed == "130 × slower"
+
+
+# timings
+
+
+def timed() -> list[Measured]:
+    work = Measurement("sorting", "Sorting of lists", lambda quick: ())
+    timings = [
+        Timing.against("sorting", n, n * 1e-6, ("bubbles", n * 1e-5), 0.0, "difference")
+        for n in (10, 100, 1000)
+    ]
+    checks = Timing("order is kept", 5, 1.0, quality=0.0, note="violations")
+    return [Measured(work, (*timings, checks), 1.0)]
+
+
+def test_the_finding_on_timings_is_a_count_of_rows() -> None:
+    assert (
+        timings_headline(timed())
+        == "3 of 3 timings of references are longer than ours; 0 of 1 invariants violated"
+    )
+    assert "<b>10</b>" in timings_page(timed(), "now", True, {})
+
+
 # in a browser
 
 
@@ -194,11 +261,16 @@ OVERFLOWING = """() => [...document.querySelectorAll('td, th, h1, h2, h3, p, .st
 
 
 def pages() -> dict[str, str]:
-    return {"items": page_of_items(), "compared": compared(rows_of(), rows_of(0.01, 2.0))}
+    return {
+        "items": page_of_items(),
+        "compared": compared(rows_of(), rows_of(0.01, 2.0)),
+        "peers": peers_page([*peer_rows(), replace(PEER, peer=LONG_WORD)], "now", 1.0, {"Python": "3"}),
+        "timings": timings_page(timed(), "now", True, {"Python": "3"}),
+    }
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["items", "compared"])
+@pytest.mark.parametrize("name", ["items", "compared", "peers", "timings"])
 def test_no_cell_overflows_at_any_width(browser: Browser, tmp_path: Path, name: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(pages()[name], encoding="utf-8")
