@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -205,3 +207,24 @@ def test_words_of_a_run_are_read_back(tmp_path: Path) -> None:
     )
     write_run(tmp_path, replace(MANIFEST, words=known), [make_row()])
     assert read_run(tmp_path)[0].words == known
+
+
+def test_the_two_numbers_of_the_headline_are_those_of_the_csv_file(tmp_path: Path) -> None:
+    rows = [*synthetic(), *(replace(r, solver=AUTO) for r in synthetic() if r.solver in ("windows", "dca"))]
+    write_run(tmp_path, MANIFEST, rows)
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as stream:
+        lines_of_csv = list(csv.DictReader(stream))
+    best: dict[tuple[str, ...], float] = {}
+    for line in lines_of_csv:
+        if line["verified"] == "True" and line["objective"]:
+            case = (line["question"], line["instance"], line["budget"])
+            best[case] = max(float(line["objective"]), best.get(case, float(line["objective"])))
+    asked = [line for line in lines_of_csv if line["solver"] == AUTO]
+    won = 0
+    for line in asked:
+        top = best.get((line["question"], line["instance"], line["budget"]))
+        if top is not None and line["verified"] == "True":
+            won += float(line["objective"]) >= top - 1e-6 * max(1.0, abs(top))
+    headline = board(judged(read_run(tmp_path)[1])).finding.headline
+    assert [int(n) for n in re.findall(r"\d+", headline)] == [won, len(asked)]
+    assert 0 < won < len(asked)
