@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privopt.core.compare import Frontier
-from privopt.core.solution import Solution
+from privopt.core.solution import Solution, Status
 from privopt.errors import FileRefused, InvalidModel, MissingExtra
 from privopt.files.csv import write_table
 from privopt.files.json import write_json, writing, writing_bytes
@@ -188,7 +188,7 @@ class Publication:
             ("protected", ", ".join(joint_columns(self.problem).secret_names)),
             ("released", ", ".join(joint_columns(self.problem).reads_names)),
             ("epsilon", f"{plain(budget)}: at most {times(budget)} times as likely, or as unlikely"),
-            ("useful", f"keeps {share(self.told)} of what the columns say"),
+            ("useful", f"keeps {share(self.told)} of what the columns say{self._best()}"),
             ("messages", str(len(self.codebook))),
         ]
         if self.receipt.smallest is not None and self.receipt.unique is not None:
@@ -202,6 +202,15 @@ class Publication:
         if self.told <= 0:
             said.append(("note", self._silent()))
         return [*said, *(("note", note) for note in self.notes)]
+
+    def _best(self) -> str:
+        """How far that is from the best possible, where the release is not proved to be the most useful one."""
+        if self.solution.status is Status.OPTIMAL:
+            return ""
+        if self.solution.bound is None or not np.isfinite(self.solution.bound):
+            return "; how much the best possible would keep is not known"
+        most = self.solution.bound / entropy(joint_of(self.problem).p_x)
+        return f"; the best possible keeps {share(min(1.0, most))} at most"
 
     def _silent(self) -> str:
         """What is said of a release that says nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -370,3 +371,20 @@ def test_adult_is_released_usefully_in_a_small_file(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "released.csv").stat().st_size < 2 * (tmp_path / "people.csv").stat().st_size
     assert len(publication.codebook) < 300
     assert publication.receipt.rows == len(adult) == 32561
+
+
+def test_how_far_a_release_is_from_the_best_possible_is_said() -> None:
+    frame = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
+    made = po.publish(frame, secret="vote", columns="age", epsilon=0.3)
+
+    def useful(**changes: Any) -> str:
+        return dict(replace(made, solution=replace(made.solution, **changes)).facts())["useful"]
+
+    assert made.solution.status is po.Status.OPTIMAL
+    assert useful().endswith("of what the columns say")
+    joint = made.problem.joint
+    assert isinstance(joint, po.JointDistribution)
+    half = po.measures.entropy(joint.p_x) / 2
+    assert useful(status=po.Status.GAP, bound=half).endswith("; the best possible keeps 50 % at most")
+    assert useful(status=po.Status.GAP, bound=9.0).endswith("; the best possible keeps 100 % at most")
+    assert useful(status=po.Status.FEASIBLE, bound=None).endswith("best possible would keep is not known")
