@@ -143,7 +143,7 @@ class Finding:
     @property
     def detail(self) -> str:
         """A sentence on what was asked, and on what ``solve()`` loses where it is not best."""
-        asked = f"{_count(self.problems, 'problem')}, {_count(self.solvers, 'solver')}, every answer judged and certified by the problem"
+        asked = f"{_count(self.problems, 'problem')}, {_count(self.solvers, 'solver')}, every answer judged and certified"
         proved = f"{self.proved} answers are proved optimal."
         return " ".join(filter(None, (f"{asked}.", self.elsewhere, proved)))
 

@@ -187,7 +187,9 @@ def read_run_manifest(rows: tuple[Row, ...]) -> Manifest:
 
 def test_a_claim_that_fails_names_solver_and_instance(rows: tuple[Row, ...]) -> None:
     good = next(row for row in rows if row.verified)
-    bad = replace(good, verified=False, claim_holds=False, reason="the stated leakage 0.5 is not in [0.7, 0.7]")
+    bad = replace(
+        good, verified=False, claim_holds=False, reason="the stated leakage 0.5 is not in [0.7, 0.7]"
+    )
     said = " ".join(counts([bad]))
     assert f"{bad.solver} on {bad.instance}" in said
     assert "0.5 is not in [0.7, 0.7]" in said
