@@ -75,7 +75,7 @@ class TimeRatio:
     over: str
 
     @property
-    def tells(self) -> bool:
+    def clear(self) -> bool:
         """Whether the interval leaves out 1: only then is anything said."""
         return self.low > 1 or self.high < 1
 
@@ -161,8 +161,8 @@ def compared_page(
         problems=_lines(pairs, comparison, words, first, second),
         changes=tuple(_change(change, words) for change in _ranked(comparison)[:MOST]),
         changed=len(comparison.changes),
-        told=[ratio for ratio in ratios if ratio.tells],
-        silent=len([ratio for ratio in ratios if not ratio.tells]),
+        told=[ratio for ratio in ratios if ratio.clear],
+        silent=len([ratio for ratio in ratios if not ratio.clear]),
         confidence=f"{CONFIDENCE:.0%}".replace("%", " %"),
         only=(_only(comparison.only_before), _only(comparison.only_after)),
         machines=_machines(old, new),

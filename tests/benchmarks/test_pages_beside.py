@@ -163,7 +163,7 @@ def test_time_ratios_are_those_of_scipy() -> None:
     low, high = t.interval(0.95, 2, loc=np.mean(list(logs.values())), scale=sem(list(logs.values())))
     optimal, windows = time_ratios(before, after)
     assert (optimal.low, optimal.high) == pytest.approx((math.exp(low), math.exp(high)))
-    assert (optimal.tells, windows.tells) == (True, False)
+    assert (optimal.clear, windows.clear) == (True, False)
     assert (optimal.pairs, optimal.over) == (9, "seeds")
     text = compared(before, after)
     assert "1 solver changed in time" in text
