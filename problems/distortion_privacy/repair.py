@@ -87,7 +87,6 @@ def largest_share(excess: Callable[[float], float]) -> float:
     >>> largest_share(lambda share: share - 0.25), largest_share(lambda share: -1.0), largest_share(lambda share: share)
     (0.25, 1.0, 0.0)
     """
-    
     from scipy.optimize import brentq
 
     if excess(1.0) <= 0.0:
