@@ -147,7 +147,7 @@ def directional_leakage(steps: Iterable[Floats], redaction: Floats, repeated: bo
         return _of_peaks(binary_peaks(steps, redaction, repeated))
     most = Directional.none(k)
     state = _State.start(k)
-    plain, alike = _Runs(lambda: (redaction < 1).any(axis=1)), _Runs(lambda: _changes(redaction))
+    plain, alike = _Runs(lambda: _shown(redaction)), _Runs(lambda: _changes(redaction))
     source, distance = iter(steps), 0
     start: _State | None = None
     step = next(source, None)
@@ -251,6 +251,11 @@ class _Runs:
     def after(self, place: int) -> int:
         """How many places lie before the next mark."""
         return int(self._places[np.searchsorted(self._places, place)]) - place
+
+
+def _shown(redaction: Floats) -> NDArray[np.bool_]:
+    """Which records are ever released."""
+    return np.asarray((redaction < 1).any(axis=1))
 
 
 def _changes(redaction: Floats) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,29 @@ def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
 
 def _rows(p: Floats, m: int, theta: float) -> tuple[Any, Any]:
     """K(x, y) - z(y) <= 0, and the two kinds of equations."""
-    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+    from scipy.sparse import csr_array
 
     k = len(p)
-    tops = kron(np.ones((k, 1)), eye_array(m))
-    below = csr_array(hstack([eye_array(k * m), -tops]))
-    sums = kron(eye_array(k), np.ones((1, m)))
-    means = kron((p / theta)[None, :], eye_array(m))
-    upper, lower = hstack([sums, csr_array((k, m))]), hstack([means, -eye_array(m)])
-    equal = csr_array(vstack([upper, lower]))
-    return below, equal
+    below, columns, ends = _frame(k, m)
+    means = np.empty((m, k + 1))
+    means[:, :k], means[:, k] = p / theta, -1.0
+    data = np.concatenate([np.ones(k * m), means.ravel()])
+    return below, csr_array((data, columns, ends), shape=(k + m, k * m + m))
+
+
+@lru_cache(maxsize=16)
+def _frame(k: int, m: int) -> tuple[Any, Ints, Ints]:
+    """K(x, y) - z(y), and where the entries of the equations stand: what is the same for all distributions."""
+    from scipy.sparse import csr_array
+
+    cells = np.arange(k * m)
+    places = np.stack([cells, k * m + cells % m], axis=1).ravel()
+    below = csr_array(
+        (np.tile([1.0, -1.0], k * m), places, 2 * np.arange(k * m + 1)), shape=(k * m, k * m + m)
+    )
+    mixed = np.concatenate([cells.reshape(k, m), k * m + np.arange(m)[None, :]]).T
+    ends = np.concatenate([m * np.arange(k), k * m + (k + 1) * np.arange(m + 1)])
+    return below, np.concatenate([cells, mixed.ravel()]), ends
 
 
 CELLS = 2**20
