@@ -19,7 +19,7 @@ from privopt.files.text import number
 from privopt.models.columns import TableColumns
 from privopt.publication.counts import COUNTS, counts_records, separates_letters
 from privopt.publication.kept import Beside, kept_leakage, within
-from privopt.publication.table import joint_of
+from privopt.publication.released import joint_of
 
 NO_ROLES = "not computed: it is not known which column the secret is"
 ELSE = "leave --keep out, or accept anything with --accept-leakage inf"

@@ -13,8 +13,8 @@ from privopt.cli._kept import Kept, Rows
 from privopt.errors import FileRefused
 from privopt.measures.sequence.total import stream_total
 from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, crowd, make_receipt
+from privopt.publication.released import BY_FILE, Columns, read_released, written_as
 from privopt.publication.state import Once, release_once
-from privopt.publication.table import BY_FILE, Columns, read_released, written_as
 
 
 def draw_once(

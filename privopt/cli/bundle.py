@@ -14,7 +14,7 @@ from privopt.files.json import read_json
 from privopt.publication.bundle import CONFIDENTIAL, HARMLESS, PUBLIC, is_counted
 from privopt.publication.bundle import bundle as write_bundle
 from privopt.publication.receipt import Receipt
-from privopt.publication.table import read_released
+from privopt.publication.released import read_released
 
 
 def bundle(

@@ -12,7 +12,8 @@ from privopt.cli import show
 from privopt.cli.solve import AsJson, ProblemFile
 from privopt.publication.explain import explain as explain_solution
 from privopt.publication.receipt import Receipt
-from privopt.publication.table import check_table, read_released
+from privopt.publication.released import read_released
+from privopt.publication.table import check_table
 
 
 def explain(

@@ -17,7 +17,8 @@ from privopt.files.csv import read_table
 from privopt.files.labels import Label
 from privopt.publication.bundle import verify_bundle
 from privopt.publication.receipt import Receipt
-from privopt.publication.table import Layout, check_table, read_released
+from privopt.publication.released import Layout, read_released
+from privopt.publication.table import check_table
 
 First = Annotated[
     Path,

@@ -13,7 +13,7 @@ from privopt.errors import FileRefused
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.mechanisms.codebook import Codebook, codebook
 from privopt.models.channel_data import observation
-from privopt.publication.table import Columns, joint_of
+from privopt.publication.released import Columns, joint_of
 
 FORMAT = "privopt/codebook"
 VERSION = 1

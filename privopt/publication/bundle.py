@@ -34,7 +34,8 @@ from privopt.publication.books import (
 )
 from privopt.publication.explain import explain
 from privopt.publication.receipt import Receipt
-from privopt.publication.table import TableCheck, check_table, read_released
+from privopt.publication.released import read_released
+from privopt.publication.table import TableCheck, check_table
 
 FORMAT = "privopt/bundle"
 VERSION = 2

@@ -36,7 +36,7 @@ from privopt.publication import _records, _tables
 from privopt.publication.constant import plain_constant
 from privopt.publication.parts import Names, Parts, names_of
 from privopt.publication.receipt import Receipt
-from privopt.publication.table import joint_of
+from privopt.publication.released import joint_of
 from privopt.publication.words import plain, times
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from privopt.files.numbers import decode_float, encode_float
 from privopt.measures.sequence.total import DELTA
 from privopt.mechanisms import Mechanism
 from privopt.publication.counts import COUNTS, counts_records
-from privopt.publication.table import Columns, Layout, released_files, written_as
+from privopt.publication.released import Columns, Layout, released_files, written_as
 from privopt.publication.words import listed, plain, share, times
 
 FORMAT = "privopt/receipt"

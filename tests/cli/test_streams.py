@@ -16,7 +16,8 @@ from typer.testing import CliRunner, Result
 import privopt as po
 from privopt.cli import app
 from privopt.files.json import write_json
-from privopt.publication.table import Layout, check_table
+from privopt.publication.released import Layout
+from privopt.publication.table import check_table
 
 DAYS, HOURS = 30, 24
 

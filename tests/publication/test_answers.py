@@ -11,7 +11,8 @@ from privopt.errors import FileRefused, InvalidMechanism
 from privopt.publication import answers
 from privopt.publication.answers import answer_texts, fault_of_answers
 from privopt.publication.frequencies import ALARM
-from privopt.publication.table import Layout, check_table
+from privopt.publication.released import Layout
+from privopt.publication.table import check_table
 
 PLACES = [(i, j) for i in range(3) for j in range(3)]
 EDGES = [(a, b) for a in PLACES for b in PLACES if a < b and abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1]

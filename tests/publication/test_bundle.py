@@ -26,8 +26,8 @@ from privopt.publication import receipt as receipts
 from privopt.publication.archive import write_archive
 from privopt.publication.bundle import MANIFEST, NAMES
 from privopt.publication.receipt import NOT_RECORDED, Receipt, make_receipt
+from privopt.publication.released import written_as
 from privopt.publication.state import release_once
-from privopt.publication.table import written_as
 
 Json = dict[str, Any]
 Leaf = tuple[str | int, ...]

@@ -15,7 +15,8 @@ import pytest
 import privopt as po
 from privopt.errors import FileRefused
 from privopt.publication.frequencies import hidden_counts, odd_count, odd_count_of, odd_total, summed, tail
-from privopt.publication.table import Layout, check_table, read_released, written_as
+from privopt.publication.released import Layout, read_released, written_as
+from privopt.publication.table import check_table
 
 Table = dict[str, list[str]]
 
@@ -325,7 +326,7 @@ def test_more_hidden_records_in_all_than_there_can_be_are_refused_at_the_rate_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No record and no sequence is odd by itself; against the sum over all sequences by enumeration."""
-    from privopt.publication import table as module
+    from privopt.publication import sequences as module
 
     monkeypatch.setattr(module, "ALARM", 0.05)
     problem = po.Redaction(CHAIN, 4, 1, 3.0)
