@@ -263,11 +263,18 @@ NARROW = 100
 """Characters of a line above which a table is set smaller."""
 
 
+SMALLEST_FROM = 135
+"""The same above which it is set as small as can be read."""
+
+
 def _size(table: Table) -> str:
     """The commands that set a table small, or smaller where its lines are long."""
     shown = [*table.lines, table.columns]
     lengths = (max(_length(line[i]) for line in shown) for i in range(table.headed, len(table.columns)))
-    if sum(length + 2 for length in lengths) > NARROW:
+    width = sum(length + 2 for length in lengths)
+    if width > SMALLEST_FROM:
+        return "\\tiny\\setlength{\\tabcolsep}{2pt}"
+    if width > NARROW:
         return "\\scriptsize\\setlength{\\tabcolsep}{2.5pt}"
     return "\\footnotesize\\setlength{\\tabcolsep}{4pt}"
 
