@@ -26,6 +26,8 @@ from privopt.core.solver import Guarantee as Guarantee
 from privopt.core.solver import Proposal as Proposal
 from privopt.core.solver import Solver as Solver
 from privopt.core.verify import verify as verify
+from privopt.core.words import Quantity as Quantity
+from privopt.core.words import Words as Words
 from privopt.files.load import load_model as load_model
 from privopt.files.load import load_problem as load_problem
 from privopt.files.load import problem_from_dict as problem_from_dict
