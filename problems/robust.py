@@ -10,6 +10,7 @@ from fractions import Fraction
 from privopt.core.exact import IntegerRow, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
+from privopt.models import JointDistribution
 from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.channel_data import Observation, Release, release_rows
@@ -57,12 +58,38 @@ def rows_within(observation: Observation, radius: Fraction, kind: str) -> JointA
 
 
 def largest_radius(observation: Observation, kind: str) -> Fraction:
-    """A radius from which on rows may be any distribution of the values that they have: 1, or that of the rarest value."""
+    """A radius from which on each row may be any distribution of the values that it has."""
+    rows = JointAmbiguity.total_variation(observation.leaking, 0).rows
+    return max(farthest_radius(row.center, kind) for row in rows if row.center)
+
+
+def farthest_radius(center: Sequence[Fraction], kind: str) -> Fraction:
+    """How far a distribution may be from a center, at most: 1 in total variation, and the root of 1 / p - 1 of the rarest value.
+
+    Examples
+    --------
+    >>> farthest_radius((Fraction(1, 4), Fraction(3, 4)), "chi2")
+    Fraction(2, 1)
+    """
     if kind == "total_variation":
         return Fraction(1)
-    rows = JointAmbiguity.total_variation(observation.leaking, 0).rows
-    rarest = min(c for row in rows for c in row.center if c)
-    return Fraction(math.isqrt(int(1 / rarest)) + 1)
+    rarest = min(c for c in center if c)
+    return Fraction(math.isqrt(math.ceil(1 / rarest) - 1) + 1)
+
+
+def itself_over(beliefs: RowSet) -> JointAmbiguity:
+    """The joints of a letter with itself whose distribution lies in a set.
+
+    Examples
+    --------
+    >>> itself_over(RowSet.all(2)).nominal.table.shape
+    (2, 2)
+    """
+    n = beliefs.size
+    rows = [RowSet.total_variation([int(j == i) for j in range(n)], 0) for i in range(n)]
+    member = beliefs.farthest([0] * n)
+    table = [[member[i] * (i == j) for j in range(n)] for i in range(n)]
+    return JointAmbiguity(rows, beliefs, nominal=JointDistribution.normalised(table))
 
 
 def robust_level(

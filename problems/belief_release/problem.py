@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,17 +13,22 @@ import numpy as np
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.core.words import Quantity, Words
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.json import check_schema
 from privopt.files.labels import decode_labels, encode_labels
 from privopt.files.numbers import decode_float, encode_float
 from privopt.files.text import number
 from privopt.mechanisms import Channel, Mechanism
+from privopt.models.ambiguity.joint import Ambiguity
+from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.codec import decode_numbers, encode_number
 from privopt.problems.belief_release import judgement
 from privopt.problems.belief_release.bound import check_dual
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.belief_release.examples import examples
+from privopt.problems.local_information_privacy.leakage import log_lifts
+from privopt.problems.repeated import check_times, repeated_channel
+from privopt.problems.robust import farthest_radius, itself_over, robust_level
 
 
 @dataclass(frozen=True, init=False)
@@ -174,6 +180,29 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     def repair(self, mechanism: Channel, margin: float) -> Channel:
         """The channel mixed with its own output distribution by the least weight that keeps epsilon (1 - margin)."""
         return judgement.repair(self, self.check(mechanism), margin)
+
+    def robust_level(self, mechanism: Channel, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of beliefs, in nats; see :func:`privopt.measures.robust_level`."""
+        if not isinstance(ambiguity, RowSet) or ambiguity.size != len(self.letters):
+            raise InvalidProblem(
+                f"beliefs vary in a RowSet over the {len(self.letters)} letters, got {ambiguity!r}"
+            )
+        return robust_level(itself_over(ambiguity), mechanism, "lip")
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """Beliefs within a radius of this problem's."""
+        make = RowSet.total_variation if kind == "total_variation" else RowSet.chi2
+        return make(list(self.belief), radius)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius that allows any belief, or any over the letters that are possible."""
+        return farthest_radius(RowSet.total_variation(list(self.belief), 0).center, kind)
+
+    def repeated_leakage(self, mechanism: Channel, times: float) -> float:
+        """What several releases of the same letter leak together, in nats."""
+        counted = repeated_channel(mechanism, check_times(times))
+        lifts = log_lifts(self.p[:, None] * counted.matrix)
+        return float(abs(lifts).max())
 
     def scale(self, solution: Numbers) -> float:
         """The size of the expected distortion: gaps are relative to it."""

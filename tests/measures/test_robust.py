@@ -220,3 +220,25 @@ def test_mergings_survive_repetition_and_many_counts_are_refused() -> None:
         repeated_leakage(problem, wide, 40)
     with pytest.raises(InvalidProblem, match="whole number"):
         repeated_leakage(problem, merging, 1.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_beliefs_vary_in_a_set_of_rows(seed: int) -> None:
+    """Against a grid of beliefs; a letter of belief 0 has its lift too, as somebody may have it."""
+    rng = np.random.default_rng(seed)
+    channel = po.Channel(rng.dirichlet(np.ones(2), 2))
+    problem = po.BeliefRelease([0.7, 0.3], 1.0)
+    low, high = robust_level(problem, channel, po.RowSet.interval([F(3, 5), F(1, 5)], [F(4, 5), F(2, 5)]))
+    levels = []
+    for share in np.linspace(0.2, 0.4, 201):
+        outputs = np.array([1 - share, share]) @ channel.matrix
+        levels.append(float(np.abs(np.log(channel.matrix / outputs)).max()))
+    assert max(levels) == pytest.approx(high, abs=1e-12)
+    assert high - low < 1e-12
+    point = robust_level(problem, channel, problem.neighbourhood(F(0), "total_variation"))
+    assert sum(point) / 2 == pytest.approx(problem.evaluate(channel).leakage, abs=1e-12)
+    assert repeated_leakage(problem, channel, 1) == pytest.approx(
+        problem.evaluate(channel).leakage, abs=1e-12
+    )
+    with pytest.raises(InvalidProblem, match="a RowSet over the 2 letters"):
+        robust_level(problem, channel, po.RowSet.all(3))
