@@ -105,6 +105,11 @@ class ProblemLine:
         return tuple(line.case for line in self.lines if line.by_oracle_alone)
 
     @property
+    def by_solve(self) -> tuple[Case, ...]:
+        """Cases whose best answer is by ``solve()`` alone: no solver by name reaches it."""
+        return tuple(line.case for line in self.lines if line.by_solve_alone)
+
+    @property
     def seconds(self) -> float | None:
         """Median seconds of the solver that is named first; of ``solve()`` where none is named."""
         first = next((s for n in self.named for s in self.solvers if s.solver == n.solver), self.auto)

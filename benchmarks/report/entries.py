@@ -164,13 +164,21 @@ class CaseLine:
     @property
     def by_oracle_alone(self) -> bool:
         """Whether nothing but reference implementations reaches the best answer."""
-        auto = self.entries.get(AUTO)
-        beside = auto is not None and auto.kind.best
         return (
             bool(self.winners)
-            and not beside
+            and not self._solve_is_best
             and all(role_of(self.entries[s].row) == ORACLE for s in self.winners)
         )
+
+    @property
+    def by_solve_alone(self) -> bool:
+        """Whether ``solve()`` reaches the best answer and no solver by name does."""
+        return self._solve_is_best and not self.winners
+
+    @property
+    def _solve_is_best(self) -> bool:
+        auto = self.entries.get(AUTO)
+        return auto is not None and auto.kind.best
 
 
 ORACLE, BASELINE = Guarantee.ORACLE.name, Guarantee.BASELINE.name

@@ -60,6 +60,8 @@ def _problem(place: int, line: ProblemLine) -> dict[str, Any]:
         "named": [one.solver for one in line.named],
         "reached": sum(one.adds for one in line.named),
         "byOracle": len(line.by_oracle),
+        "bySolve": len(line.by_solve),
+        "answered": line.answered,
         "solvers": [
             {
                 "name": s.solver,

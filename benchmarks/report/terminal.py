@@ -109,15 +109,16 @@ def _cells(line: ProblemLine) -> tuple[str, ...]:
 
 
 def _names(line: ProblemLine, width: int) -> str:
-    """As many of the solvers by name as there is room for, three at most; how many more; cases of an oracle alone."""
+    """As many of the solvers by name as there is room for, three at most; how many more; what these leave."""
     names = [n.solver for n in line.named]
-    oracle = f", oracle alone {len(line.by_oracle)}" if line.by_oracle else ""
+    solve = f", solve() alone {len(line.by_solve)}" if line.by_solve else ""
+    beside = solve + (f", oracle alone {len(line.by_oracle)}" if line.by_oracle else "")
     for shown in range(min(3, len(names)), 0, -1):
         more = f" +{len(names) - shown}" if len(names) > shown else ""
-        text = f"{', '.join(names[:shown])}{more}{oracle}"
+        text = f"{', '.join(names[:shown])}{more}{beside}"
         if len(text) <= width or shown == 1:
             return text
-    return oracle.removeprefix(", ")
+    return beside.removeprefix(", ")
 
 
 def _auto(line: ProblemLine) -> str:

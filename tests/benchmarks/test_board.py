@@ -133,6 +133,18 @@ def test_a_case_that_only_an_oracle_reaches_is_said_so() -> None:
     assert only(oracle, other, make_row(solver=AUTO, objective=0.9)).by_oracle == ()
 
 
+def test_a_case_that_only_solve_reaches_is_said_so() -> None:
+    auto, other = (
+        make_row(solver=AUTO, objective=0.9),
+        make_row(solver="search", role="FEASIBLE", objective=0.5),
+    )
+    line = only(auto, other)
+    assert [case.instance for case in line.by_solve] == ["one"]
+    assert (line.named, line.by_oracle, line.answered) == ((), (), 1)
+    assert only(auto, replace(other, objective=0.9)).by_solve == ()
+    assert only(failed(auto, "TIME_OUT", "late"), failed(other, "TIME_OUT", "late")).by_solve == ()
+
+
 def test_cells_say_how_much_worse_as_a_share_of_the_larger_of_best_and_median() -> None:
     rows = [
         make_row(solver="best", objective=2.0, bound=2.0, gap=0.0, status="OPTIMAL"),

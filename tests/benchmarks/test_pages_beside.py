@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
+from instances.axe import violations
 from instances.report_rows import HOSTILE, MANIFEST, failed, make_row, write_folder
 from typer.testing import CliRunner
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("jinja2")
 WIDTHS = (320, 390, 768, 1280, 1920)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LONG_WORD = "x" * 90
 
 
@@ -310,3 +312,16 @@ def test_chips_show_one_verdict_and_the_address_keeps_it(browser: Browser, tmp_p
     page.get_by_label("Find").fill("Theorem 2 vs")
     assert len(shown()) == 1
     page.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["items", "compared", "peers", "timings"])
+def test_axe_objects_to_nothing_in_light_or_dark(browser: Browser, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(pages()[name], encoding="utf-8")
+    for scheme in SCHEMES:
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(path.as_uri() + "#verdict=all")
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert violations(page) == [], scheme
+        page.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from instances.axe import violations
 from instances.report_rows import HOSTILE, failed, make_row, synthetic, write_folder
 
 from privopt.benchmarks.report.board import board
@@ -250,6 +251,48 @@ def test_the_mark_of_a_solver_that_refuses_is_no_loss(opened: Any, pages: dict[s
 
 
 # one problem
+
+
+def weaker(auto: float | None, oracle: float | None = None) -> list[Row]:
+    """A weak solver by name with certified answers to two cases, beside ``solve()`` and an oracle; None: no answer."""
+    made = [
+        make_row(solver=solver, role=role, budget=budget, objective=value)
+        if value is not None
+        else failed(make_row(solver=solver, role=role, budget=budget), "TIME_OUT", "the limit came first")
+        for budget in (1.0, 2.0)
+        for solver, role, value in (
+            ("auto", "", auto),
+            ("weak", "FEASIBLE", 0.5),
+            ("reference", "ORACLE", oracle),
+        )
+    ]
+    return named(made)
+
+
+@pytest.mark.parametrize(
+    ("rows", "cell", "said"),
+    [
+        (weaker(0.9), "none is best 2 by solve() alone",
+         "No solver by name is best in any case; none is proved optimal. In 2 cases only solve() is best. solve() finds every best answer by itself."),
+        (weaker(0.9, 0.9), "none is best",
+         "No solver by name is best in any case, brute force aside; none is proved optimal. solve() finds every best answer by itself."),
+        (weaker(0.5), "weak 2", "weak is best in all 2 cases; none is proved optimal. solve() finds every best answer by itself."),
+        ([failed(row, "TIME_OUT", "the limit came first") for row in weaker(0.9)], "no certified answer", "No solver has a certified answer."),
+    ],
+    ids=["solve", "oracle", "named", "nothing"],
+)  # fmt: skip
+def test_what_no_solver_by_name_reaches_is_said_to_be_so(
+    browser: Browser, tmp_path: Path, rows: list[Row], cell: str, said: str
+) -> None:
+    folder = write_folder(tmp_path / "run", rows)
+    write_report(folder, folder / "page.html")
+    watched = Watched(browser, (folder / "page.html").as_uri())
+    watched.page.locator("#view").scroll_into_view_if_needed()
+    watched.settle()
+    assert " ".join(watched.page.locator(".board td.names").inner_text().split()) == cell
+    assert watched.page.locator("#finding").inner_text() == said
+    watched.context.close()
+    assert watched.faults == []
 
 
 def test_every_problem_draws_and_only_one_stands_in_the_page(opened: Any, pages: dict[str, str]) -> None:
@@ -714,6 +757,20 @@ def test_every_text_and_mark_has_contrast(opened: Any, pages: dict[str, str], sc
         )
         high, low = sorted((ink, paper), reverse=True)
         assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_objects_to_no_problem(opened: Any, pages: dict[str, str], scheme: str) -> None:
+    watched = opened(pages["ten"], color_scheme=scheme)
+    for kind in KINDS:
+        watched.see(kind)
+        assert violations(watched.page, "#view") == [], kind
+    watched.page.locator(".how summary").click()
+    for part in ("certificates", "why", "runs", "again", "data-are"):
+        watched.page.locator(f"#{part} summary").first.click()
+    watched.press("[data-measure=short]")
+    watched.page.locator(".save summary").first.click()
+    assert violations(watched.page) == []
 
 
 def test_the_button_changes_colours_and_figures_follow(opened: Any, pages: dict[str, str]) -> None:

@@ -8,12 +8,12 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from instances.axe import violations
 from instances.people import EMPTY, ROWS, write_people
 
 from privopt.studio.server import Studio
@@ -78,18 +78,6 @@ class Opened:
         self.page.locator("#start").click()
         self.told("status", "Done")
         self.page.locator("summary").click()
-
-    def axe(self) -> None:
-        """Run axe-core, where it is installed."""
-        found = find_spec("axe_core_python")
-        if found is None or found.submodule_search_locations is None:
-            return
-        script = Path(found.submodule_search_locations[0]) / "axe.min.js"
-        self.page.evaluate(script.read_text(encoding="utf-8"))
-        told = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        assert [
-            (fault["id"], [node["html"] for node in fault["nodes"]]) for fault in told["violations"]
-        ] == []
 
     def told(self, name: str, text: str | re.Pattern[str]) -> None:
         sync_api.expect(self.page.locator(f"#{name}")).to_contain_text(text, timeout=PATIENCE)
@@ -333,7 +321,7 @@ def test_nothing_is_cut_off_and_everything_can_be_perceived(opened: Opened, widt
         page.emulate_media(color_scheme=scheme)
         assert opened.seen("document.documentElement.scrollWidth") <= width
         assert opened.seen(CONTRAST) == []
-        opened.axe()
+        assert violations(opened.page) == []
 
 
 def test_everything_has_a_name_and_can_be_reached_by_keys(opened: Opened) -> None:

@@ -55,20 +55,23 @@ const ROLES = { OPTIMAL: "proves", BOUNDED: "bounds", FEASIBLE: "heuristic", BAS
 
 // The finding of a problem, as one sentence of HTML.
 function finding(view) {
+  if (!view.words.answered) return "No solver has a certified answer.";
   const names = view.words.named.map((name) => `<code>${escaped(name)}</code>`);
   const [n, reached, proved] = [view.cases.length, view.words.reached, view.cases.filter((one) => one.proved).length];
   const who = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
-  const best = !names.length ? "No solver has a certified answer." : `${who} ${names.length > 1 ? "together are" : "is"} best in ${reached === n ? (n > 1 ? `all ${n} cases` : "the one case") : `${reached} of ${n} cases`};`;
-  const rest = !names.length ? "" : proved === n ? " every answer is proved optimal." : proved ? ` ${proved} ${proved > 1 ? "answers are" : "answer is"} proved optimal.` : " none is proved optimal.";
+  const where = reached === n ? (n > 1 ? `all ${n} cases` : "the one case") : `${reached} of ${n} cases`;
+  const best = names.length ? `${who} ${names.length > 1 ? "together are" : "is"} best in ${where};` : `No solver by name is best in ${n > 1 ? "any case" : "the one case"}${view.words.answered > view.words.bySolve ? ", brute force aside" : ""};`;
+  const rest = proved === n ? " every answer is proved optimal." : proved ? ` ${proved} ${proved > 1 ? "answers are" : "answer is"} proved optimal.` : " none is proved optimal.";
+  const alone = view.words.bySolve ? ` In ${view.words.bySolve} ${view.words.bySolve > 1 ? "cases" : "case"} only <code>solve()</code> is best.` : "";
   const oracle = view.words.byOracle ? ` In ${view.words.byOracle} ${view.words.byOracle > 1 ? "cases" : "case"} only brute force is best.` : "";
-  return best + rest + oracle + itself(view);
+  return best + rest + alone + oracle + itself(view);
 }
 
 function itself(view) {
   const auto = view.solvers.find((s) => s.name === data.auto);
   if (!auto) return "";
   const missed = [...auto.entries.values()].filter((row) => row.of.best != null && !BEST.has(row.kind)).sort((a, b) => (b.loss ?? Infinity) - (a.loss ?? Infinity));
-  if (!missed.length) return " <code>solve()</code> finds all of them by itself.";
+  if (!missed.length) return " <code>solve()</code> finds every best answer by itself.";
   const [first] = missed;
   const how = first.loss == null ? "has no certified answer" : `took <code>${escaped(first.chosen || "another solver")}</code>, ${worse(first.loss)},`;
   return ` <code>solve()</code> misses ${missed.length}: it ${how} on “${escaped(caseName(first.of))}”.`;
