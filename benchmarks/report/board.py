@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from privopt.benchmarks.report.covers import Candidate, smallest_cover
-from privopt.benchmarks.report.entries import BASELINE, ORACLE, CaseLine, case_lines, certified, percent
+from privopt.benchmarks.report.entries import BASELINE, ORACLE, CaseLine, case_lines, percent
 from privopt.benchmarks.report.judged import Case, Judged, leaks
 from privopt.benchmarks.report.standings import SolverLine, solver_lines
 from privopt.benchmarks.runner.rows import AUTO, Row
@@ -110,10 +110,19 @@ class ProblemLine:
         return tuple(line.case for line in self.lines if line.by_solve_alone)
 
     @property
+    def undecided(self) -> int:
+        """Cases in which repetitions do not tell which solver by name is best."""
+        return sum(line.undecided for line in self.lines)
+
+    @property
+    def first(self) -> SolverLine | None:
+        """The solver that is named first; ``solve()`` where none is named."""
+        return next((s for n in self.named for s in self.solvers if s.solver == n.solver), self.auto)
+
+    @property
     def seconds(self) -> float | None:
-        """Median seconds of the solver that is named first; of ``solve()`` where none is named."""
-        first = next((s for n in self.named for s in self.solvers if s.solver == n.solver), self.auto)
-        return None if first is None else first.seconds
+        """Median seconds of :attr:`first`."""
+        return None if self.first is None else self.first.seconds
 
 
 @dataclass(frozen=True)
@@ -121,7 +130,8 @@ class Finding:
     """What the report says first, in numbers.
 
     ``best`` of ``cases`` are those in which ``solve()`` gives the best certified answer, None where it did not run;
-    ``worst`` its largest loss elsewhere, inf where it has no answer, None where there is no elsewhere.
+    ``worst`` its largest loss elsewhere, inf where it has no answer, None where there is no elsewhere. In ``undecided``
+    cases repetitions do not tell it from the best.
     """
 
     broken: int
@@ -132,6 +142,7 @@ class Finding:
     proved: int
     problems: int
     solvers: int
+    undecided: int = 0
 
     @property
     def headline(self) -> str:
@@ -140,7 +151,8 @@ class Finding:
             one = self.broken == 1
             return f"{self.broken} certified claim{'' if one else 's'} {'does' if one else 'do'} not hold"
         if self.best is not None:
-            return f"`privopt.solve()` gives the best certified answer in {self.best} of {self.cases} cases"
+            tied = f"; in {self.undecided} it cannot be told from the best" if self.undecided else ""
+            return f"`privopt.solve()` gives the best certified answer in {self.best} of {self.cases} cases{tied}"
         return (
             f"{self.answered} of {self.cases} cases have a certified answer, {self.proved} are proved optimal"
         )
@@ -248,11 +260,11 @@ def _problem(kind: str, lines: Sequence[CaseLine], known: Vocabulary) -> Problem
 
 
 def worst_loss(lines: Iterable[CaseLine]) -> float | None:
-    """The largest loss of ``solve()`` over the answered cases where it is not best; inf where it has no answer."""
+    """The largest loss of ``solve()`` over the answered cases where it falls behind the best; inf where it has no answer."""
     losses = [
         math.inf if e.loss is None else e.loss
         for line in lines
-        if line.answered and (e := line.entries.get(AUTO)) is not None and not e.kind.best
+        if line.answered and (e := line.entries.get(AUTO)) is not None and not e.kind.holds
     ]
     return max(losses, default=None)
 
@@ -286,10 +298,10 @@ def gain(lines: Sequence[CaseLine], reference: Reference, known: Vocabulary) -> 
     pairs: dict[Quantity, list[tuple[float, float]]] = {}
     for line in lines:
         entry = line.entries.get(reference.solver)
-        objective = None if entry is None else certified(entry.judged)
-        if objective is not None and line.best is not None:
+        objective = None if entry is None else entry.objective
+        if objective is not None and line.level is not None:
             quantity = replace(known.instance(line.case.question, line.case.instance).quantity, budget="")
-            pairs.setdefault(quantity, []).append((quantity.of(line.best), quantity.of(objective)))
+            pairs.setdefault(quantity, []).append((quantity.of(line.level), quantity.of(objective)))
     if not pairs:
         return None
     quantity = max(pairs, key=lambda q: len(pairs[q]))
@@ -328,6 +340,7 @@ def _finding(problems: Sequence[ProblemLine], warned: Sequence[Alarm]) -> Findin
         proved=sum(p.proved for p in problems),
         problems=len(problems),
         solvers=len({s.solver for p in problems for s in p.solvers}),
+        undecided=sum(a.undecided for a in autos),
     )
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from privopt.benchmarks.report.judged import TOLERANCE, Case, Judged
 from privopt.benchmarks.runner.rows import AUTO, Row
+from privopt.benchmarks.runner.spread import Claims, Spread, claims
 from privopt.core.solution import Status
 from privopt.core.solver import Guarantee
 
@@ -23,6 +24,7 @@ class Kind(StrEnum):
 
     PROVED = "proved"
     BEST = "best"
+    UNDECIDED = "not distinguishable"
     NEAR = "near"
     CLOSE = "close"
     MORE = "more"
@@ -39,6 +41,11 @@ class Kind(StrEnum):
         return self in (Kind.PROVED, Kind.BEST)
 
     @property
+    def holds(self) -> bool:
+        """Whether nothing is claimed to be better: it is best, or not distinguishable from it."""
+        return self.best or self is Kind.UNDECIDED
+
+    @property
     def sign(self) -> str:
         """What stands in a cell that shows no number; empty for those that do."""
         return _SIGNS.get(self, "")
@@ -52,6 +59,7 @@ class Kind(StrEnum):
 _SIGNS = {
     Kind.PROVED: "●",
     Kind.BEST: "○",
+    Kind.UNDECIDED: "≈",
     Kind.CERTIFICATE: "!",
     Kind.LEAKS: "✕",
     Kind.LATE: "T",
@@ -62,6 +70,7 @@ _SIGNS = {
 _MEANINGS = {
     Kind.PROVED: "best, and proved optimal by this run",
     Kind.BEST: "best",
+    Kind.UNDECIDED: "not distinguishable from the best by the repetitions",
     Kind.NEAR: "up to 1 % worse",
     Kind.CLOSE: "up to 10 % worse",
     Kind.MORE: "more than 10 % worse",
@@ -76,29 +85,45 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One solver on one case: the row that stands for its seeds, and how it compares.
+    """One solver on one case: the row that stands for its repetitions, and how it compares.
 
-    Of several seeds the median stands for all, the worse of the two middle ones where they are even.
+    Of several repetitions the row of the median stands for all, the worse of the two middle ones where they are even;
+    numbers are medians.
 
     Parameters
     ----------
     judged : Judged
     kind : Kind
     loss : float or None
-        How much worse than the best certified answer, as a share of the larger of that and the median size of the
-        case's certified objectives; None without a certified answer.
+        How much worse than the best certified answer (with repetitions: the median of the best solver), as a share of
+        the larger of that and the median size of the case's certified objectives; None without a certified answer.
     seeds : int
+    objectives, times : Spread or None
+        Of the certified answers over the repetitions; None where nothing was repeated.
     """
 
     judged: Judged
     kind: Kind
     loss: float | None
     seeds: int = 1
+    objectives: Spread | None = None
+    times: Spread | None = None
 
     @property
     def row(self) -> Row:
         """The row that stands for the entry."""
         return self.judged.row
+
+    @property
+    def objective(self) -> float | None:
+        """The certified objective, or the median of those of the repetitions."""
+        own = certified(self.judged)
+        return own if own is None or self.objectives is None else self.objectives.median
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of the answer, or the median of those of the repetitions."""
+        return self.row.seconds if self.times is None else self.times.median
 
     @property
     def taken(self) -> bool:
@@ -139,6 +164,20 @@ class CaseLine:
     def best(self) -> float | None:
         """The largest certified objective."""
         return next((e.judged.best for e in self.entries.values()), None)
+
+    @property
+    def level(self) -> float | None:
+        """What losses are measured from: the largest median of a solver; without repetitions the best."""
+        medians = [
+            e.objective for e in self.entries.values() if e.objectives is not None and e.objective is not None
+        ]
+        return max(medians, default=self.best)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether repetitions do not tell which solver is best, beside ``solve()``."""
+        tied = any(e.kind is Kind.UNDECIDED for s, e in self.entries.items() if s != AUTO)
+        return tied and not any(e.kind.best for e in self.entries.values())
 
     @property
     def bound(self) -> float | None:
@@ -211,10 +250,52 @@ def case_lines(rows: Iterable[Judged]) -> tuple[CaseLine, ...]:
 
 
 def _case(case: Case, own: Mapping[str, Sequence[Judged]]) -> CaseLine:
-    stand = {solver: _middle(seeds) for solver, seeds in own.items()}
-    sizes = [abs(o) for j in stand.values() if (o := certified(j)) is not None]
-    scale = statistics.median(sizes) if sizes else 0.0
-    return CaseLine(case, {s: _entry(j, scale, len(own[s])) for s, j in stand.items()})
+    stand = {solver: _middle(runs) for solver, runs in own.items()}
+    if all(len({j.row.seed for j in runs}) == 1 for runs in own.values()):
+        objectives = [o for j in stand.values() if (o := certified(j)) is not None]
+        scale = _scale(objectives)
+        return CaseLine(case, {s: _entry(j, j.best, scale, len(own[s])) for s, j in stand.items()})
+    return CaseLine(case, _repeated(own, stand))
+
+
+def _scale(objectives: Iterable[float]) -> float:
+    sizes = [abs(o) for o in objectives]
+    return statistics.median(sizes) if sizes else 0.0
+
+
+def _repeated(own: Mapping[str, Sequence[Judged]], stand: Mapping[str, Judged]) -> dict[str, Entry]:
+    """Entries whose numbers are medians, and of which those are best that repetitions allow to call so."""
+    values = {solver: spread_of(runs) for solver, runs in own.items()}
+    medians = {
+        s: m for s, j in stand.items() if certified(j) is not None and (m := values[s].median) is not None
+    }
+    level, scale = max(medians.values(), default=None), _scale(medians.values())
+    bound = next(iter(stand.values())).bound
+    top = claims(values, alike=TOLERANCE, bound=bound, choosing=(AUTO,))
+    made = {}
+    for solver, j in stand.items():
+        loss = _loss(medians.get(solver), level, scale)
+        kind = _claimed(solver, top, j, loss)
+        times = Spread(
+            tuple(t for r in own[solver] if r.row.verified and (t := r.row.seconds) is not None),
+            len(own[solver]),
+        )
+        made[solver] = Entry(j, kind, loss, len(own[solver]), values[solver], times)
+    return made
+
+
+def spread_of(runs: Sequence[Judged]) -> Spread:
+    """The finite certified objectives of repetitions."""
+    values = (certified(j) for j in runs)
+    return Spread(tuple(o for o in values if o is not None and math.isfinite(o)), len(runs))
+
+
+def _claimed(solver: str, top: Claims, j: Judged, loss: float | None) -> Kind:
+    if loss is None:
+        return _unanswered(j)
+    if solver in top.best:
+        return _best(j)
+    return Kind.UNDECIDED if solver in top.undecided else _behind(loss)
 
 
 def _middle(seeds: Sequence[Judged]) -> Judged:
@@ -228,30 +309,29 @@ def certified(j: Judged) -> float | None:
     return j.row.objective if j.row.verified else None
 
 
-def _entry(j: Judged, scale: float, seeds: int) -> Entry:
-    loss = _loss(j, scale)
-    return Entry(j, _kind(j, loss), loss, seeds)
+def _entry(j: Judged, best: float | None, scale: float, seeds: int) -> Entry:
+    loss = _loss(certified(j), best, scale)
+    kind = _unanswered(j) if loss is None else _best(j) if j.reached else _behind(loss)
+    return Entry(j, kind, loss, seeds)
 
 
-def _loss(j: Judged, scale: float) -> float | None:
-    objective = certified(j)
-    if objective is None or j.best is None:
+def _loss(objective: float | None, best: float | None, scale: float) -> float | None:
+    if objective is None or best is None:
         return None
-    lost = max(0.0, j.best - objective)
-    size = max(abs(j.best), scale)
+    lost = max(0.0, best - objective)
+    size = max(abs(best), scale)
     if lost == 0:
         return 0.0
     return lost / size if size > 0 else math.inf
 
 
-def _kind(j: Judged, loss: float | None) -> Kind:
-    row = j.row
-    if loss is None:
-        return _unanswered(j)
-    if j.reached:
-        best = j.best or 0.0
-        own = row.bound is not None and row.bound - best <= TOLERANCE * max(1.0, abs(best))
-        return Kind.PROVED if own else Kind.BEST
+def _best(j: Judged) -> Kind:
+    best = j.best or 0.0
+    proved = j.row.bound is not None and j.row.bound - best <= TOLERANCE * max(1.0, abs(best))
+    return Kind.PROVED if proved else Kind.BEST
+
+
+def _behind(loss: float) -> Kind:
     return Kind.NEAR if loss <= LITTLE else Kind.CLOSE if loss <= SOME else Kind.MORE
 
 

@@ -12,6 +12,7 @@ from privopt.benchmarks.report.board import Board, ProblemLine
 from privopt.benchmarks.report.entries import CaseLine, Kind
 from privopt.benchmarks.report.judged import Judged, encode, excess
 from privopt.benchmarks.runner.rows import AUTO
+from privopt.benchmarks.runner.spread import Spread
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 
 KEY = 8
@@ -44,7 +45,28 @@ def packed(board: Board, rows: Sequence[Judged], words: Vocabulary) -> dict[str,
         "instances": _columns([_instance(kinds[kind], kind, name, words) for kind, name in instances]),
         "cases": _columns([_case(places[line.case.question, line.case.instance], line) for line in lines]),
         "rows": _columns(_rows(board, lines, rows)),
+        "spreads": _spreads(lines, rows),
     }
+
+
+def _spreads(lines: Sequence[CaseLine], rows: Sequence[Judged]) -> dict[str, Any]:
+    """By the place of the row that stands for repetitions: median and quartiles of its objectives and of its seconds."""
+    places = {id(j): i for i, j in enumerate(rows)}
+    entries = [entry for line in lines for entry in line.entries.values()]
+    return {
+        str(places[id(entry.judged)]): {
+            "of": entry.seeds,
+            "count": entry.objectives.count,
+            "objective": _quartiles(entry.objectives),
+            "seconds": [coarse(value) for value in _quartiles(entry.times)],
+        }
+        for entry in entries
+        if entry.objectives is not None and entry.times is not None
+    }
+
+
+def _quartiles(spread: Spread) -> list[float | None]:
+    return [spread.median, spread.lower, spread.upper]
 
 
 def _problem(place: int, line: ProblemLine) -> dict[str, Any]:
@@ -61,12 +83,14 @@ def _problem(place: int, line: ProblemLine) -> dict[str, Any]:
         "reached": sum(one.adds for one in line.named),
         "byOracle": len(line.by_oracle),
         "bySolve": len(line.by_solve),
+        "undecided": line.undecided,
         "answered": line.answered,
         "solvers": [
             {
                 "name": s.solver,
                 "role": s.role,
                 "won": s.won,
+                **({"undecided": s.undecided, "timed": s.timed} if s.timed else {}),
                 "taken": s.taken,
                 "answered": s.answered,
                 "seconds": coarse(s.seconds),
@@ -95,7 +119,7 @@ def _case(instance: int, line: CaseLine) -> dict[str, Any]:
     return {
         "instance": instance,
         "budget": line.case.budget,
-        "best": line.best,
+        "best": line.level,
         "bound": line.bound,
         "proved": line.proved,
         "family": first.family,

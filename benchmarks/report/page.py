@@ -67,6 +67,7 @@ def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: To
         infinity=math.inf,
         refused=sum(j.row.status == Status.REFUSED.name for j in rows),
         rows=len(rows),
+        repeated=bool(data["spreads"]),
         released=released,
         shown=sum(value != "" for _, value in released),
         said=told.sentences,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from privopt.benchmarks.report.entries import ORACLE, CaseLine, Entry, Kind, role_of
+from privopt.benchmarks.report.shell import seconds
 from privopt.benchmarks.runner.rows import AUTO
 
 
@@ -27,7 +28,8 @@ class SolverLine:
     """One solver on all cases of a problem.
 
     ``won`` counts cases in which it is best, ``taken`` those that it does not refuse, ``proved`` those it proved itself,
-    ``seconds`` is the median of its answers.
+    ``undecided`` those in which repetitions do not tell it from the best; ``seconds`` is the median of its answers. With
+    repetitions ``quickly`` and ``slowly`` are the medians over cases of the quartiles of each.
     """
 
     solver: str
@@ -39,6 +41,9 @@ class SolverLine:
     answered: int
     proved: int
     seconds: float | None
+    undecided: int = 0
+    quickly: float | None = None
+    slowly: float | None = None
 
     @property
     def said(self) -> str:
@@ -47,7 +52,15 @@ class SolverLine:
             return f"{self.solver}: takes none of {self.cases} cases"
         if self.standing is Standing.LEAKS:
             return f"{self.solver}: no answer kept its budget, of {self.taken} cases"
-        return f"{self.solver}: best in {self.won} of {self.taken} cases that it takes"
+        open_ = f", in {self.undecided} not distinguishable from the best" if self.undecided else ""
+        return f"{self.solver}: best in {self.won} of {self.taken} cases that it takes{open_}"
+
+    @property
+    def timed(self) -> str:
+        """The quartiles of the time over repetitions, in words; empty where nothing was repeated."""
+        if self.quickly is None or self.slowly is None:
+            return ""
+        return f"median over the repetitions, quartiles {seconds(self.quickly)} to {seconds(self.slowly)}"
 
 
 def solver_lines(lines: Sequence[CaseLine]) -> tuple[SolverLine, ...]:
@@ -63,7 +76,8 @@ def _solver(solver: str, entries: Sequence[Entry]) -> SolverLine:
     won = sum(e.kind.best for e in entries)
     taken = sum(e.taken for e in entries)
     answered = sum(e.loss is not None for e in entries)
-    times = [e.row.seconds for e in entries if e.loss is not None and e.row.seconds is not None]
+    times = [t for e in entries if e.loss is not None and (t := e.seconds) is not None]
+    spreads = [e.times for e in entries if e.loss is not None and e.times is not None and e.times.count]
     return SolverLine(
         solver,
         next((r for e in entries if (r := role_of(e.row))), ""),
@@ -74,7 +88,15 @@ def _solver(solver: str, entries: Sequence[Entry]) -> SolverLine:
         answered,
         sum(e.kind is Kind.PROVED for e in entries),
         statistics.median(times) if times else None,
+        sum(e.kind is Kind.UNDECIDED for e in entries),
+        _middle(s.lower for s in spreads),
+        _middle(s.upper for s in spreads),
     )
+
+
+def _middle(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _standing(entries: Sequence[Entry], won: int, taken: int, answered: int) -> Standing:

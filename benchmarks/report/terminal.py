@@ -127,7 +127,8 @@ def _auto(line: ProblemLine) -> str:
     lost = ""
     if line.worst is not None:
         lost = " ! no answer" if math.isinf(line.worst) else f" ! −{percent(line.worst)} %"
-    return f"{line.auto.won}/{line.auto.cases}{lost}"
+    tied = f" ≈{line.auto.undecided}" if line.auto.undecided else ""
+    return f"{line.auto.won}/{line.auto.cases}{tied}{lost}"
 
 
 def _alarms(alarms: Sequence[Alarm], words: Vocabulary, folder: Path) -> Iterator[str]:

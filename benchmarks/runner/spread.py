@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import TypeAlias
-
-import numpy as np
 
 from privopt.benchmarks.runner.rows import Row
 
@@ -63,33 +63,28 @@ class Spread:
         """How many repetitions gave a value."""
         return len(self.values)
 
-    @property
+    @cached_property
     def median(self) -> float | None:
         """The middle of the values; None where there is none."""
         return self._quantile(0.5)
 
-    @property
+    @cached_property
     def lower(self) -> float | None:
         """The lower quartile."""
         return self._quantile(0.25)
 
-    @property
+    @cached_property
     def upper(self) -> float | None:
         """The upper quartile."""
         return self._quantile(0.75)
 
-    @property
-    def mean(self) -> float | None:
-        """The arithmetic mean."""
-        return float(np.mean(self.values)) if self.values else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation of the sample, from two values on."""
-        return float(np.std(self.values, ddof=1)) if self.count > 1 else None
-
     def _quantile(self, share: float) -> float | None:
-        return float(np.quantile(self.values, share)) if self.values else None
+        """Linear between the two values beside it, as by default in NumPy."""
+        if not self.values:
+            return None
+        below, part = divmod(share * (self.count - 1), 1.0)
+        low, high = self.values[int(below)], self.values[math.ceil(below + part)]
+        return low if low == high else low + part * (high - low)
 
     def __str__(self) -> str:
         if not self.values:
@@ -172,31 +167,82 @@ def verdict(one: Spread, other: Spread, *, larger: bool = True, least: int = ENO
     return Verdict.WORSE if _above(other, one, larger) else Verdict.SAME
 
 
-def _above(one: Spread, other: Spread, larger: bool) -> bool:
-    """Whether all of one's middle half is better than all of the other's."""
+def _above(one: Spread, other: Spread, larger: bool, room: float | None = None) -> bool:
+    """Whether all of one's middle half is better than all of the other's, by more than ``room``."""
     if one.count < one.total or one.lower is None or one.upper is None:
         return False
     if other.lower is None or other.upper is None:
         return True
     high, low = (one.lower, other.upper) if larger else (other.lower, one.upper)
-    return high - low > ROUNDING * max(abs(high), abs(low))
+    return high - low > (ROUNDING * max(abs(high), abs(low)) if room is None else room)
 
 
-def leaders(group: Mapping[str, Spread], *, larger: bool = True, least: int = ENOUGH) -> Sequence[str]:
-    """The competitors that none is better than, in the order given: who may stand in bold in a table.
+@dataclass(frozen=True)
+class Claims:
+    """Who may be called the best, and who cannot be told from them; of all others somebody is better."""
+
+    best: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+def claims(
+    group: Mapping[str, Spread],
+    *,
+    alike: float = ROUNDING,
+    bound: float | None = None,
+    choosing: Collection[str] = (),
+    least: int = ENOUGH,
+) -> Claims:
+    """Which competitors are claimed to be the best: the one rule of tables, pages and papers. Larger values are better.
+
+    Best are those of which every repetition gave a value and whose middle half lies nowhere below that of another, with
+    ``least`` repetitions of both; or all of whose values reach what is proved to be the largest. Undecided are the others
+    whose middle half lies nowhere wholly below that of another. Where nothing was repeated, single answers are
+    compared: best are those that none exceeds, and nobody is undecided.
+
+    Parameters
+    ----------
+    group : mapping of str to Spread
+        Those without a value count as worse than all that have one.
+    alike : float
+        Differences up to this, relative to the largest median or to 1 if that is more, are none.
+    bound : float or None
+        What no value can exceed.
+    choosing : collection of str
+        Those that take the answers of others: to be the best, another need not be told from them, only not be worse.
+    least : int
 
     Examples
     --------
-    >>> group = {"a": Spread((1.0, 1.1, 1.2), 3), "b": Spread((1.1, 1.2, 1.3), 3), "c": Spread((0.1, 0.2, 0.3), 3)}
-    >>> leaders(group)
-    ['a', 'b']
+    >>> low = Spread((0.1, 0.2, 0.3), 3)
+    >>> claims({"a": Spread((1.0, 1.1, 1.3), 3), "b": Spread((1.1, 1.2, 1.3), 3), "c": low})
+    Claims(best=(), undecided=('a', 'b'))
+    >>> claims({"a": Spread((1.0, 1.0, 1.0), 3), "b": Spread((1.0, 1.0, 1.0), 3), "c": low})
+    Claims(best=('a', 'b'), undecided=())
     """
     solved = {name: spread for name, spread in group.items() if spread.count}
-    return [
+    top = max((spread.median or 0.0 for spread in solved.values()), default=0.0)
+    room = alike * max(1.0, abs(top))
+    enough = least if any(spread.total > 1 for spread in group.values()) else 1
+
+    def leads(name: str, other: str) -> bool:
+        one, rival = solved[name], solved[other]
+        if other in choosing and name not in choosing:
+            return not _above(rival, one, True, room)
+        whole = one.count == one.total and min(one.total, rival.total) >= enough
+        return whole and (one.lower or 0.0) >= (rival.upper or 0.0) - room
+
+    def proved(spread: Spread) -> bool:
+        return bound is not None and spread.count == spread.total and spread.values[0] >= bound - room
+
+    best = [
         name
         for name, spread in solved.items()
-        if all(
-            verdict(other, spread, larger=larger, least=least) is not Verdict.BETTER
-            for other in solved.values()
-        )
+        if proved(spread) or all(leads(name, other) for other in solved if other != name)
     ]
+    behind = {
+        name
+        for name, spread in solved.items()
+        if any(_above(other, spread, True, room) for other in solved.values())
+    }
+    return Claims(tuple(best), tuple(name for name in solved if name not in behind and name not in best))

@@ -19,21 +19,10 @@ function made(kind) {
   for (const solver of bySolver.values()) {
     solver.good = [...solver.entries.values()].filter((row) => row.loss != null);
     solver.loss = mean(solver.good.map((row) => row.loss));
-    spreads(solver);
   }
-  for (const one of asked) one.scale = Math.max(Math.abs(one.best ?? 0), middle(own.filter((r) => r.stands && r.loss != null && r.case === one.index).map((r) => Math.abs(r.objective))) ?? 0);
+  for (const one of asked) one.scale = Math.max(Math.abs(one.best ?? 0), middle(own.filter((r) => r.stands && r.loss != null && r.case === one.index).map((r) => Math.abs(level(r)))) ?? 0);
   const used = [...new Set(asked.map((one) => one.on))];
   return { kind, words, rows: own, cases: asked, instances: used, solvers: [...bySolver.values()], look: look(words, bySolver) };
-}
-
-// Of several seeds: the least and the largest certified objective of a case.
-function spreads(solver) {
-  const byCase = new Map();
-  for (const row of solver.rows) if (row.verified && row.objective != null) (byCase.get(row.case) ?? byCase.set(row.case, []).get(row.case)).push(row.objective);
-  for (const [index, values] of byCase) {
-    const row = solver.entries.get(index);
-    if (row && values.length > 1) Object.assign(row, { seeds: values.length, least: Math.min(...values), most: Math.max(...values) });
-  }
 }
 
 // At most five solvers are coloured: those named, the simple method, then the next that differ from these.
@@ -60,19 +49,21 @@ function finding(view) {
   const [n, reached, proved] = [view.cases.length, view.words.reached, view.cases.filter((one) => one.proved).length];
   const who = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
   const where = reached === n ? (n > 1 ? `all ${n} cases` : "the one case") : `${reached} of ${n} cases`;
-  const best = names.length ? `${who} ${names.length > 1 ? "together are" : "is"} best in ${where};` : `No solver by name is best in ${n > 1 ? "any case" : "the one case"}${view.words.answered > view.words.bySolve ? ", brute force aside" : ""};`;
+  const best = names.length ? `${who} ${names.length > 1 ? "together are" : "is"} best in ${where};` : `No solver by name is best in ${n > 1 ? "any case" : "the one case"}${view.words.answered > view.words.bySolve + view.words.undecided ? ", brute force aside" : ""};`;
   const rest = proved === n ? " every answer is proved optimal." : proved ? ` ${proved} ${proved > 1 ? "answers are" : "answer is"} proved optimal.` : " none is proved optimal.";
   const alone = view.words.bySolve ? ` In ${view.words.bySolve} ${view.words.bySolve > 1 ? "cases" : "case"} only <code>solve()</code> is best.` : "";
   const oracle = view.words.byOracle ? ` In ${view.words.byOracle} ${view.words.byOracle > 1 ? "cases" : "case"} only brute force is best.` : "";
-  return best + rest + alone + oracle + itself(view);
+  const tied = view.words.undecided ? ` In ${view.words.undecided} ${view.words.undecided > 1 ? "cases" : "case"} the repetitions do not tell which solver is best.` : "";
+  return best + rest + alone + oracle + tied + itself(view);
 }
 
 function itself(view) {
   const auto = view.solvers.find((s) => s.name === data.auto);
   if (!auto) return "";
-  const missed = [...auto.entries.values()].filter((row) => row.of.best != null && !BEST.has(row.kind)).sort((a, b) => (b.loss ?? Infinity) - (a.loss ?? Infinity));
-  if (!missed.length) return " <code>solve()</code> finds every best answer by itself.";
+  const missed = [...auto.entries.values()].filter((row) => row.of.best != null && !HOLDS.has(row.kind)).sort((a, b) => (b.loss ?? Infinity) - (a.loss ?? Infinity));
+  const tied = auto.undecided ? ` <code>solve()</code> cannot be told from the best in ${auto.undecided}.` : "";
+  if (!missed.length) return tied || " <code>solve()</code> finds every best answer by itself.";
   const [first] = missed;
   const how = first.loss == null ? "has no certified answer" : `took <code>${escaped(first.chosen || "another solver")}</code>, ${worse(first.loss)},`;
-  return ` <code>solve()</code> misses ${missed.length}: it ${how} on “${escaped(caseName(first.of))}”.`;
+  return `${tied} <code>solve()</code> misses ${missed.length}: it ${how} on “${escaped(caseName(first.of))}”.`;
 }

@@ -22,7 +22,7 @@ async function copy(name, text) {
 
 const quoted = (x) => (x == null ? "" : x === Infinity ? "inf" : x === -Infinity ? "-inf" : /[",\n\r]/.test(String(x)) ? `"${String(x).replaceAll('"', '""')}"` : String(x));
 const csv = (heads, lines) => `${[heads, ...lines].map((l) => l.map(quoted).join(",")).join("\n")}\n`;
-const COMMANDS = { "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\&", "#": "\\#", _: "\\_", "%": "\\%", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "ε": "$\\varepsilon$", "δ": "$\\delta$", "−": "$-$", "●": "$\\bullet$", "○": "$\\circ$", "✕": "$\\times$", "–": "--", "≫": "$\\gg$", "µ": "$\\mu$", "×": "$\\times$", "≤": "$\\leq$", "[": "{[}", "]": "{]}" };
+const COMMANDS = { "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", $: "\\$", "&": "\\&", "#": "\\#", _: "\\_", "%": "\\%", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}", '"': "\\textquotedbl{}", "ε": "$\\varepsilon$", "δ": "$\\delta$", "−": "$-$", "●": "$\\bullet$", "≈": "$\\approx$", "○": "$\\circ$", "✕": "$\\times$", "–": "--", "≫": "$\\gg$", "µ": "$\\mu$", "×": "$\\times$", "≤": "$\\leq$", "[": "{[}", "]": "{]}" };
 const tex = (text) => [...String(text)].map((c) => COMMANDS[c] ?? c).join("");
 
 // A figure as pgfplots: what is drawn, a line a solver.

@@ -1,21 +1,30 @@
 // Solver × case: each cell says how much worse than the best; the row heads switch solvers on and off in the figures.
 const BEST = new Set(["proved", "best"]);
-const LOOKS = { proved: "c0", best: "c0", near: "c1", close: "c2", more: "c3", certificate: "cf", "not private": "cx", "out of time": "cr", failed: "cr", "no mechanism exists": "cr", refused: "cr" };
+const HOLDS = new Set([...BEST, "not distinguishable"]);
+const LOOKS = { proved: "c0", best: "c0", "not distinguishable": "cu", near: "c1", close: "c2", more: "c3", certificate: "cf", "not private": "cx", "out of time": "cr", failed: "cr", "no mechanism exists": "cr", refused: "cr" };
 const SIGNS = data.signs;
 const MOST_COLUMNS = 24;
+
+const quality = (row) => (row.kind === "proved" ? "best, proved optimal" : row.kind === "best" ? "best" : row.kind === "not distinguishable" ? "not distinguishable from the best" : worse(row.loss));
+
+// Over the repetitions of a case: how many have a certified answer, and the quartiles of value and time.
+function repetitions(row) {
+  const { of, count, objective: [, ...ends], seconds: [, quick, slow] } = row.spread;
+  const [low, high] = ends.map((x) => quantity(row.of.on, x)).sort((a, b) => a - b);
+  return `${count < of ? `${count} of ${of}` : of} repetitions, quartiles ${amount(row.of.on, low, 6)} to ${amount(row.of.on, high, 6)} and ${seconds(quick)} to ${seconds(slow)}`;
+}
 
 function said(row) {
   const where = `${called(row.solver)}, ${caseName(row.of)}: `;
   if (row.loss == null) return `${where}${row.kind}. ${row.reason}`;
-  const value = `${amount(row.of.on, quantity(row.of.on, row.objective), 6)} in ${seconds(row.seconds)}`;
-  const quality = row.kind === "proved" ? "best, proved optimal" : row.kind === "best" ? "best" : worse(row.loss);
-  const more = [row.chosen && `by ${row.chosen}`, row.seeds > 1 && `median of ${row.seeds} seeds, ${amount(row.of.on, quantity(row.of.on, row.least), 4)} to ${amount(row.of.on, quantity(row.of.on, row.most), 4)}`, row.differs && `the record differs: ${row.differs}`].filter(Boolean);
-  return `${where}${quality}: ${value}${more.length ? `; ${more.join("; ")}` : ""}`;
+  const value = `${amount(row.of.on, quantity(row.of.on, level(row)), 6)} in ${seconds(row.spread ? row.spread.seconds[0] : row.seconds)}`;
+  const more = [row.chosen && `by ${row.chosen}`, row.spread && `medians of ${repetitions(row)}`, row.differs && `the record differs: ${row.differs}`].filter(Boolean);
+  return `${where}${quality(row)}: ${value}${more.length ? `; ${more.join("; ")}` : ""}`;
 }
 
 function cell(row) {
   if (!row) return "<td></td>";
-  return `<td class="${LOOKS[row.kind]}" data-row="${row.place}">${SIGNS[row.kind] || percent(row.loss)}</td>`;
+  return `<td class="${LOOKS[row.kind]}" data-row="${row.place}">${SIGNS[row.kind] || percent(row.loss)}${row.spread && row.loss != null ? `<span class="heard"> ${escaped(quality(row))}, medians of ${escaped(repetitions(row))}</span>` : ""}</td>`;
 }
 
 // The columns: a case each, or where they are many an instance each, which shows the worst of its budgets until it is opened.
@@ -54,5 +63,5 @@ function line(view, s, cols) {
     const own = c.own.map((one) => s.entries.get(one.index));
     return `<td class="gap"></td>${(c.folded ? [worst(own)] : own).map(cell).join("")}`;
   }).join("");
-  return `<tr class="${auto ? "solve" : ""}${off ? " off" : ""}" data-solver="${escaped(s.name)}"><th scope="row"><button type="button" class="eye" data-hide="${escaped(s.name)}" aria-pressed="${!off}" aria-label="${name} in the figures">${dot(view.look.get(s.name) ?? 0, off)}</button><code>${name}</code><span class="role">${role}</span><button type="button" class="only" data-only="${escaped(s.name)}" aria-label="Only ${name} in the figures">only</button></th><td class="sum">${s.taken ? `${s.won}/${s.taken}` : "–"}</td><td class="sum time">${s.seconds == null ? "–" : seconds(s.seconds)}</td>${cells}</tr>`;
+  return `<tr class="${auto ? "solve" : ""}${off ? " off" : ""}" data-solver="${escaped(s.name)}"><th scope="row"><button type="button" class="eye" data-hide="${escaped(s.name)}" aria-pressed="${!off}" aria-label="${name} in the figures">${dot(view.look.get(s.name) ?? 0, off)}</button><code>${name}</code><span class="role">${role}</span><button type="button" class="only" data-only="${escaped(s.name)}" aria-label="Only ${name} in the figures">only</button></th><td class="sum">${s.taken ? `${s.won}/${s.taken}${s.undecided ? ` ≈${s.undecided}` : ""}` : "–"}</td><td class="sum time"${s.timed ? ` data-tip="${escaped(s.timed)}"` : ""}>${s.timed ? `<span class="heard">${escaped(s.timed)}: </span>` : ""}${s.seconds == null ? "–" : seconds(s.seconds)}</td>${cells}</tr>`;
 }

@@ -25,7 +25,9 @@ const cases = records(data.cases);
 const rows = records(data.rows);
 instances.forEach((instance, i) => Object.assign(instance, { index: i, problem: data.problems[instance.problem].kind }));
 cases.forEach((one, i) => Object.assign(one, { index: i, on: instances[one.instance], problem: instances[one.instance].problem }));
-rows.forEach((row, i) => Object.assign(row, { place: i, of: cases[row.case], problem: cases[row.case].problem }));
+rows.forEach((row, i) => Object.assign(row, { place: i, of: cases[row.case], problem: cases[row.case].problem, spread: data.spreads[i] }));
+// What stands for a case: the median of its repetitions, or its one answer.
+const level = (row) => (row.spread ? row.spread.objective[0] : row.objective);
 
 const drawable = Boolean($("#library"));
 let engine = null;
