@@ -76,7 +76,7 @@ class Number:
         mean = _latex_number(written(self.mean, self.decimals))
         shown = f"$\\mathbf{{{mean}}}$" if self.best else f"${mean}$"
         spread = "" if self.sd is None else f" (${_latex_number(self._spread)}$)"
-        return shown + (f"$^{{{self.sign}}}$" if self.sign else "") + spread
+        return shown + (f"$^{{{self.sign.replace('≈', chr(92) + 'approx')}}}$" if self.sign else "") + spread
 
     def markdown(self) -> str:
         """As Markdown.
@@ -160,7 +160,7 @@ _SPECIAL = {
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "|": r"$|$", '"': "''",
     "ε": r"$\varepsilon$", "δ": r"$\delta$", "τ": r"$\tau$", "α": r"$\alpha$", "β": r"$\beta$", "λ": r"$\lambda$",
     "θ": r"$\theta$", "ρ": r"$\rho$", "γ": r"$\gamma$", "ν": r"$\nu$", "μ": r"$\mu$", "−": r"$-$", "±": r"$\pm$", "×": r"$\times$",
-    "≤": r"$\leq$", "≥": r"$\geq$", "→": r"$\to$", "✕": r"$\times$", "∅": r"$\emptyset$", "∞": r"$\infty$", "·": r"$\cdot$",
+    "≤": r"$\leq$", "≥": r"$\geq$", "≈": r"$\approx$", "→": r"$\to$", "✕": r"$\times$", "∅": r"$\emptyset$", "∞": r"$\infty$", "·": r"$\cdot$",
     "[": "{[}", "]": "{]}", "“": "``", "”": "''", "’": "'", "–": "--", "…": r"\dots{}",
 }  # fmt: skip
 

@@ -9,8 +9,9 @@ from privopt.benchmarks.manuscript.cells import Cell, Number, Table, Text, decim
 from privopt.benchmarks.manuscript.references import solver_sources
 from privopt.benchmarks.manuscript.units import NATS, Measure, measure_of, scale_of
 from privopt.benchmarks.report.judged import Case, Judged
-from privopt.benchmarks.report.results import SIGNS, Result, Sample, ranking, results, unbeaten
+from privopt.benchmarks.report.results import SIGNS, UNDECIDED, Result, Sample, claimed, ranking, results
 from privopt.benchmarks.runner.rows import AUTO
+from privopt.benchmarks.runner.spread import ENOUGH
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.errors import InvalidProblem
 
@@ -166,7 +167,7 @@ class _Problem:
         self.question, self.words, self.manner = question, words, manner
         self.title = words.problem(question).title
         self.results = results(rows)
-        self.best = unbeaten(self.results)
+        self.claims = claimed(self.results)
         self.by_key = {(one.case, one.solver): one for one in self.results}
         self.cases = tuple(dict.fromkeys(one.case for one in self.results))
         self.measures = {
@@ -209,7 +210,8 @@ class _Problem:
         lines = [line for case in self.cases for line in self._lines(case, chosen)]
         return Table(
             slug(self.question, "every-case"),
-            f"{self.title}, every case: the best value and the least time of a case in bold{self._spread()}.",
+            f"{self.title}, every case: the best value and the least time of a case in bold{self._spread()}."
+            f"{self._tied()}",
             (Text("instance"), Text("budget"), Text("solver"), *map(Text, heads)),
             _steady(lines),
             headed=True,
@@ -229,12 +231,13 @@ class _Problem:
         title = self.words.instance(self.question, case.instance).title
         decimals = self._decimals(case, [solver for solver, _ in own])
         for (solver, _), line in zip(own, samples, strict=True):
-            best = (case, solver) in self.best
+            best, undecided = self._claim(case, solver)
             cells = (
                 _number(
                     sample,
                     decimals if column.objective else None,
                     bold=(best and column is COLUMNS["value"]) or (sample is not None and sample.mean == low),
+                    sign=UNDECIDED if undecided and column is COLUMNS["value"] else "",
                 )
                 for column, sample, low in zip(chosen, line, least, strict=True)
             )
@@ -255,7 +258,13 @@ class _Problem:
         if sample is None:
             return Number(None, sign=one.sign if one.runs else "")
         spread = sample.sd if self.repeated else None
-        return Number(sample.mean, spread, decimals, (case, solver) in self.best, one.sign)
+        best, undecided = self._claim(case, solver)
+        return Number(sample.mean, spread, decimals, best, one.sign + (UNDECIDED if undecided else ""))
+
+    def _claim(self, case: Case, solver: str) -> tuple[bool, bool]:
+        """Whether a solver is best on a case, and whether it cannot be told from the best."""
+        own = self.claims[case]
+        return solver in own.best, solver in own.undecided
 
     def _name(self, solver: str) -> Text:
         return Text(label(solver), solver_sources(self.question, solver))
@@ -282,10 +291,14 @@ class _Problem:
         return "".join(f"{', '.join(names)}: {text}. " for text, names in said.items())
 
     def _notes(self, cases: Sequence[Case], solvers: Sequence[str]) -> str:
-        signs = {self._cell(case, solver, 0).sign for case in cases for solver in solvers} - {""}
+        signs = {sign for case in cases for solver in solvers for sign in self._cell(case, solver, 0).sign}
         meanings = "; ".join(f"{sign} {SIGNS[sign]}" for sign in SIGNS if sign in signs)
         key = f" {meanings}." if meanings else ""
         return f"Best in bold{self._spread()}.{key}"
+
+    def _tied(self) -> str:
+        tied = any(own.undecided for own in self.claims.values())
+        return f" {UNDECIDED} {SIGNS[UNDECIDED]}." if tied else ""
 
     def _spread(self) -> str:
         if self.repetitions < 2:
@@ -293,8 +306,8 @@ class _Problem:
         if not self.repeated:
             return f"; each of {self.repetitions} repetitions reached the same values"
         return (
-            f"; mean (standard deviation) of {self.repetitions} repetitions, and bold for all whose 95 % interval "
-            "overlaps that of the best"
+            f"; mean (standard deviation) of {self.repetitions} repetitions, and bold only where the quartiles of at least "
+            f"{ENOUGH} lie nowhere below those of another solver"
         )
 
 
@@ -319,8 +332,8 @@ def _least(samples: Sequence[Sample | None]) -> float | None:
     return min((sample.mean for sample in samples if sample is not None), default=None)
 
 
-def _number(sample: Sample | None, decimals: int | None, *, bold: bool) -> Number:
-    return Number(None) if sample is None else Number(sample.mean, sample.sd, decimals, bold)
+def _number(sample: Sample | None, decimals: int | None, *, bold: bool, sign: str = "") -> Number:
+    return Number(None) if sample is None else Number(sample.mean, sample.sd, decimals, bold, sign)
 
 
 def _budget(value: float) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from privopt.benchmarks.report.entries import spread_of
 from privopt.benchmarks.report.judged import TOLERANCE, Case, judged
-from privopt.benchmarks.report.results import CONFIDENCE, Result, Sample, results
+from privopt.benchmarks.report.results import CONFIDENCE, Sample, results
 from privopt.benchmarks.report.shell import render
 from privopt.benchmarks.runner.compare import Change, Comparison, Identity, compare_rows, identity
 from privopt.benchmarks.runner.folder import Manifest, read_run
 from privopt.benchmarks.runner.rows import AUTO, Row
+from privopt.benchmarks.runner.spread import Spread, claims
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.files.json import writing
 from privopt.files.text import number
@@ -27,17 +29,16 @@ class Pair:
     """The best certified answer to a case in two runs, over the solvers that both asked; None where there is none."""
 
     case: Case
-    before: Sample | None
-    after: Sample | None
+    before: Spread | None
+    after: Spread | None
 
     @property
     def change(self) -> int:
-        """1 for better, -1 for worse, 0 where they are alike to 1e-6 or the intervals of their means overlap."""
+        """1 for better, -1 for worse, 0 where they are alike to 1e-6, or repetitions do not tell them apart."""
         if self.before is None or self.after is None:
             return (self.after is not None) - (self.before is not None)
-        apart = self.after.mean - self.before.mean
-        room = max(TOLERANCE * max(1.0, abs(self.before.mean)), self.before.half + self.after.half)
-        return 0 if abs(apart) <= room else 1 if apart > 0 else -1
+        best = claims({"before": self.before, "after": self.after}, alike=TOLERANCE).best
+        return ("after" in best) - ("before" in best)
 
 
 def best_pairs(before: Sequence[Row], after: Sequence[Row]) -> tuple[Pair, ...]:
@@ -47,17 +48,18 @@ def best_pairs(before: Sequence[Row], after: Sequence[Row]) -> tuple[Pair, ...]:
     return tuple(Pair(case, first[case], second[case]) for case in first if case in second)
 
 
-def _best(rows: Iterable[Row]) -> dict[Case, Sample | None]:
-    best: dict[Case, Sample | None] = {}
+def _best(rows: Iterable[Row]) -> dict[Case, Spread | None]:
+    """The solver of the largest median."""
+    best: dict[Case, Spread | None] = {}
     for one in results(judged(tuple(rows))):
-        best[one.case] = _better(best.get(one.case), one)
+        best[one.case] = _better(best.get(one.case), spread_of(one.runs))
     return best
 
 
-def _better(known: Sample | None, one: Result) -> Sample | None:
-    if one.objective is None or (known is not None and known.mean >= one.objective.mean):
+def _better(known: Spread | None, one: Spread) -> Spread | None:
+    if one.median is None or (known is not None and known.median is not None and known.median >= one.median):
         return known
-    return one.objective
+    return one
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def headline(pairs: Sequence[Pair]) -> str:
     Examples
     --------
     >>> case = Case("s", "q", "i", 1.0)
-    >>> headline([Pair(case, Sample((1.0,)), Sample((2.0,))), Pair(case, None, None)])
+    >>> headline([Pair(case, Spread((1.0,), 1), Spread((2.0,), 1)), Pair(case, None, None)])
     '1 better, 0 worse, 1 the same'
     """
     changes = [pair.change for pair in pairs]

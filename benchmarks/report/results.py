@@ -1,4 +1,4 @@
-"""What every solver reached on every case over all repetitions, and which of them nobody beats."""
+"""What every solver reached on every case over all repetitions, as papers write it, and which may be called the best."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from privopt.benchmarks.report.entries import spread_of
 from privopt.benchmarks.report.judged import TOLERANCE, Case, Judged
+from privopt.benchmarks.runner.rows import AUTO
+from privopt.benchmarks.runner.spread import Claims, claims
 
 CONFIDENCE = 0.95
-"""Of the interval of a mean: solvers whose intervals overlap that of the best are not told apart."""
+"""Of the interval of a mean, as of ratios of times of two runs."""
 ROUNDING = 1e-9
 """Standard deviations below this part of the mean are those of rounding."""
-PARTLY = "*"
-"""Marks a mean of fewer repetitions than were asked for."""
+PARTLY, UNDECIDED = "*", "≈"
+"""Mark a mean of fewer repetitions than were asked for, and one that cannot be told from the best."""
 _SIGNS = {"REFUSED": "–", "TIME_OUT": "T", "FAILED": "F", "NOT_PRIVATE": "✕", "INFEASIBLE": "∅"}
 UNCERTIFIED = "!"
 SIGNS = {
@@ -25,13 +28,14 @@ SIGNS = {
     "∅": "said to be infeasible",
     "!": "certificate does not hold",
     "*": "some repetitions without an answer",
+    "≈": "not distinguishable from the best",
 }
-"""What stands in a cell without a number, and what it means."""
+"""What stands in a cell without a number or beside it, and what it means."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Readings of one number.
+    """Readings of one number, written as mean (standard deviation); who is best is said by their quartiles alone.
 
     Examples
     --------
@@ -110,30 +114,28 @@ def results(rows: Iterable[Judged]) -> tuple[Result, ...]:
     return tuple(Result(case, solver, tuple(own)) for (case, solver), own in groups.items())
 
 
-def unbeaten(every: Sequence[Result]) -> frozenset[tuple[Case, str]]:
-    """Case and solver of the best answers.
-
-    Those within 1e-6 of the largest mean objective of the case, relative to it or to 1 if that is more, or, with
-    repetitions, with an interval that overlaps that of the largest.
-    """
-    by_case: dict[Case, list[tuple[str, Sample]]] = {}
+def claimed(every: Iterable[Result]) -> dict[Case, Claims]:
+    """Who is best on each case, and who cannot be told from them, by :func:`privopt.benchmarks.runner.spread.claims`."""
+    by_case: dict[Case, dict[str, Result]] = {}
     for one in every:
-        if one.objective is not None:
-            by_case.setdefault(one.case, []).append((one.solver, one.objective))
-    return frozenset((case, solver) for case, own in by_case.items() for solver in _unbeaten(own))
-
-
-def _unbeaten(own: Sequence[tuple[str, Sample]]) -> list[str]:
-    top = max((sample for _, sample in own), key=lambda sample: sample.mean)
-    least = top.mean - max(top.half, TOLERANCE * max(1.0, abs(top.mean)))
-    return [solver for solver, sample in own if sample.mean + sample.half >= least]
+        by_case.setdefault(one.case, {})[one.solver] = one
+    return {
+        case: claims(
+            {solver: spread_of(one.runs) for solver, one in own.items()},
+            alike=TOLERANCE,
+            bound=next(iter(own.values())).runs[0].bound,
+            choosing=(AUTO,),
+        )
+        for case, own in by_case.items()
+    }
 
 
 def ranking(every: Sequence[Result]) -> tuple[str, ...]:
-    """Solvers that answered something, those that are unbeaten in most cases first."""
-    best = unbeaten(every)
-    wins: dict[str, int] = {}
+    """Solvers that answered something, those that are best in most cases first, then those not told from the best."""
+    said = claimed(every)
+    wins: dict[str, tuple[int, int]] = {}
     for one in every:
         if one.answers:
-            wins[one.solver] = wins.get(one.solver, 0) + ((one.case, one.solver) in best)
-    return tuple(sorted(wins, key=lambda solver: (-wins[solver], solver)))
+            (best, tied), own = wins.get(one.solver, (0, 0)), said[one.case]
+            wins[one.solver] = (best + (one.solver in own.best), tied + (one.solver in own.undecided))
+    return tuple(sorted(wins, key=lambda solver: (-wins[solver][0], -wins[solver][1], solver)))

@@ -32,7 +32,7 @@ from privopt.benchmarks.manuscript.references import (
 from privopt.benchmarks.manuscript.tables import COLUMNS, Manner, tables
 from privopt.benchmarks.manuscript.write import document, manuscript
 from privopt.benchmarks.report.judged import Judged, judged
-from privopt.benchmarks.report.results import Sample, results, unbeaten
+from privopt.benchmarks.report.results import Sample, claimed, results
 from privopt.benchmarks.runner.vocabulary import InstanceWords, Vocabulary, instance_key
 from privopt.cli import app
 from privopt.core.registry import problem_types, solvers_of
@@ -103,14 +103,29 @@ def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
     assert Sample(values).half == pytest.approx((high - low) / 2)
 
 
-def test_bold_is_what_is_within_1e_6_of_the_best_or_cannot_be_told_from_it() -> None:
+def test_bold_is_what_is_within_1e_6_of_the_best() -> None:
     rows = judged(
         [make_row(solver=s, objective=v) for s, v in (("a", -3.0), ("b", -3.0 - 2.9e-6), ("c", -3.0 - 3.1e-6))]
         + [make_row(solver="d", objective=9.0, verified=False)]
     )  # fmt: skip
-    assert {solver for _, solver in unbeaten(results(rows))} == {"a", "b"}
-    best = {(case.budget, solver) for case, solver in unbeaten(results(repeated()))}
-    assert {solver for _, solver in best} == {"ours", "near"}
+    (said,) = claimed(results(rows)).values()
+    assert set(said.best) == {"a", "b"}
+
+
+def test_of_repetitions_bold_is_what_quartiles_allow_and_a_sign_what_they_do_not_tell() -> None:
+    rows = repeated()
+    table = by_case(tables(rows, WORDS, Manner()))
+    signs = set()
+    for place, budget in enumerate((0.1, 1.0, 3.0), 1):
+        own = [j.row.objective or 0.0 for j in rows if (j.row.solver, j.row.budget) == ("near", budget)]
+        low, high = np.quantile(own, [0.25, 0.75])
+        ours, near = (number(table, solver, place) for solver in ("ours", "near"))
+        assert (ours.best, near.best) == (high <= 0.5 + 1e-6, low >= 0.5 - 1e-6)
+        assert (ours.sign, near.sign) == ("≈" if low <= 0.5 < high else "", "≈" if low < 0.5 <= high else "")
+        signs |= {ours.sign, near.sign}
+    assert "≈" in signs
+    assert "≈ not distinguishable from the best" in table.caption
+    assert "$^{\\approx}$" in Number(0.5, 0.01, 2, sign="≈").latex()
 
 
 def test_only_certified_answers_are_numbers() -> None:

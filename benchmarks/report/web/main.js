@@ -34,7 +34,8 @@ function note(view) {
   if (state.measure === "short") return "Distance to the best proved bound, or to the best answer where nothing bounds it; lower is better. What is at 1e−9 is at the bound.";
   const kinds = new Set(view.instances.map(measures));
   const said = kinds.size > 1 ? "" : `${measures(view.instances[0])} `;
-  return `${said}Only certified answers are drawn.`;
+  const bars = view.solvers.some((s) => s.good.some((row) => row.spread)) ? " Points are medians, bars the quartiles of the repetitions." : "";
+  return `${said}Only certified answers are drawn.${bars}`;
 }
 
 // What an instance measures, and which way is better.
