@@ -10,6 +10,7 @@ was stopped or still goes on.
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -23,6 +24,7 @@ from privopt.benchmarks.regret.regrets import (
     HEADER,
     Standing,
     latest,
+    said,
     slowest,
     standings,
     summary,
@@ -92,7 +94,7 @@ def dispatch_command(
         raise InvalidProblem(f"nothing was measured in {folder}; leave --show out to do so")
     write_standings(folder / TABLE, stands)
     with writing(report) as stream:
-        stream.write(page(stands, when, time.monotonic() - begun, environment()))
+        stream.write(page(stands, when, time.monotonic() - begun, environment(), again(job, pattern, quick)))
     if find_spec("matplotlib") is not None:
         with writing(folder / PICTURE) as stream:
             stream.write(picture_svg(stands))
@@ -111,6 +113,23 @@ def dispatch_command(
         return
     _show(stands)
     print(f"Rows: {folder / NAME}\nTable: {folder / TABLE}\nReport: {report}")
+
+
+def again(job: Measuring, pattern: str, quick: bool) -> str:
+    """The command that measures the same.
+
+    Examples
+    --------
+    >>> again(Measuring(Path("runs"), (1.0, 5.0), 3), "redaction/*", False)
+    "privopt bench dispatch --limit 1.0 --limit 5.0 --repetitions 3 --only 'redaction/*'"
+    """
+    told = ["privopt", "bench", "dispatch", *(["--quick"] if quick else [])]
+    for limit in job.limits:
+        told += ["--limit", str(limit)]
+    told += ["--repetitions", str(job.repetitions)]
+    for solver in job.solvers:
+        told += ["--solver", solver]
+    return shlex.join(told + (["--only", pattern] if pattern != "*" else []))
 
 
 def _show(stands: Sequence[Standing]) -> None:
@@ -132,7 +151,7 @@ def _cells(stands: Iterable[Standing]) -> list[tuple[str, ...]]:
         (
             s.case,
             f"{s.limit:g}",
-            f"{s.regret:.3%}",
+            said(s.regret, 3),
             number(s.objective, 6),
             s.winner,
             number(s.best, 6),

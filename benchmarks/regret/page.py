@@ -5,34 +5,31 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privopt.benchmarks.regret.regrets import (
     HEADER,
     LATE,
+    SHARES,
     Standing,
     latest,
+    said,
     slowest,
     summary,
     worst,
 )
-from privopt.benchmarks.report.cells import Cell, quantity, table
-from privopt.benchmarks.report.document import (
-    Section,
-    document,
-    facts,
-    figure,
-    figure_style,
-    paragraphs,
-    result,
-    svg,
-    words,
-)
+from privopt.benchmarks.report.cells import Cell, Head, Table, quantity
+from privopt.benchmarks.report.document import figure_style, svg
+from privopt.benchmarks.report.shell import render
 from privopt.errors import MissingExtra
 from privopt.files.json import writing
 from privopt.files.text import number
 from privopt.plots.curves import COLOURS, MARKERS, new_figure
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 FLOOR = 1e-6
 """Smaller regrets are drawn here."""
@@ -74,29 +71,74 @@ _WORDS = (
 )
 
 
-def page(stands: Sequence[Standing], begun: str, seconds: float, environment: Mapping[str, str]) -> str:
-    """The page as text: style, script and picture are inside."""
-    lines = summary(stands)
-    good = all(s.regret <= 0.05 and s.late <= LATE for s in stands)
+NOTHING = Table("", "", (), ())
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The picture as the page shows it; the tables of cases hold its numbers."""
+
+    caption: str
+    svg: Markup | str
+    table: Table = NOTHING
+
+
+def page(
+    stands: Sequence[Standing],
+    begun: str,
+    seconds: float,
+    environment: Mapping[str, str],
+    command: str = "privopt bench dispatch",
+) -> str:
+    """The page as text: style, script and picture are inside.
+
+    Raises
+    ------
+    MissingExtra
+        If Jinja2 is not installed.
+    """
     kinds = dict.fromkeys(s.case.partition("/")[0] for s in stands)
-    return document(
-        "privopt: is solve ever beaten, or late?",
-        "What solve answers by itself, beside every solver by name at the same limit, on the suite dispatch.",
-        f"Run of {begun}, {seconds:.0f} s.",
-        (
-            Section("summary", "Summary", result(sentences(stands), good) + table(HEADER, lines, "limits")),
-            Section("picture", "Regret of every case", _picture(stands)),
-            Section("worst", "Largest regrets", _table(worst(stands), "largest regrets")),
-            Section("latest", "Latest", _table(latest(stands), "most late")),
-            Section("slowest", "Slowest where the optimum is proved", _table(slowest(stands), "slowest")),
-            *(
-                Section(kind.replace("_", "-"), kind.replace("_", " "), _table(_of(stands, kind), kind))
-                for kind in kinds
-            ),
-            Section("words", "How to read this", words(_WORDS)),
-            Section("environment", "Environment", facts(environment)),
-        ),
+    return render(
+        "regret.html.j2",
+        title="privopt: is solve ever beaten, or late?",
+        mark="dispatch",
+        kicker=f"Run of {begun}, {seconds:.0f} s",
+        headline=headline(stands),
+        sub="What solve() answers by itself, beside every solver by name at the same limit.",
+        alarms=tuple(alarms(stands)),
+        header=[name.replace("<=", "≤").replace(" x ", " × ") for name in HEADER],
+        lines=summary(stands),
+        picture=_picture(stands),
+        extremes=[
+            _table("largest", "Largest regrets", worst(stands)),
+            _table("latest", "Latest", latest(stands)),
+            _table("slowest", "Slowest where the optimum is proved", slowest(stands)),
+        ],
+        kinds=[_table(kind.replace("_", "-"), _titled(kind), _of(stands, kind)) for kind in kinds],
+        meanings=_WORDS,
+        command=command,
+        environment=environment,
     )
+
+
+def headline(stands: Sequence[Standing]) -> str:
+    """The finding in one line; a case counts once at each limit."""
+    near = sum(s.regret <= SHARES[1] for s in stands)
+    return f"{near} of {len(stands)} answers of solve() are at most 1 % behind the best solver by name"
+
+
+def alarms(stands: Sequence[Standing]) -> Iterator[str]:
+    """What must not be: far behind, or later than :data:`LATE` seconds."""
+    far = sum(s.regret > SHARES[2] for s in stands)
+    late = sum(s.late > LATE for s in stands)
+    if far:
+        yield f"{far} of {len(stands)} answers are more than 5 % behind."
+    if late:
+        yield f"{late} of {len(stands)} answers came more than {LATE:g} s late."
+
+
+def _titled(kind: str) -> str:
+    return kind.replace("_", " ").capitalize()
 
 
 def _of(stands: Sequence[Standing], kind: str) -> list[Standing]:
@@ -113,17 +155,15 @@ def sentences(stands: Sequence[Standing]) -> tuple[str, ...]:
     )
 
 
-def _table(stands: Sequence[Standing], caption: str) -> str:
-    if not stands:
-        return paragraphs(["None."])
-    return table(COLUMNS, map(_row, stands), f"{caption}: {len(stands)} rows")
+def _table(name: str, caption: str, stands: Sequence[Standing]) -> Table:
+    return Table(name, caption, tuple(map(Head, COLUMNS)), tuple(map(_row, stands)))
 
 
 def _row(s: Standing) -> tuple[Cell | str, ...]:
     return (
         s.case,
         quantity(s.limit, 3),
-        Cell(f"{s.regret:.3%}", s.regret, "bad" if s.regret > 0.01 else ""),
+        Cell(said(s.regret, 3), s.regret, "bad" if s.regret > SHARES[1] else ""),
         quantity(s.objective, 9),
         s.winner,
         quantity(s.best, 9),
@@ -138,15 +178,17 @@ def _row(s: Standing) -> tuple[Cell | str, ...]:
     )
 
 
-def _picture(stands: Sequence[Standing]) -> str:
+def _picture(stands: Sequence[Standing]) -> Picture:
+    from markupsafe import Markup
+
     caption = (
-        f"Each mark is one case; a column a kind of problem. Regrets below {FLOOR:g} are drawn at {FLOOR:g}, cases "
-        f"without an answer at {CEILING:g}. Lines: 0.1 %, 1 % and 5 %."
+        f"Regret of every case, a column a kind of problem; lower is better. Below {FLOOR:g} at {FLOOR:g}, cases without an "
+        f"answer at {CEILING:g}; lines at 0.1 %, 1 % and 5 %."
     )
     try:
-        return figure(picture_svg(stands), caption)
+        return Picture(caption, Markup(picture_svg(stands)))
     except MissingExtra as cause:
-        return paragraphs([f"The picture was left out: {cause}."])
+        return Picture(f"The picture was left out: {cause}.", "")
 
 
 def picture_svg(stands: Sequence[Standing]) -> str:

@@ -141,6 +141,17 @@ def regret(ours: Run, best: Run | None, anchor: float | None) -> float:
     return behind / max(span, LEAST_SPAN * best.scale, 1e-300)
 
 
+def said(regret: float, digits: int) -> str:
+    """A regret as a percentage; without an answer it is none.
+
+    Examples
+    --------
+    >>> said(0.25, 1), said(math.inf, 1)
+    ('25.0%', 'no answer')
+    """
+    return "no answer" if math.isinf(regret) else f"{regret:.{digits}%}"
+
+
 def summary(stands: Sequence[Standing]) -> list[tuple[str, ...]]:
     """A line for each limit under :data:`HEADER`."""
     return [_line([s for s in stands if s.limit == limit]) for limit in sorted({s.limit for s in stands})]
@@ -167,7 +178,7 @@ def _line(stands: Sequence[Standing]) -> tuple[str, ...]:
         f"{stands[0].limit:g} s",
         str(len(stands)),
         *(f"{sum(s.regret <= share for s in stands) / len(stands):.1%}" for share in SHARES),
-        f"{max(s.regret for s in stands):.2%}",
+        said(max(s.regret for s in stands), 2),
         str(sum(s.stayed for s in stands)),
         f"{max(s.late for s in stands):.2f} s",
         str(sum(s.late > LATE for s in stands)),

@@ -21,6 +21,8 @@ from privopt.benchmarks.peers.page import headline as peers_headline
 from privopt.benchmarks.peers.page import page as peers_page
 from privopt.benchmarks.peers.page import standing
 from privopt.benchmarks.peers.rows import PeerRow
+from privopt.benchmarks.regret.page import page as regret_page
+from privopt.benchmarks.regret.regrets import Standing
 from privopt.benchmarks.report.compared import best_pairs, compared_page, time_ratios
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.timings.measurement import Measurement, Timing
@@ -257,6 +259,33 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+PAGES = ("items", "compared", "peers", "timings", "regret")
+
+
+def stands() -> list[Standing]:
+    """One as good as the best, one without an answer and late, under a name that does not end."""
+    good = Standing(
+        "redaction/one",
+        1.0,
+        "OPTIMAL",
+        "optimal",
+        0.5,
+        0.5,
+        0.5,
+        "windows",
+        0.1,
+        0.0,
+        0.2,
+        0.0,
+        0.1,
+        "windows",
+    )
+    lost = replace(
+        good, case=f"privacy_funnel/{LONG_WORD}", objective=None, winner="", regret=math.inf, late=3.0
+    )
+    return [good, lost, replace(good, limit=5.0, seconds=1.0)]
+
+
 OVERFLOWING = """() => [...document.querySelectorAll('td, th, h1, h2, h3, p, .stack span')]
   .filter((e) => e.offsetParent && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline')
   .map((e) => e.textContent.slice(0, 60))"""
@@ -268,11 +297,12 @@ def pages() -> dict[str, str]:
         "compared": compared(rows_of(), rows_of(0.01, 2.0)),
         "peers": peers_page([*peer_rows(), replace(PEER, peer=LONG_WORD)], "now", 1.0, {"Python": "3"}),
         "timings": timings_page(timed(), "now", True, {"Python": "3"}),
+        "regret": regret_page(stands(), "now", 1.0, {"Python": "3"}),
     }
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["items", "compared", "peers", "timings"])
+@pytest.mark.parametrize("name", PAGES)
 def test_no_cell_overflows_at_any_width(browser: Browser, tmp_path: Path, name: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(pages()[name], encoding="utf-8")
@@ -315,7 +345,7 @@ def test_chips_show_one_verdict_and_the_address_keeps_it(browser: Browser, tmp_p
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["items", "compared", "peers", "timings"])
+@pytest.mark.parametrize("name", PAGES)
 def test_axe_objects_to_nothing_in_light_or_dark(browser: Browser, tmp_path: Path, name: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(pages()[name], encoding="utf-8")

@@ -177,8 +177,13 @@ def test_rows_survive_a_crash(tmp_path: Path) -> None:
 
 def test_the_page_shows_every_case(tmp_path: Path) -> None:
     stands = [only(run(SOLVE, 3.0), run("better", 4.0)), only(run(SOLVE, None), run("any", 1.0))]
-    text = page(stands, "now", 1.0, {"Python": "3"})
+    text = page(stands, "now", 1.0, {"Python": "3"}, "privopt bench dispatch --quick")
     assert "25.000%" in text
+    assert "0 of 2 answers of solve() are at most 1 % behind the best solver by name" in text
+    assert "2 of 2 answers are more than 5 % behind." in text
+    assert ">no answer<" in text
+    assert "inf%" not in text
+    assert "<code>privopt bench dispatch --quick</code>" in text
     assert "<svg" in text
     assert len(summary(stands)) == 1
     write_standings(tmp_path / "standings.csv", stands)
