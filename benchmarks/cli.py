@@ -198,6 +198,12 @@ def report_again(
     highlight: Annotated[
         list[str] | None, typer.Option(help="Set this solver off in tables and figures; repeat for more.")
     ] = None,
+    peers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Rows of privopt bench peers to set on the page; default peers.csv in the folder, if any."
+        ),
+    ] = None,
     verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
@@ -210,7 +216,8 @@ def report_again(
 
     page = folder / PAGE if report is None else report
     verdict = report_command(
-        folder, formats.split(","), page, export, columns=columns.split(","), units=units, highlight=highlight or ()
+        folder, formats.split(","), page, export, columns=columns.split(","), units=units, highlight=highlight or (),
+        peers=peers,
     )  # fmt: skip
     _conclude(verdict, folder, page, as_json, verbose)
 

@@ -14,6 +14,7 @@ from privopt.benchmarks.report.write import Verdict, judge_run, write_report
 from privopt.benchmarks.runner.folder import Manifest, read_released, read_run
 from privopt.benchmarks.runner.suite import suites, vocabulary
 from privopt.benchmarks.runner.vocabulary import Vocabulary
+from privopt.errors import InvalidProblem
 
 FOLDER = "report"
 """Where in the folder of a run all but its page is written, unless another place is named."""
@@ -28,6 +29,7 @@ def report_command(
     columns: Sequence[str] = Manner.columns,
     units: str = Manner.units,
     highlight: Sequence[str] = (),
+    peers: Path | None = None,
 ) -> Verdict:
     """Write the report of a run in the given formats from the files in its folder; the release is proved afresh.
 
@@ -44,23 +46,29 @@ def report_command(
     columns, highlight : sequence of str
     units : str
         As in :class:`privopt.benchmarks.manuscript.tables.Manner`.
+    peers : Path or None
+        As in :func:`privopt.benchmarks.report.write.write_report`.
 
     Raises
     ------
     FileRefused
         If a file of the run is missing or malformed, or one cannot be written.
     InvalidProblem
-        If there is no such format, column, unit or solver.
+        If there is no such format, column, unit or solver, or peers are given without a page.
     MissingExtra
         If a format needs a package that is not installed.
     """
     wanted = checked_formats(formats)
+    if peers is not None and "html" not in wanted:
+        raise InvalidProblem(
+            "--peers adds a section to the page: write html as well, as in --formats html,tex"
+        )
     manner = Manner(checked_columns(columns), checked_units(units))
     manifest, rows = read_run(folder)
     compared = judged(rows)
     manner = replace(manner, highlight=checked_highlight(highlight, compared))
     if "html" in wanted:
-        verdict = write_report(folder, page)
+        verdict = write_report(folder, page, peers)
     else:
         verdict = judge_run(manifest, rows, read_released(folder))
     if others := wanted - {"html"}:

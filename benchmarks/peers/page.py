@@ -193,6 +193,40 @@ def headline(rows: Sequence[PeerRow]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Matrix:
+    """Tools by problems in words, with the finding before it and a sentence or two after it."""
+
+    headline: str
+    said: str
+    problems: tuple[str, ...]
+    lines: tuple[ToolLine, ...]
+
+
+def matrix(rows: Sequence[PeerRow]) -> Matrix:
+    """What a page says of other tools; those asked about most problems come first.
+
+    Examples
+    --------
+    >>> matrix([PeerRow("redaction", "tool", "i", 3, 1.0, "answered", seconds=1.0, proved=True)]).headline
+    '0 of 1 answers of other tools are not proved to keep the budget; 0 of 0 are faster'
+    """
+    questions = tuple(dict.fromkeys(r.question for r in rows))
+    groups: dict[str, dict[str, list[PeerRow]]] = {}
+    for r in rows:
+        groups.setdefault(r.peer, {}).setdefault(r.question, []).append(r)
+    order = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    return Matrix(
+        headline(rows),
+        " ".join(sentences(rows)[2:]),
+        tuple(map(_title, questions)),
+        tuple(
+            ToolLine(peer, tuple(standing(own[q]) if q in own else None for q in questions))
+            for peer, own in order
+        ),
+    )
+
+
 def page(
     rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mapping[str, str], command: str = ""
 ) -> str:
@@ -203,24 +237,20 @@ def page(
     MissingExtra
         If Jinja2 is not installed.
     """
-    questions = tuple(dict.fromkeys(r.question for r in rows))
-    titles = {question: _title(question) for question in questions}
-    groups: dict[str, dict[str, list[PeerRow]]] = {}
-    for r in rows:
-        groups.setdefault(r.peer, {}).setdefault(r.question, []).append(r)
+    titles = {question: _title(question) for question in dict.fromkeys(r.question for r in rows)}
+    made = matrix(rows)
     return render(
         "peers.html.j2",
         title="privopt beside other tools",
         mark="other tools",
         kicker=f"Run of {begun}, {seconds:.0f} s",
-        headline=headline(rows),
-        sub=" ".join(sentences(rows)[2:]),
-        problems=[titles[question] for question in questions],
-        lines=[
-            ToolLine(peer, tuple(standing(own[q]) if q in own else None for q in questions))
-            for peer, own in sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        headline=made.headline,
+        sub=made.said,
+        matrix=made,
+        tables=[
+            (title, _rows(title, [r for r in rows if r.question == question]))
+            for question, title in titles.items()
         ],
-        tables=[(titles[q], _rows(titles[q], [r for r in rows if r.question == q])) for q in questions],
         meanings=_WORDS,
         command=command or "privopt bench peers",
         environment=environment,

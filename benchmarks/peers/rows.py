@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
+from privopt.errors import FileRefused
 from privopt.files.numbers import decode_float, encode_float
 
 
@@ -110,6 +113,52 @@ def filled(row: Mapping[str, Any], told: Mapping[str, Any]) -> PeerRow:
 
 def _figure(value: Any) -> float | None:
     return None if value is None else decode_float(value)
+
+
+def read_peers(path: Path) -> tuple[PeerRow, ...]:
+    """The rows that ``privopt bench peers`` wrote as CSV.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be read or is empty, or a cell is not of its kind, with its line and column.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            lines = list(csv.DictReader(stream))
+    except (OSError, UnicodeDecodeError, csv.Error) as cause:
+        raise FileRefused(
+            f"{path}: cannot be read: {cause}; it is written by: privopt bench peers"
+        ) from cause
+    if not lines:
+        raise FileRefused(f"{path}: holds no row; it is written by: privopt bench peers")
+    return tuple(_read(line, f"{path}, line {i}") for i, line in enumerate(lines, 2))
+
+
+def _read(line: Mapping[str, str | None], source: str) -> PeerRow:
+    values = {}
+    for field in fields(PeerRow):
+        text = line.get(field.name)
+        if text is None:
+            raise FileRefused(f"{source}: has no {field.name}; run privopt bench peers again")
+        try:
+            values[field.name] = _cell(text, str(field.type))
+        except ValueError as cause:
+            raise FileRefused(f"{source}: {field.name} is {text!r}, not of type {field.type}") from cause
+    return PeerRow(**values)
+
+
+def _cell(text: str, kind: str) -> Any:
+    if kind == "str":
+        return text
+    if text == "" and kind.endswith("None"):
+        return None
+    if kind == "bool":
+        return {"True": True, "False": False}[text] if text in ("True", "False") else int("")
+    number = int(text) if kind == "int" else float(text)
+    if math.isnan(number):
+        raise ValueError(text)
+    return number
 
 
 @dataclass(frozen=True)

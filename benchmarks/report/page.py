@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from privopt.benchmarks.peers.page import Matrix
 from privopt.benchmarks.report.board import ProblemLine, board
 from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.figure import Figure, library
@@ -36,12 +37,13 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Told:
-    """What a page says beside the rows: red warnings, what was released with its sentences, how runs went."""
+    """What a page says beside the rows: red warnings, what was released, how runs went, what other tools made of it."""
 
     warnings: tuple[str, ...] = ()
     released: Released | None = None
     sentences: tuple[str, ...] = ()
     series: tuple[Series, ...] = ()
+    tools: Matrix | None = None
 
 
 def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: Told) -> str:
@@ -71,6 +73,7 @@ def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: To
         released=released,
         shown=sum(value != "" for _, value in released),
         said=told.sentences,
+        tools=told.tools,
         command=command(manifest, rows),
         jobs=_together(manifest),
         environment={name: text for name, text in manifest.environment.items() if name != "command"},

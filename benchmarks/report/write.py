@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privopt.benchmarks.report import findings as sentences
 from privopt.benchmarks.report.findings import Verdict
@@ -17,11 +18,29 @@ from privopt.core.certificate import Certificate
 from privopt.core.verify import verify
 from privopt.files.json import writing
 
+if TYPE_CHECKING:
+    from privopt.benchmarks.peers.page import Matrix
+
 __all__ = ["Verdict", "judge_run", "write_report"]
 
 
-def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -> Verdict:
+PEERS = "peers.csv"
+"""What other tools made of the same problems, where the folder of a run holds it."""
+
+
+def write_report(
+    folder: str | os.PathLike[str], path: str | os.PathLike[str], peers: Path | None = None
+) -> Verdict:
     """Write the page of a run from the files in its folder alone; the release is proved afresh.
+
+    Parameters
+    ----------
+    folder : path
+        Of the run.
+    path : path
+        Of the page.
+    peers : Path or None
+        Rows of ``privopt bench peers`` for the page; None is ``peers.csv`` in the folder, if it is there.
 
     Raises
     ------
@@ -40,10 +59,18 @@ def write_report(folder: str | os.PathLike[str], path: str | os.PathLike[str]) -
         released,
         tuple(sentences.release_sentences(manifest, released, proof)),
         read_series(place, rows),
+        _tools(place / PEERS if peers is None else peers, peers is not None),
     )
     with writing(path) as stream:
         stream.write(page(manifest, judged(rows), _words(manifest), told))
     return _verdict(manifest, rows, released, proof, contradiction)
+
+
+def _tools(path: Path, needed: bool) -> Matrix | None:
+    from privopt.benchmarks.peers.page import matrix
+    from privopt.benchmarks.peers.rows import read_peers
+
+    return matrix(read_peers(path)) if needed or path.exists() else None
 
 
 def judge_run(manifest: Manifest, rows: Sequence[Row], released: Released | None) -> Verdict:
