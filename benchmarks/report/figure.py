@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from privopt.benchmarks.report.judged import Dataset
@@ -113,11 +114,20 @@ def library() -> tuple[str, str]:
     """
     try:
         import altair
-        import vl_convert
+        import vl_convert  # noqa: F401
     except ImportError as cause:
         raise MissingExtra(NEEDS) from cause
     version = ".".join(altair.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version), version
+    return _bundle(version), version
+
+
+@cache
+def _bundle(version: str) -> str:
+    """The script, which takes longer to put together than to write."""
+    import vl_convert
+
+    made: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
+    return made
 
 
 def svg(figure: Figure) -> str:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from privopt.errors import FileRefused
 
@@ -97,14 +97,15 @@ def check_limits(value: object, source: str = "input") -> None:
     for _ in range(MAX_DEPTH):
         inner: list[object] = []
         for item in level:
-            if isinstance(item, dict):
+            if item is None or isinstance(item, str):
+                continue
+            if isinstance(item, (int, float)):
+                if not -LARGEST <= item <= LARGEST:
+                    _refuse(item, source)
+            elif isinstance(item, dict):
                 inner.extend(item.values())
             elif isinstance(item, list):
                 inner.extend(item)
-            elif isinstance(item, float) and math.isnan(item):
-                _constant("NaN")
-            elif isinstance(item, (int, float)) and abs(item) > LARGEST:
-                raise FileRefused(f'{source}: a number is too large for a float; write infinity as "inf"')
         count += len(inner)
         if count > MAX_VALUES:
             raise FileRefused(f"{source}: more than {MAX_VALUES} values")
@@ -112,6 +113,12 @@ def check_limits(value: object, source: str = "input") -> None:
             return
         level = inner
     raise FileRefused(f"{source}: nested deeper than {MAX_DEPTH} levels")
+
+
+def _refuse(item: float, source: str) -> NoReturn:
+    if isinstance(item, float) and math.isnan(item):
+        _constant("NaN")
+    raise FileRefused(f'{source}: a number is too large for a float; write infinity as "inf"')
 
 
 @contextmanager
