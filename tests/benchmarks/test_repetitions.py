@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from instances.axe import violations
 from instances.report_rows import failed, make_row, write_folder
 from scipy.stats import iqr
 
@@ -250,6 +251,10 @@ def test_panels_draw_the_quartiles_of_coloured_solvers(page: Page) -> None:
         own = NAMED[budget][solver][: 4 if solver == "simple" else 5]
         assert (low, high) == pytest.approx(tuple(np.quantile(own, [0.25, 0.75])))
         assert (y == y2) == (low == high)
+    page.locator("#frontiers .plot").first.hover(position={"x": 2, "y": 60})
+    tip = page.locator("#tip")
+    assert re.search(r"search\s+0\.54 \[0\.52, 0\.56\]\s+≈ best", tip.inner_text())
+    assert tip.evaluate("tip => tip.scrollWidth <= tip.clientWidth")
     assert "bars the quartiles" in page.locator("#frontier-note").inner_text()
 
 
@@ -276,6 +281,11 @@ def test_other_tools_stand_in_words(page: Page) -> None:
     assert any("✕ not private, without bound" in line and "5 × faster" in line for line in lines)
     assert any("◐ private, 20 % worse" in line and "4 × slower" in line for line in lines)
     assert any("– cannot be asked" in line for line in lines)
+
+
+@pytest.mark.long
+def test_axe_objects_to_nothing(page: Page) -> None:
+    assert violations(page) == []
 
 
 @pytest.mark.long

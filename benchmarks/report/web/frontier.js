@@ -79,7 +79,7 @@ function beside(view, one) {
   const within = (row) => (row.spread ? ` [${ascending(row.spread.objective.slice(1).map((x) => quantity(one.on, x))).map((x) => amount(one.on, x)).join(", ")}]` : "");
   const line = (dot, name, value, said) => `<tr><td>${dot}</td><td>${escaped(name)}</td><td class="n">${value}</td><td class="n soft">${said}</td></tr>`;
   const bound = one.bound == null ? "" : line("", "proved bound", amount(one.on, quantity(one.on, one.bound)), "");
-  return `<b>${escaped(one.on.budgetName)} = ${digits(one.budget)}</b><table>${bound}${list.map((row) => line(`<i style="background:var(--${view.look.has(row.solver) ? `s${view.look.get(row.solver)}` : "grey"})"></i>`, called(row.solver), amount(one.on, quantity(one.on, level(row))) + within(row), BEST.has(row.kind) ? "best" : quality(row))).join("")}</table>`;
+  return `<b>${escaped(one.on.budgetName)} = ${digits(one.budget)}</b><table>${bound}${list.map((row) => line(`<i style="background:var(--${view.look.has(row.solver) ? `s${view.look.get(row.solver)}` : "grey"})"></i>`, called(row.solver), amount(one.on, quantity(one.on, level(row))) + within(row), BEST.has(row.kind) ? "best" : HOLDS.has(row.kind) ? "≈ best" : worse(row.loss))).join("")}</table>`;
 }
 
 // One budget: no curve. The values ranked, the bound as a line.
