@@ -873,6 +873,40 @@ def test_paper_is_light_short_and_without_controls(opened: Any, pages: dict[str,
     )
 
 
+def test_all_problems_are_printed_and_the_screen_stays_as_it_was(opened: Any, pages: dict[str, str]) -> None:
+    watched = opened(pages["few"])
+    kinds = list(dict.fromkeys(row.question for row in ROWS))
+    watched.see(kinds[1])
+    page = watched.page
+    watched.press(".heat .eye")
+    address = page.url
+    page.evaluate("window.print = () => { window.asked = true; }")
+    page.locator("#table-save summary").click()
+    page.locator("#table-save [data-save=print]").click()
+    page.wait_for_function("window.asked", timeout=60_000)
+    watched.settle()
+    assert page.url == address
+    assert page.locator("#printed").is_hidden()
+    titles = page.locator(".board tbody th a").all_text_contents()
+    assert page.locator("#printed h2").all_text_contents() == titles
+    assert page.locator("#printed figure svg.marks").count() == sum(
+        len({row.instance for row in ROWS if row.question == kind}) + 3 for kind in kinds
+    )
+    ids = page.evaluate(
+        "[...document.querySelectorAll('[id]')].filter(e => !e.closest('svg')).map(e => e.id)"
+    )
+    assert len(set(ids)) == len(ids)
+    page.emulate_media(media="print")
+    assert not page.locator("#view").is_visible()
+    assert page.locator("#printed section").last.is_visible()
+    page.set_viewport_size({"width": 703, "height": 1000})  # A4 within its margins
+    watched.settle()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#printed").count() == 0
+    assert page.locator("#view").is_visible()
+
+
 def test_without_scripts_the_first_screen_stands(browser: Browser, pages: dict[str, str]) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -1,5 +1,5 @@
 // Saving: figures as SVG, PNG, CSV and LaTeX, tables as CSV, LaTeX and Markdown, under names that say what they are.
-const FORMATS = { figure: [["svg", "SVG"], ["png", "PNG"], ["csv", "CSV"], ["tex", "Copy as LaTeX (pgfplots)"]], table: [["csv", "CSV"], ["tex", "Copy as LaTeX (booktabs)"], ["md", "Copy as Markdown"]] };
+const FORMATS = { figure: [["svg", "SVG"], ["png", "PNG"], ["csv", "CSV"], ["tex", "Copy as LaTeX (pgfplots)"]], table: [["csv", "CSV"], ["tex", "Copy as LaTeX (booktabs)"], ["md", "Copy as Markdown"], ["print", "Print all problems"]] };
 const saver = (kind, what) => `<details class="save"><summary aria-label="Save or copy: ${escaped(what)}">Save ▾</summary><div>${FORMATS[kind].map(([format, name]) => `<button type="button" data-save="${format}">${name}</button>`).join("")}</div></details>`;
 
 function hand(name, parts, type) {
@@ -60,6 +60,7 @@ async function save(button) {
 }
 
 async function saveTable(format) {
+  if (format === "print") return printAll();
   const table = tabular(model(state.problem));
   const name = `${slug(state.problem)}-solvers.${format}`;
   if (format === "csv") hand(name, csv(table.heads, table.lines), "text/csv");
