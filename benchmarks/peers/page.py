@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from privopt.benchmarks.peers.rows import PeerRow, PeerSummary, geometric_mean
 from privopt.benchmarks.report.cells import Cell, Head, Table, quantity
 from privopt.benchmarks.report.shell import render
+from privopt.benchmarks.report.tools import ToolCell, ToolLine, ToolMatrix
 from privopt.benchmarks.runner.vocabulary import Reference, plain, problem_words
 from privopt.benchmarks.timings.run import times
 from privopt.core.registry import problem_types
@@ -101,35 +101,17 @@ def cells(one: PeerSummary) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True)
-class Standing:
-    """What a tool made of a problem, in a sign and in words."""
-
-    kind: str
-    sign: str
-    said: str
-    speed: str = ""
-
-
-@dataclass(frozen=True)
-class ToolLine:
-    """A tool at every problem; None where it was not asked."""
-
-    tool: str
-    cells: tuple[Standing | None, ...]
-
-
 ALIKE = 1e-6
 """Differences of objectives, relative to max(1, |ours|), up to which an answer is as good as ours."""
 BEYOND = 1e-9
 """An excess over the budget that rounding does not explain."""
 
 
-def standing(rows: Sequence[PeerRow]) -> Standing:
+def standing(rows: Sequence[PeerRow]) -> ToolCell:
     """Whether a tool was private at a problem, then whether it was as good, then its time beside ours."""
     answered = [r for r in rows if r.status == "answered"]
     if not answered:
-        return Standing("none", "–", "cannot be asked" if rows[0].status == "refused" else rows[0].status)
+        return ToolCell("none", "–", "cannot be asked" if rows[0].status == "refused" else rows[0].status)
     speed = _speed(geometric_mean([r.ratio for r in answered if r.ratio is not None]))
     unproved = [r for r in answered if not r.proved]
     if unproved:
@@ -143,11 +125,11 @@ def standing(rows: Sequence[PeerRow]) -> Standing:
         )
         said = f"not private, {by}" if worst > BEYOND else f"not proved, {by}"
         many = "" if len(answered) == 1 else f", in {len(unproved)} of {len(answered)}"
-        return Standing("bad", "✕", said + many, speed)
+        return ToolCell("bad", "✕", said + many, speed)
     worse = [_worse(r) for r in answered]
     if max(worse) <= ALIKE:
-        return Standing("good", "●", "private, as good", speed)
-    return Standing("", "◐", f"private, {_percent(max(worse))} worse", speed)
+        return ToolCell("good", "●", "private, as good", speed)
+    return ToolCell("", "◐", f"private, {_percent(max(worse))} worse", speed)
 
 
 def _worse(r: PeerRow) -> float:
@@ -193,17 +175,7 @@ def headline(rows: Sequence[PeerRow]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Tools by problems in words, with the finding before it and a sentence or two after it."""
-
-    headline: str
-    said: str
-    problems: tuple[str, ...]
-    lines: tuple[ToolLine, ...]
-
-
-def matrix(rows: Sequence[PeerRow]) -> Matrix:
+def matrix(rows: Sequence[PeerRow]) -> ToolMatrix:
     """What a page says of other tools; those asked about most problems come first.
 
     Examples
@@ -216,7 +188,7 @@ def matrix(rows: Sequence[PeerRow]) -> Matrix:
     for r in rows:
         groups.setdefault(r.peer, {}).setdefault(r.question, []).append(r)
     order = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    return Matrix(
+    return ToolMatrix(
         headline(rows),
         " ".join(sentences(rows)[2:]),
         tuple(map(_title, questions)),

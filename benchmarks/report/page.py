@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from privopt.benchmarks.peers.page import Matrix
 from privopt.benchmarks.report.board import ProblemLine, board
 from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.figure import Figure, library
@@ -18,6 +17,7 @@ from privopt.benchmarks.report.mechanism import draw
 from privopt.benchmarks.report.packed import coarse, compact, letters, packed
 from privopt.benchmarks.report.shell import render
 from privopt.benchmarks.report.standings import Standing
+from privopt.benchmarks.report.tools import ToolMatrix
 from privopt.benchmarks.runner.folder import Manifest, Released
 from privopt.benchmarks.runner.rows import AUTO, Row
 from privopt.benchmarks.runner.traces import Series
@@ -43,7 +43,7 @@ class Told:
     released: Released | None = None
     sentences: tuple[str, ...] = ()
     series: tuple[Series, ...] = ()
-    tools: Matrix | None = None
+    tools: ToolMatrix | None = None
 
 
 def page(manifest: Manifest, rows: Sequence[Judged], words: Vocabulary, told: Told) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from privopt.benchmarks.report import findings as sentences
 from privopt.benchmarks.report.findings import Verdict
+from privopt.benchmarks.report.tools import ToolMatrix
 from privopt.benchmarks.runner.folder import Manifest, Released, read_released, read_run
 from privopt.benchmarks.runner.rows import Row
 from privopt.benchmarks.runner.store import alarm
@@ -17,9 +17,6 @@ from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.core.certificate import Certificate
 from privopt.core.verify import verify
 from privopt.files.json import writing
-
-if TYPE_CHECKING:
-    from privopt.benchmarks.peers.page import Matrix
 
 __all__ = ["Verdict", "judge_run", "write_report"]
 
@@ -66,7 +63,7 @@ def write_report(
     return _verdict(manifest, rows, released, proof, contradiction)
 
 
-def _tools(path: Path, needed: bool) -> Matrix | None:
+def _tools(path: Path, needed: bool) -> ToolMatrix | None:
     from privopt.benchmarks.peers.page import matrix
     from privopt.benchmarks.peers.rows import read_peers
 
