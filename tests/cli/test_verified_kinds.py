@@ -289,7 +289,14 @@ class Released:
         return run("verify", *files, "--receipt", self.path("receipt.json"), code=code)
 
 
-@pytest.fixture(scope="module", params=NAMES)
+LONG = {"policy of users", "policy of a folder"}
+"""Kinds whose tables take many seconds to check."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in NAMES],
+)
 def released(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Released:
     """The release of a kind by the command line, with its receipt and bundles."""
     kind = MADE[request.param](request.param)

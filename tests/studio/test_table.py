@@ -94,6 +94,7 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     assert table.nameless
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_different_values_are_said_and_can_be_put_into_ranges(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     lines = [f"{i},key {i},{'ab'[i % 7 > 3]}" for i in range(100_000)]
