@@ -28,7 +28,7 @@ from privopt.files.text import number
 
 SCRIPTS = (
     "unpack.js", "numbers.js", "state.js", "problem.js", "draw.js", "frontier.js", "speed.js", "profile.js", "cost.js", "anytime.js",
-    "table.js", "save.js", "print.js", "tips.js", "folded.js", "runs.js", "search.js", "main.js",
+    "against.js", "table.js", "save.js", "print.js", "tips.js", "folded.js", "runs.js", "search.js", "main.js",
 )  # fmt: skip
 
 DIGITS = 9

@@ -907,6 +907,40 @@ def test_all_problems_are_printed_and_the_screen_stays_as_it_was(opened: Any, pa
     assert page.locator("#view").is_visible()
 
 
+@pytest.mark.parametrize("kind", ["report.html", "rows.jsonl"])
+def test_another_run_is_compared_in_the_page(browser: Browser, tmp_path: Path, kind: str) -> None:
+    rows = named(synthetic())
+    answered = [row for row in rows if row.certified and row.objective is not None]
+    better, worse, gone = answered[0], answered[1], answered[2]
+    moved = {better.key: -0.5, worse.key: 0.25}
+    then = [
+        replace(row, objective=row.objective + moved[row.key], utility=row.objective + moved[row.key])
+        if row.key in moved and row.objective is not None
+        else row
+        for row in rows
+        if row.key != gone.key
+    ]
+    for name, own in (("then", then), ("now", rows)):
+        write_report(write_folder(tmp_path / name, own), tmp_path / name / "report.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "now" / "report.html").as_uri() + f"#problem={better.question}")
+    page.wait_for_selector(READY)
+    page.locator("#other").set_input_files(tmp_path / "then" / kind)
+    said = page.locator("#against")
+    sync_api.expect(said).to_contain_text("1 better, 1 worse")
+    sync_api.expect(said).to_contain_text("1 answered only here")
+    sync_api.expect(said).to_contain_text(f"{len(answered) - 3} the same")
+    assert page.locator(".turn").count() >= 1
+    page.locator("[data-alone]").click()
+    sync_api.expect(said).to_be_hidden()
+    assert page.locator(".turn").count() == 0
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text('{"a": 1}\n', encoding="utf-8")
+    page.locator("#other").set_input_files(odd)
+    sync_api.expect(said).to_contain_text("odd.jsonl holds no rows of a run")
+    page.close()
+
+
 def test_without_scripts_the_first_screen_stands(browser: Browser, pages: dict[str, str]) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

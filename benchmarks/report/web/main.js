@@ -119,11 +119,18 @@ document.addEventListener("click", (event) => {
   press(target, "within", (name) => { state.within = WITHIN[name]; again(`[data-within=${name}]`); });
   press(target, "axis", (name) => { state.axis = name; again(`[data-axis=${name}]`); });
   press(target, "open", (name) => { state.open.has(name) ? state.open.delete(name) : state.open.add(name); heat(model(state.problem)); $(`[data-open="${CSS.escape(name)}"]`).focus(); });
+  press(target, "beside", () => $("#other").click());
+  press(target, "alone", alone);
   press(target, "all", () => { state.all = true; draw(); });
   press(target, "why", (kind) => why(kind));
   press(target, "save", (_, button) => save(button));
   const cell = target.closest("td[data-row]");
   if (cell && event.pointerType !== "mouse") show(told(cell), event.clientX, event.clientY);
+});
+
+$("#other")?.addEventListener("change", ({ target }) => {
+  if (target.files.length) beside(target.files[0]);
+  target.value = "";
 });
 
 document.addEventListener("keydown", (event) => {

@@ -16,15 +16,15 @@ function repetitions(row) {
 
 function said(row) {
   const where = `${called(row.solver)}, ${caseName(row.of)}: `;
-  if (row.loss == null) return `${where}${row.kind}. ${row.reason}`;
+  if (row.loss == null) return `${where}${row.kind}. ${row.reason}${before(row) && ` ${before(row)}`}`;
   const value = `${amount(row.of.on, quantity(row.of.on, level(row)), 6)} in ${seconds(row.spread ? row.spread.seconds[0] : row.seconds)}`;
-  const more = [row.chosen && `by ${row.chosen}`, row.spread && `medians of ${repetitions(row)}`, row.differs && `the record differs: ${row.differs}`].filter(Boolean);
+  const more = [row.chosen && `by ${row.chosen}`, row.spread && `medians of ${repetitions(row)}`, row.differs && `the record differs: ${row.differs}`, before(row)].filter(Boolean);
   return `${where}${quality(row)}: ${value}${more.length ? `; ${more.join("; ")}` : ""}`;
 }
 
 function cell(row) {
   if (!row) return "<td></td>";
-  return `<td class="${LOOKS[row.kind]}" data-row="${row.place}">${SIGNS[row.kind] || percent(row.loss)}${row.spread && row.loss != null ? `<span class="heard"> ${escaped(quality(row))}, medians of ${escaped(repetitions(row))}</span>` : ""}</td>`;
+  return `<td class="${LOOKS[row.kind]}" data-row="${row.place}">${SIGNS[row.kind] || percent(row.loss)}${row.spread && row.loss != null ? `<span class="heard"> ${escaped(quality(row))}, medians of ${escaped(repetitions(row))}</span>` : ""}${changed(row)}</td>`;
 }
 
 // The columns: a case each, or where they are many an instance each, which shows the worst of its budgets until it is opened.

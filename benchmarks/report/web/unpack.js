@@ -4,10 +4,11 @@ const $$ = (where, inside = document) => [...inside.querySelectorAll(where)];
 const root = document.documentElement;
 const escaped = (x) => String(x).replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
 
-async function inflated(id) {
-  const bytes = Uint8Array.from(atob($(`#${id}`).textContent.trim()), (c) => c.charCodeAt(0));
+async function inflatedText(letters) {
+  const bytes = Uint8Array.from(atob(letters.trim()), (c) => c.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
+const inflated = (id) => inflatedText($(`#${id}`).textContent);
 
 const plain = (x) => (x === "inf" ? Infinity : x === "-inf" ? -Infinity : x);
 
