@@ -177,6 +177,7 @@ def test_the_page_needs_nothing_but_itself(report: PaperReport) -> None:
     assert len(set(identifiers)) == len(identifiers)
 
 
+@pytest.mark.long
 def test_the_command_prints_and_writes(
     report: PaperReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

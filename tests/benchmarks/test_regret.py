@@ -215,6 +215,7 @@ def test_the_command_measures_and_takes_solvers_by_name_from_another_run(tmp_pat
     assert {r.solver for r in read_runs(tmp_path / "after")} == {SOLVE, ANCHOR}
 
 
+@pytest.mark.long
 def test_what_was_measured_is_shown_again(tmp_path: Path) -> None:
     append_runs(
         tmp_path, [replace(r, case="redaction/records-12") for r in (ZERO, run(SOLVE, 3.0), run("any", 4.0))]

@@ -173,6 +173,7 @@ def altered(row: int, cell: str) -> str:
     return "altered.csv"
 
 
+@pytest.mark.long
 def test_a_released_stream_with_gaps_is_verified(folder: Path) -> None:
     policy_file("--period", "24")
     call("release", "p.json", "stream.csv", "--output", "out.csv", "--receipt", "receipt.json")

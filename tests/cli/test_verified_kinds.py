@@ -289,7 +289,7 @@ class Released:
         return run("verify", *files, "--receipt", self.path("receipt.json"), code=code)
 
 
-LONG = {"policy of users", "policy of a folder"}
+LONG = {"policy of users", "policy of a folder", "policy of a stream"}
 """Kinds whose tables take many seconds to check."""
 
 

@@ -286,6 +286,7 @@ def test_a_table_is_read_by_people(walk: Walk) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_census_is_published_where_it_is_at_hand(walk: Walk) -> None:
     if EXTERNAL not in os.environ:
         pytest.skip(f"{EXTERNAL} names no folder: the census set does not ship")

@@ -357,6 +357,7 @@ def test_a_folder_is_never_written_over(publication: po.Publication, tmp_path: P
     assert po.verify_bundle(tmp_path / "new" / "bundle.zip").ok
 
 
+@pytest.mark.long
 def test_adult_is_released_usefully_in_a_small_file(tmp_path: Path) -> None:
     path = Path(os.environ.get("PRIVOPT_DATA", "nowhere")) / "adult" / "adult.csv.gz"
     if not path.is_file():

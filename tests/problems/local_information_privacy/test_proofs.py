@@ -230,6 +230,7 @@ def test_rows_are_dropped_by_integers_only() -> None:
 # standing by the problem's scale
 
 
+@pytest.mark.long
 def test_a_tiny_leakage_far_from_its_bound_is_not_called_optimal() -> None:
     """A leakage of 7e-7 with bound 0 counted as optimal when gaps were absolute."""
     problem = po.DistortionPrivacy(random_joint(3), HAMMING, max_distortion=0.4)

@@ -36,6 +36,7 @@ def test_counting_rounds_is_the_same_as_following_them(
     assert counted.leakage == pytest.approx(followed.leakage, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.long
 def test_a_long_horizon_has_a_proved_utility() -> None:
     chain = po.MarkovChain([[0.6, 0.4], [0.6, 0.4]])
     problem = po.SequenceInformationPrivacy(chain, 0.5, horizon=10**5)

@@ -155,6 +155,7 @@ def test_without_any_budget_every_component_is_constant() -> None:
             assert solution.utility == pytest.approx(best / sample.size, abs=1e-9)
 
 
+@pytest.mark.long
 def test_million_counts_are_solved_and_proved() -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.counts(10**6), 0.1, boundary=None)
     solution = po.solve(problem, "shift", time_limit=60)

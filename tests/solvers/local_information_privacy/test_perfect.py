@@ -173,6 +173,7 @@ def test_large_tables_are_answered_by_column_generation() -> None:
     assert_independent(problem, solution.mechanism)
 
 
+@pytest.mark.long
 def test_column_generation_reaches_what_the_enumeration_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     every = po.solve(po.LocalInformationPrivacy(lecture_joint(), epsilon=0.0), "perfect-privacy")
     monkeypatch.setattr("privopt.solvers.local_information_privacy.perfect_privacy.ENUMERABLE", -1.0)

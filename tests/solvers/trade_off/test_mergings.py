@@ -253,6 +253,7 @@ def test_ties_go_to_the_lowest_pair() -> None:
     assert path.pairs.tolist() == [[0, 2], [0, 4], [1, 3]]
 
 
+@pytest.mark.long
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_relabelling_changes_no_value(seed: int) -> None:
