@@ -68,4 +68,4 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
 
 def comparable(rows: tuple[Row, ...]) -> list[Row]:
     """Rows without what differs from run to run."""
-    return [replace(row, seconds=None, cold_seconds=None, peak_memory=None) for row in rows]
+    return [replace(row, seconds=None, cold_seconds=None, peak_memory=None, cpu=None) for row in rows]
