@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import privopt as po
 from privopt.benchmarks.report.judged import Dataset, Judged, judged
 from privopt.benchmarks.report.mechanism import draw, register_drawing
-from privopt.benchmarks.report.page import Told
+from privopt.benchmarks.report.page import SCRIPTS, Told
 from privopt.benchmarks.report.page import page as html_page
 from privopt.benchmarks.report.profiles import Profile, time_profile
 from privopt.benchmarks.report.scaling import growths
@@ -367,3 +367,14 @@ def test_infinities_are_not_drawn_and_not_lost() -> None:
     data = Dataset(("gap",), ((math.inf,),))
     assert data.records == ((math.inf,),)
     assert data.dictionaries() == [{"gap": None}]
+
+
+def test_no_two_scripts_of_the_page_define_the_same_name() -> None:
+    """They share one scope, in which the later function would silently take the place of the earlier one."""
+    defined: dict[str, list[str]] = {}
+    web = Path(sys.modules[html_page.__module__].__file__ or "").parent / "web"
+    for script in SCRIPTS:
+        text = (web / script).read_text(encoding="utf-8")
+        for name in re.findall(r"^(?:async )?(?:function|const|let) (\w+)", text, re.MULTILINE):
+            defined.setdefault(name, []).append(script)
+    assert {name: scripts for name, scripts in defined.items() if len(scripts) > 1} == {}

@@ -78,7 +78,7 @@ function counted() {
   return `Against ${against.name}: ${many(1)} better, ${many(-1)} worse, ${many(0)} the same${more.length ? `; ${more.join(", ")}` : ""}.${ratio(both.map(([row, other]) => Math.log((row.spread ? row.spread.seconds[0] : row.seconds) / other.seconds)))}`;
 }
 
-async function beside(file) {
+async function compare(file) {
   const said = $("#against");
   try {
     const text = await file.text();

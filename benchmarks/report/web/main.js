@@ -129,7 +129,7 @@ document.addEventListener("click", (event) => {
 });
 
 $("#other")?.addEventListener("change", ({ target }) => {
-  if (target.files.length) beside(target.files[0]);
+  if (target.files.length) compare(target.files[0]);
   target.value = "";
 });
 
