@@ -275,8 +275,11 @@ def test_it_can_be_stopped_and_two_tabs_do_not_disturb_each_other(browser: Brows
         for name in columns:
             tab.use(name, "release")
         tab.page.locator("#start").click()
+    stop = one.page.locator("#stop")
+    one.page.evaluate(
+        "button => button.hidden || button.click()", stop.element_handle()
+    )  # it may be done already
     two.told("status", "Done")
-    one.page.locator("#stop").click()
     one.told("status", re.compile("Stopped|Done"))
     one.told("counted", "of age, school, city")
     two.told("counted", "of school;")
