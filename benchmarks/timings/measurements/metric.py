@@ -1,0 +1,172 @@
+"""Metric privacy: nodes of Rome against a plain run of HiGHS, a small town against qif, and how fast points are released."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.benchmarks.data.external import FOLDER
+from privopt.benchmarks.data.rome import rome_problem
+from privopt.benchmarks.suites.metric_privacy import town
+from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
+from privopt.core.dispatch import solve
+from privopt.core.solution import Solution
+from privopt.problems.metric_privacy.problem import MetricPrivacy
+from privopt.solvers.metric_privacy.alternating_directions import AlternatingDirections
+
+EXACT = ((500, 30.0), (1000, 120.0))
+"""Points that are solved to the end, and seconds that they may take."""
+
+LARGE = (5000, 600.0)
+"""Points for which a bound is enough, and the seconds."""
+
+DRAWN = 1_000_000
+
+
+def broken(problem: MetricPrivacy, matrix: Floats) -> int:
+    """Ordered pairs that a raw table breaks at some output, in floats.
+
+    Examples
+    --------
+    >>> problem = town(2)
+    >>> broken(problem, problem.anchor().matrix), broken(problem, np.eye(4))
+    (0, 12)
+    """
+    pairs = problem.pairs
+    growth = np.exp(problem.epsilon * pairs.distance)[:, None]
+    a, b = matrix[pairs.first], matrix[pairs.second]
+    return int(
+        (a > growth * b * (1 + 1e-12)).any(axis=1).sum() + (b > growth * a * (1 + 1e-12)).any(axis=1).sum()
+    )
+
+
+def plain(problem: MetricPrivacy) -> Floats:
+    """What an interior-point run of HiGHS on the whole program gives, as it is."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
+    n, m = problem.losses.shape
+    pairs = problem.pairs
+    first = np.concatenate([pairs.first, pairs.second])
+    second = np.concatenate([pairs.second, pairs.first])
+    growth = np.repeat(np.exp(problem.epsilon * np.tile(pairs.distance, 2)), m)
+    outputs, count = np.tile(np.arange(m), len(first)), len(first) * m
+    columns = np.concatenate([np.repeat(first, m) * m + outputs, np.repeat(second, m) * m + outputs])
+    rows = np.tile(np.arange(count), 2)
+    table = coo_array(
+        (np.concatenate([np.ones(count), -growth]), (rows, columns)), shape=(count, n * m)
+    ).tocsr()
+    sums = coo_array(
+        (np.ones(n * m), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m)
+    ).tocsr()
+    program: Any = linprog  # its stubs leave out sparse matrices
+    cost = (problem.p[:, None] * problem.losses).ravel()
+    solved = program(cost, table, np.zeros(count), sums, np.ones(n), method="highs-ipm")
+    return np.asarray(solved.x).reshape(n, m)
+
+
+def exact(points: int, limit: float) -> Iterator[Timing]:
+    """The optimum, certified, beside a plain run of the same program."""
+    problem = rome_problem(points)
+    begun = time.perf_counter()
+    solution = solve(problem, "direct-lp", time_limit=limit)
+    seconds = time.perf_counter() - begun
+    raw, theirs = clock(lambda: plain(problem))
+    note = (
+        f"metres of loss, {solution.status.name}, 0 pairs broken; the plain run breaks {broken(problem, raw)} of "
+        f"{2 * len(problem.pairs)} ordered pairs"
+    )
+    loss = -(solution.objective or np.nan)
+    yield Timing.against(f"Rome, {points} points", points, seconds, ("plain HiGHS", theirs), loss, note)
+    yield Timing(
+        f"Rome, {points} points, exponential mechanism",
+        points,
+        None,
+        quality=-(solve(problem, "exponential").objective or np.nan),
+        note="metres of loss",
+    )
+
+
+def large(points: int, limit: float) -> Iterator[Timing]:
+    """A bound within minutes."""
+    problem = rome_problem(points)
+    begun = time.perf_counter()
+    solution = solve(problem, AlternatingDirections(tolerance=0.01), time_limit=limit)
+    seconds = time.perf_counter() - begun
+    yield Timing(
+        f"Rome, {points} points",
+        points,
+        seconds,
+        quality=_gap(solution),
+        note=f"gap, relative; {solution.status.name}",
+    )
+
+
+def _gap(solution: Solution[Any]) -> float:
+    if solution.gap is None or not solution.objective:
+        return float("nan")
+    return solution.gap / abs(solution.objective)
+
+
+def small() -> Iterator[Timing]:
+    """A town of few cells, by this package and by qif, if it is installed."""
+    problem = town(4)
+    solution, seconds = clock(lambda: solve(problem, "direct-lp", time_limit=30.0))
+    loss = -(solution.objective or np.nan)
+    if find_spec("qif") is None:
+        yield Timing(
+            "a town of 16 cells",
+            16,
+            seconds,
+            quality=loss,
+            note="expected distance, km; qif is not installed",
+        )
+        return
+    import qif
+
+    apart, losses = problem.metric.distances, problem.losses
+
+    def theirs() -> Floats:
+        return np.asarray(
+            qif.mechanism.d_privacy.min_loss_given_d(
+                problem.p,
+                16,
+                lambda i, j: problem.epsilon * float(apart[i, j]),
+                lambda i, j: float(losses[i, j]),
+            )
+        )
+
+    raw, other = clock(theirs)
+    note = f"expected distance, km; of qif's {float((problem.p[:, None] * raw * losses).sum()):.9g} with {broken(problem, raw)} of {2 * len(problem.pairs)} ordered pairs broken"
+    yield Timing.against("a town of 16 cells", 16, seconds, ("qif", other), loss, note)
+
+
+def released() -> Timing:
+    """How fast points are released by a certified channel, from the generator of the system."""
+    problem = town(4)
+    channel = solve(problem, "direct-lp", time_limit=30.0).mechanism
+    data = np.empty(DRAWN, dtype=object)
+    cells = problem.metric.labels
+    drawn = np.random.default_rng(0).integers(0, len(cells), DRAWN).tolist()
+    data[:] = [cells[x] for x in drawn]
+    _, seconds = clock(lambda: channel.release(data))
+    return Timing("points released", DRAWN, seconds, quality=60.0 * DRAWN / seconds, note="points a minute")
+
+
+@register_measurement(
+    "metric", "Metric privacy: nodes of Rome against a plain program, a town against qif, releases"
+)
+def metric(quick: bool) -> Sequence[Timing]:
+    """A town and releases; unless quick, and where the data are, Rome."""
+    rows = [*small(), released()]
+    if quick or not os.environ.get(FOLDER):
+        return rows
+    for points, limit in EXACT:
+        rows += exact(points, limit)
+    return [*rows, *large(*LARGE)]

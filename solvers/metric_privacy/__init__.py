@@ -1,0 +1,1 @@
+"""Solvers of metric privacy: linear programs, a first-order method, published mechanisms."""

@@ -1,0 +1,62 @@
+"""The optimal channel by linear programming, a program for each component, with pairs added as they are broken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.metric_privacy.bound import dual_of
+from privopt.problems.metric_privacy.problem import MetricPrivacy
+from privopt.solvers.metric_privacy._program import Answer, parts, solve_part
+
+MOST_CELLS = 200_000
+"""Points times outputs above which the program is not tried."""
+
+
+@register
+@dataclass(frozen=True)
+class DirectLp(Solver[MetricPrivacy]):
+    """The linear program by HiGHS, a program for each component, pairs of points added as they are broken.
+
+    Programs begin with the pairs of nearest points. What is promised across far pairs mostly follows; pairs that the
+    answer breaks are added until none is broken. The multipliers of every round prove a bound.
+    """
+
+    solves: ClassVar = MetricPrivacy
+    name: ClassVar[str] = "direct-lp"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
+
+    def cost(self, problem: MetricPrivacy) -> float:
+        """About linear in the rows of small programs, and more for large components."""
+        _, outputs, pairs = problem.sizes
+        largest = float(np.bincount(problem.components).max())
+        return float(5e-3 + 8e-6 * pairs * outputs + 1.5e-9 * (largest * outputs) ** 2.25)
+
+    def refuse(self, problem: MetricPrivacy) -> str | None:
+        """Refuse programs that are too large."""
+        cells = problem.losses.size
+        if cells > MOST_CELLS:
+            return f"its program has {cells} variables, at most {MOST_CELLS}; alternating-directions takes larger ones"
+        return None
+
+    def run(self, problem: MetricPrivacy, budget: Budget) -> Proposal:
+        """Propose the channel of the program and the bound from its multipliers."""
+        answer = Answer(np.tile(problem.constant().matrix[0], (len(problem.metric), 1)))
+        done = 0
+        for part in parts(problem):
+            if not solve_part(part, answer, budget):
+                answer.stop = "out of time"
+            done += len(part.points)
+            budget.report(fraction=done / len(problem.metric))
+        dual = dual_of(*answer.multipliers())
+        bound = problem.check_bound(-np.inf, dual)
+        stats: dict[str, float | int | str] = {
+            "iterations": answer.iterations,
+            "rounds": answer.rounds,
+            "stop": answer.stop,
+        }
+        return Proposal(problem.answer(answer.matrix), bound, dual, stats=stats)

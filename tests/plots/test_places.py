@@ -1,0 +1,38 @@
+"""The map of a mechanism on places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.errors import InvalidMechanism
+from privopt.plots.places import LEAST, places_figure
+
+
+def test_lines_lead_from_places_to_reports_that_are_likely() -> None:
+    problem = po.MetricPrivacy(po.Metric.grid(3, 3, unit="km"), [1 / 9] * 9, "distance", 2.0)
+    solution = po.solve(problem)
+    axes = solution.plot().axes[0]
+    segments = axes.collections[0].get_segments()  # type: ignore[attr-defined]
+    assert len(segments) == int((solution.mechanism.matrix >= LEAST).sum())
+    assert {tuple(end) for line in segments for end in np.asarray(line).tolist()} <= {
+        tuple(place)
+        for place in problem.metric.places.tolist()  # type: ignore[union-attr]
+    }
+    assert axes.get_xlabel() == "first coordinate (km)"
+
+
+def test_a_globe_has_longitudes_to_the_right() -> None:
+    cities = po.Metric.great_circle([[41.9, 12.5], [45.5, 9.2]], ["Rome", "Milan"])
+    problem = po.MetricPrivacy(cities, [0.5, 0.5], "distance", 0.005)
+    axes = places_figure(problem, problem.anchor()).axes[0]
+    assert axes.get_xlabel() == "longitude"
+    assert {text.get_text() for text in axes.texts} == {"Rome", "Milan"}
+
+
+def test_a_line_has_no_map() -> None:
+    problem = po.MetricPrivacy(po.Metric.line(3), [1 / 3] * 3, "distance", 1.0)
+    with pytest.raises(InvalidMechanism, match="two coordinates"):
+        places_figure(problem, problem.anchor())
+    assert po.solve(problem).plot().axes
