@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -84,6 +85,19 @@ def costs(observed: Observation, matrix: Matrix) -> Costs:
         cells = tuple(tuple(p * d for d in row) for p, row in zip(observed.weights, whole, strict=True))
         return Costs(cells, observed.leaking.exact.total * halves)
     return Costs(_through(observed.useful, whole), observed.useful.exact.total * halves)
+
+
+def costs_under(weights: Sequence[Fraction], matrix: Matrix) -> Costs:
+    """The costs of a distortion D[x, y] where what is observed is X itself, with weights that need not sum to 1.
+
+    Examples
+    --------
+    >>> costs_under([Fraction(1, 3), Fraction(2, 3)], ((0.0, 1.0), (1.0, 0.0)))
+    Costs(cells=((0, 1), (2, 0)), scale=3)
+    """
+    cells = [[w * Fraction(d) for d in row] for w, row in zip(weights, matrix, strict=True)]
+    scale = math.lcm(*(c.denominator for row in cells for c in row))
+    return Costs(tuple(tuple(int(c * scale) for c in row) for row in cells), scale)
 
 
 def _through(joint: JointDistribution, whole: list[list[int]]) -> tuple[tuple[int, ...], ...]:

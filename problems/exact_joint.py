@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -170,22 +170,21 @@ def useful_information(observed: Observation, release: Release) -> tuple[float, 
     weights, total = observed.weights, observed.leaking.exact.total
     if isinstance(release, Merging):
         merged = _merge(tuple(weights), release)
-        return _information([(c, c, total) for c in merged if c], total)
+        return _information(merged, merged, merged, total)
     exact = release.exact()
     scale = math.lcm(*{row.total for row in exact})
     columns = [0] * len(release.outputs)
-    cells: list[tuple[int, int, int]] = []
+    cells: list[int] = []
     for weight, row in zip(weights, exact, strict=True):
         if weight:
             factor = weight * (scale // row.total)
             for y in _places(row):
                 cell = factor * row.weights[y]
                 columns[y] += cell
-                cells.append((cell, weight, y))
-    # the lift is cell total / (weight of the row, scaled, times that of the column)
-    return _information(
-        [(cell, weight * columns[y], cell * total) for cell, weight, y in cells], total * scale
-    )
+                cells.append(cell)
+    if len({row for weight, row in zip(weights, exact, strict=True) if weight}) == 1:
+        return 0.0, 0.0
+    return _information(cells, [weight * scale for weight in weights], columns, total * scale)
 
 
 def _places(row: IntegerRow) -> list[int]:
@@ -262,26 +261,34 @@ def information_enclosure(joint: ExactJoint) -> tuple[float, float]:
     >>> information_enclosure(ExactJoint(((1, 2), (2, 4)), 9))
     (0.0, 0.0)
     """
-    columns = joint.columns
-    terms = [
-        (cell, row * columns[y], cell * joint.total)
+    if _independent(joint):
+        return 0.0, 0.0
+    return _information((c for line in joint.cells for c in line), joint.rows, joint.columns, joint.total)
+
+
+def _independent(joint: ExactJoint) -> bool:
+    """Whether all lifts are 1."""
+    total, columns = joint.total, joint.columns
+    return all(
+        cell * total == row * column
         for row, line in zip(joint.rows, joint.cells, strict=True)
-        for y, cell in enumerate(line)
-        if cell
-    ]
-    return _information(terms, joint.total)
+        for cell, column in zip(line, columns, strict=True)
+    )
 
 
-def _information(terms: Sequence[tuple[int, int, int]], total: int) -> tuple[float, float]:
-    """Floats around the sum of cell / total ln(up / down) over (cell, down, up)."""
+def _information(
+    cells: Iterable[int], rows: Iterable[int], columns: Iterable[int], total: int
+) -> tuple[float, float]:
+    """Floats around the mutual information of cells / total, from the entropies of all cells and of both sums."""
     from flint import arb, ctx
 
     with ctx.workprec(BITS + total.bit_length()):
-        ball = arb(0)
-        for cell, down, up in terms:
-            if up != down:
-                ball += arb(cell) * (arb(up) / arb(down)).log()
-        ball = ball / arb(total)
+        both, *each = (
+            sum((ball * ball.log() for ball in map(arb, filter(None, weights))), arb(0))
+            for weights in (cells, rows, columns)
+        )
+        whole = arb(total)
+        ball = (both - each[0] - each[1]) / whole + whole.log()
         return max(0.0, ball_floor(ball)), max(0.0, ball_ceiling(ball))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from privopt.core.exact import IntegerRow, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
+from privopt.files.labels import Labels
 from privopt.models import JointDistribution
 from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet
@@ -77,25 +78,38 @@ def farthest_radius(center: Sequence[Fraction], kind: str) -> Fraction:
     return Fraction(math.isqrt(math.ceil(1 / rarest) - 1) + 1)
 
 
-def itself_over(beliefs: RowSet) -> JointAmbiguity:
+def itself_over(beliefs: RowSet, letters: Labels | None = None) -> JointAmbiguity:
     """The joints of a letter with itself whose distribution lies in a set.
 
     Examples
     --------
-    >>> itself_over(RowSet.all(2)).nominal.table.shape
-    (2, 2)
+    >>> itself_over(RowSet.all(2)).nominal.p_s
+    array([0.5, 0.5])
     """
-    n = beliefs.size
+    n, member = beliefs.size, beliefs.nominal
     rows = [RowSet.total_variation([int(j == i) for j in range(n)], 0) for i in range(n)]
-    member = beliefs.farthest([0] * n)
     table = [[member[i] * (i == j) for j in range(n)] for i in range(n)]
-    return JointAmbiguity(rows, beliefs, nominal=JointDistribution.normalised(table))
+    return JointAmbiguity(rows, beliefs, nominal=JointDistribution.normalised(table, letters, letters))
 
 
-def robust_level(
+@dataclass(frozen=True)
+class Shift:
+    """How far a release may shift the odds of a value of the secret over a set, as rationals below and above the largest ratio.
+
+    ``other`` is 1 where its probability rises, -1 where it falls, and for "ldp" the value against which it is likeliest.
+    """
+
+    s: int
+    y: int
+    other: int
+    low: Ratio
+    high: Ratio
+
+
+def shifts(
     ambiguity: JointAmbiguity, release: Release, notion: str, *, below: bool = True, above: bool = True
-) -> Enclosure:
-    """Floats around the largest leakage of a release over a set of joints, in nats.
+) -> Iterator[Shift]:
+    """The largest ratios over a set of joints, of each value of the secret and each release that may occur.
 
     With hi_s(y), lo_s(y) the largest and smallest P(y | s): local differential privacy on S is the largest hi_s / lo_t, and
     the lift from above the largest hi_s / (p_s hi_s + sum_t p_t lo_t) over the priors, because it rises in hi_s, falls in
@@ -110,28 +124,69 @@ def robust_level(
     below, above : bool
         Which sides of the lift count, for "lip".
     """
-    possible = [s for s in range(len(ambiguity.rows)) if ambiguity.prior.largest(_unit(s, ambiguity))[1] > 0]
-    least = most = NOTHING
-    for column in _columns(release):
+    possible = possible_secrets(ambiguity)
+    for y, column in enumerate(_columns(release)):
         of_y = _extremes(ambiguity.rows, column)
         if not any(of_y.high[s][1] for s in possible):
             continue
-        for ends in _ratios(ambiguity.prior, of_y, possible, notion, below, above):
-            least, most = _larger(least, ends[0]), _larger(most, ends[1])
+        for s, other, low, high in _ratios(ambiguity.prior, of_y, possible, notion, below, above):
+            yield Shift(s, y, other, low, high)
+
+
+def possible_secrets(ambiguity: JointAmbiguity) -> list[int]:
+    """Values of the secret that some distribution of the set gives a positive probability."""
+    n = range(len(ambiguity.rows))
+    return [s for s in n if ambiguity.prior.largest([int(t == s) for t in n])[1] > 0]
+
+
+def robust_level(
+    ambiguity: JointAmbiguity, release: Release, notion: str, *, below: bool = True, above: bool = True
+) -> Enclosure:
+    """Floats around the largest leakage of a release over a set of joints, in nats; see :func:`shifts`."""
+    least = most = NOTHING
+    for shift in shifts(ambiguity, release, notion, below=below, above=above):
+        least, most = larger(least, shift.low), larger(most, shift.high)
     return log_enclosure(*least)[0], log_enclosure(*most)[1]
 
 
-def maximal_leakage_over(ambiguity: JointAmbiguity, release: Release) -> float:
-    """A float at least the maximal leakage of a release over a set of joints: ln sum_y max_s hi_s(y), in nats."""
-    possible = [s for s in range(len(ambiguity.rows)) if ambiguity.prior.largest(_unit(s, ambiguity))[1] > 0]
+def most_expected(ambiguity: JointAmbiguity, values: Sequence[Fraction]) -> Fraction:
+    """At least the largest expectation of a function of X over a set of joints; exact but for chi-squared sets.
+
+    Examples
+    --------
+    >>> near = JointAmbiguity.total_variation(JointDistribution([[0.5, 0.5]]), Fraction(1, 4))
+    >>> most_expected(near, [Fraction(0), Fraction(1)])
+    Fraction(3, 4)
+    """
+    below = math.lcm(*(v.denominator for v in values))
+    whole = [int(v * below) for v in values]
+    least, common = min(whole), _denominator(ambiguity.rows)
+    raised = [v - least for v in whole]
+    of_s = [row.largest(raised)[1] * (common // row.denominator) for row in ambiguity.rows]
+    most = Fraction(ambiguity.prior.largest(of_s)[1], common * ambiguity.prior.denominator)
+    return (most + least) / below
+
+
+def never_seen(ambiguity: JointAmbiguity) -> list[int]:
+    """Positions of the useful symbols that no distribution of the set gives a positive probability."""
+    possible, n = possible_secrets(ambiguity), range(len(ambiguity.useful))
+    return [
+        w for w in n if all(ambiguity.rows[s].largest([int(x == w) for x in n])[1] == 0 for s in possible)
+    ]
+
+
+def best_guess_over(ambiguity: JointAmbiguity, release: Release) -> Fraction:
+    """At least sum_y max_s P(y | s) at every joint of a set, e to its maximal leakage: sum_y max_s hi_s(y)."""
+    possible = possible_secrets(ambiguity)
     total, shared = 0, _denominator(ambiguity.rows) * math.lcm(*(row.total for row in _rows(release)))
     for column in _columns(release):
         total += max(_extremes(ambiguity.rows, column).high[s][1] for s in possible)
-    return max(0.0, log_enclosure(total, shared)[1])
+    return Fraction(total, shared)
 
 
-def _unit(s: int, ambiguity: JointAmbiguity) -> list[int]:
-    return [int(t == s) for t in range(len(ambiguity.rows))]
+def maximal_leakage_over(ambiguity: JointAmbiguity, release: Release) -> float:
+    """A float at least the maximal leakage of a release over a set of joints, in nats."""
+    return max(0.0, log_enclosure(*best_guess_over(ambiguity, release).as_integer_ratio())[1])
 
 
 def _rows(release: Release) -> list[IntegerRow]:
@@ -164,24 +219,23 @@ def _extremes(rows: Sequence[RowSet], column: Sequence[int]) -> _Extremes:
 
 def _ratios(
     prior: RowSet, ends: _Extremes, possible: Sequence[int], notion: str, below: bool, above: bool
-) -> list[tuple[Ratio, Ratio]]:
+) -> Iterator[tuple[int, int, Ratio, Ratio]]:
     """For each s, rational bounds of the largest ratio that a release may show of it, from below and from above."""
-    listed: list[tuple[Ratio, Ratio]] = []
     n = range(len(ends.low))
     for s in possible:
         others = [t for t in possible if t != s]
         if notion == "ldp":
             if others:
-                smallest = min(ends.low[t][1] for t in others), min(ends.low[t][0] for t in others)
-                listed.append(((ends.high[s][0], smallest[0]), (ends.high[s][1], smallest[1])))
+                other = min(others, key=lambda t: ends.low[t][0])
+                smallest = min(ends.low[t][1] for t in others), ends.low[other][0]
+                yield s, other, (ends.high[s][0], smallest[0]), (ends.high[s][1], smallest[1])
             continue
         if above and ends.high[s][1]:
             columns = [[ends.high[s][k] if t == s else ends.low[t][1 - k] for t in n] for k in (0, 1)]
-            listed.append((_lift(prior, s, columns[0], 0), _lift(prior, s, columns[1], 1)))
+            yield s, 1, _lift(prior, s, columns[0], 0), _lift(prior, s, columns[1], 1)
         if below:
             columns = [[ends.low[s][1 - k] if t == s else ends.high[t][k] for t in n] for k in (0, 1)]
-            listed.append((_drop(prior, s, columns[0], 0), _drop(prior, s, columns[1], 1)))
-    return listed
+            yield s, -1, _drop(prior, s, columns[0], 0), _drop(prior, s, columns[1], 1)
 
 
 def _lift(prior: RowSet, s: int, values: list[int], end: int) -> Ratio:
@@ -194,7 +248,7 @@ def _drop(prior: RowSet, s: int, values: list[int], end: int) -> Ratio:
     return prior.largest(values)[end], values[s] * prior.denominator
 
 
-def _larger(a: Ratio, b: Ratio) -> Ratio:
+def larger(a: Ratio, b: Ratio) -> Ratio:
     """The larger of two ratios; 0 / 0 is no ratio."""
     if not any(b):
         return a

@@ -30,7 +30,7 @@ def robust_level(problem: Problem[Any], mechanism: Mechanism, ambiguity: Ambigui
     problem : Problem
         Says what leaks; its own distribution does not count.
     mechanism : Mechanism
-    ambiguity : JointAmbiguity, or RowSet for a belief
+    ambiguity : JointAmbiguity, RowSet for a belief, or ChainAmbiguity for records that depend on their neighbours
         Over the symbols of the problem.
 
     Returns

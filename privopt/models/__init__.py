@@ -1,5 +1,7 @@
 """What is known of the data: distributions that are validated when they are made."""
 
+from privopt.models.ambiguity.chains import ChainAmbiguity as ChainAmbiguity
+from privopt.models.ambiguity.covariances import CovarianceAmbiguity as CovarianceAmbiguity
 from privopt.models.ambiguity.joint import JointAmbiguity as JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet as RowSet
 from privopt.models.gaussian import GaussianModel as GaussianModel
@@ -12,6 +14,8 @@ from privopt.models.markov.chain import MarkovChain as MarkovChain
 from privopt.models.observed import ObservedJoint as ObservedJoint
 
 __all__ = [
+    "ChainAmbiguity",
+    "CovarianceAmbiguity",
     "DatasetGraph",
     "GaussianModel",
     "GroupModel",

@@ -10,6 +10,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.errors import InvalidModel, MissingExtra
 from privopt.files.labels import Labels
+from privopt.files.private import shown
 from privopt.models.validation import sorted_labels
 
 if TYPE_CHECKING:
@@ -128,14 +129,14 @@ def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: st
         where = group_of[key], role_of[role]
         if not np.isnan(table[where]):
             raise InvalidModel(
-                f"row {row} repeats a role, its group has {role!r} before: give each role once"
+                f"row {row} repeats a role, its group has {shown(role, 'it')} before: give each role once"
             )
         table[where] = value
     holes = np.argwhere(np.isnan(table))
     if len(holes):
         row = keys.index(list(group_of)[holes[0, 0]])
         raise InvalidModel(
-            f"the group that row {row} begins lacks the role {names[holes[0, 1]]!r}: drop the group or fill it in"
+            f"the group that row {row} begins lacks {shown(names[holes[0, 1]], 'a role')}: drop the group or fill it in"
         )
     return _estimated(table, tuple(names), estimator)
 

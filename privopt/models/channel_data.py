@@ -16,8 +16,10 @@ from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.labels import Labels
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import JointDistribution, ObservedJoint
+from privopt.models.ambiguity.joint import JointAmbiguity
 
 Joint: TypeAlias = JointDistribution | ObservedJoint
+JointOrSet: TypeAlias = Joint | JointAmbiguity
 Release: TypeAlias = Channel | Merging
 
 
@@ -132,7 +134,17 @@ def observation(joint: Joint) -> Observation:
         return Observation(joint.sensitive_observed, joint.useful_observed)
     if isinstance(joint, JointDistribution):
         return Observation(joint, None)
+    if isinstance(joint, JointAmbiguity):
+        raise InvalidProblem(
+            "this problem has no form that holds for every distribution in a set: give it the set's .nominal, or use "
+            "LocalInformationPrivacy, PointwiseMaximalLeakage or DistortionPrivacy"
+        )
     raise InvalidProblem(f"joint must be a JointDistribution or an ObservedJoint, got {type(joint).__name__}")
+
+
+def nominal_of(joint: JointOrSet) -> Joint:
+    """The joint by which utilities are read: that of a set, or the joint itself."""
+    return joint.nominal if isinstance(joint, JointAmbiguity) else joint
 
 
 def release_rows(release: Release, which: Sequence[int]) -> list[IntegerRow]:

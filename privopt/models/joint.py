@@ -174,6 +174,20 @@ class JointDistribution:
         counts = count_frame(frame, sensitive, useful, reading)
         return cls._build(counts.table, counts.sensitive, counts.useful, True, counts.columns)
 
+    @property
+    def rows_counted(self) -> int | None:
+        """How many rows the table counts; None where it holds probabilities.
+
+        Examples
+        --------
+        >>> JointDistribution.normalised([[3, 1], [0, 4]]).rows_counted
+        8
+        """
+        if self.columns is not None:
+            return self.columns.rows
+        counts = self._numbers.ravel().tolist()
+        return sum(counts) if self._normalised and all(isinstance(n, int) for n in counts) else None
+
     def small_cells(self, least: int) -> int:
         """How many cells that occur hold fewer rows than this.
 

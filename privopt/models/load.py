@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from privopt.errors import InvalidModel
+from privopt.models.ambiguity.chains import ChainAmbiguity
+from privopt.models.ambiguity.covariances import CovarianceAmbiguity
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.gaussian import GaussianModel, GroupModel
@@ -15,7 +17,9 @@ from privopt.models.markov.chain import MarkovChain
 from privopt.models.observed import ObservedJoint
 
 Model: TypeAlias = (
-    DatasetGraph
+    ChainAmbiguity
+    | CovarianceAmbiguity
+    | DatasetGraph
     | GaussianModel
     | GroupModel
     | JointAmbiguity
@@ -26,6 +30,8 @@ Model: TypeAlias = (
 )
 
 _READERS: dict[str, Callable[[Mapping[str, object]], Model]] = {
+    "chain_ambiguity": ChainAmbiguity.from_dict,
+    "covariance_ambiguity": CovarianceAmbiguity.from_dict,
     "dataset_graph": DatasetGraph.from_dict,
     "gaussian": GaussianModel.from_dict,
     "group": GroupModel.from_dict,
@@ -47,7 +53,7 @@ def model_from_dict(d: Mapping[str, object]) -> Model:
 
     Returns
     -------
-    DatasetGraph, GaussianModel, GroupModel, JointAmbiguity, JointDistribution, MarkovChain, ObservedJoint or RowSet
+    ChainAmbiguity, CovarianceAmbiguity, DatasetGraph, GaussianModel, GroupModel, JointAmbiguity, JointDistribution, MarkovChain, ObservedJoint or RowSet
         The model.
 
     Raises

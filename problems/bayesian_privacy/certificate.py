@@ -13,7 +13,7 @@ import math
 from privopt.core.certificate import Terms
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms.noise.shapes import EXACT_REPORTS
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.bayesian_privacy.validation import impossible
 
@@ -32,6 +32,8 @@ def terms(data: BayesianPrivacyData, mechanism: NoisyQuery) -> Terms:
         adversary="anyone who knows the assumed distribution and the values of any other records: none, some or all of them",
         unit=f"release of the {mechanism.name}, about one record",
         uncovered=_uncovered(data, mechanism),
+        distributions="" if data.ambiguity is None else data.ambiguity.described,
+        confidence=data.ambiguity.confidence if isinstance(data.ambiguity, ChainAmbiguity) else None,
     )
 
 
@@ -54,7 +56,12 @@ def _assumption(data: BayesianPrivacyData) -> str:
     order = model.order if isinstance(model, MarkovChain) else 1
     words = "" if order == 1 else f"; a record is a word of {order} letters"
     groups = "; groups are independent copies" if isinstance(model, GaussianModel) else ""
-    return f"the records follow {model!r} exactly as written{groups}{words}; {_compared(data)}"
+    which = (
+        f"{model!r} exactly as written"
+        if data.ambiguity is None
+        else f"any one distribution of {data.ambiguity!r}"
+    )
+    return f"the records follow {which}{groups}{words}; {_compared(data)}"
 
 
 def _uncovered(data: BayesianPrivacyData, mechanism: NoisyQuery) -> tuple[str, ...]:
@@ -65,6 +72,8 @@ def _uncovered(data: BayesianPrivacyData, mechanism: NoisyQuery) -> tuple[str, .
         )
     if isinstance(model, GroupModel):
         clauses.append(f"groups of more than {model.size} records that depend on each other")
+    elif data.ambiguity is not None:
+        clauses.append("records that follow none of the distributions of the set")
     else:
         clauses.append(
             "records that follow another distribution than the assumed one, as where it is only estimated"

@@ -27,10 +27,11 @@ class BayesianPrivacyData:
     clip: Clip | None
     scope: str
     mechanism: str
+    ambiguity: checks.Sets | None
 
     def __init__(
         self,
-        model: checks.Records,
+        model: checks.Records | checks.Sets,
         query: object,
         epsilon: float,
         *,
@@ -38,8 +39,9 @@ class BayesianPrivacyData:
         clip: object = None,
         scope: str = "targets_in_interval",
         mechanism: str = "laplace",
+        ambiguity: checks.Sets | None = None,
     ) -> None:
-        records = checks.model(model)
+        records, over = checks.model(model, ambiguity)
         with checks.as_problem():
             statistic = checks.query(query, records)
             noise = noisy.noise(mechanism, statistic)
@@ -51,12 +53,18 @@ class BayesianPrivacyData:
                 "clip": checks.clip(clip, statistic, records),
                 "scope": noisy.scope(scope),
                 "mechanism": noise,
+                "ambiguity": over,
             }
             for name, value in values.items():
                 object.__setattr__(self, name, value)
             sensitivity(self.query, self.clip, self.length)  # refuses what is beyond the floats
             if isinstance(records, MarkovChain):
                 object.__setattr__(self, "query", checks.possible(statistic, records, self._impossible))
+
+    @property
+    def robust(self) -> bool:
+        """Whether the budget must hold for every distribution of a set."""
+        return self.ambiguity is not None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -84,7 +92,9 @@ class BayesianPrivacyData:
 
     @cached_property
     def _impossible(self) -> Labels:
-        """The states of a chain that no record can have."""
+        """The states of a chain that no record can have; of a set of chains none is known to be."""
+        if self.ambiguity is not None:
+            return ()
         return checks.impossible(self.model, self.length) if isinstance(self.model, MarkovChain) else ()
 
     @property

@@ -36,10 +36,10 @@ from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise.shapes import enclosed_error
 from privopt.mechanisms.noise.statistics import counted, spacing
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import enumeration
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
-from privopt.problems.bayesian_privacy.validation import Records
+from privopt.problems.bayesian_privacy.validation import Records, Sets
 
 ENUMERABLE = 2**8
 """Sequences up to which the leakage of the mechanism itself is read, by enumeration."""
@@ -47,8 +47,8 @@ ENUMERABLE = 2**8
 _BITS = 160
 
 
-def judged_model(data: BayesianPrivacyData) -> Records:
-    """The model whose bounds hold for the query.
+def judged_model(data: BayesianPrivacyData) -> Records | Sets:
+    """The model, or the set of them, whose bounds hold for the query.
 
     Bounds for Gaussian records need a query that moves by no more than the clipped records do; of a function of the
     caller only its sensitivity is known, so only the size of the group counts.
@@ -56,13 +56,13 @@ def judged_model(data: BayesianPrivacyData) -> Records:
     model = data.model
     if isinstance(model, GaussianModel) and isinstance(data.query, Query):
         return GroupModel(model.size)
-    return model
+    return model if data.ambiguity is None else data.ambiguity
 
 
 def setting(data: BayesianPrivacyData) -> Setting:
     """What proofs need to know of the records and of how the query reads them."""
     model = judged_model(data)
-    if not isinstance(model, GaussianModel):
+    if not isinstance(model, (GaussianModel, CovarianceAmbiguity)):
         return Setting(model, data.length, data.scope)
     apart, grid = spacing(data.query, data.clip, data.length)
     return Setting(model, data.length, data.scope, apart, grid)
@@ -74,6 +74,7 @@ def enumerable(data: BayesianPrivacyData) -> bool:
     counts = data.query == "count" or isinstance(data.query, tuple)
     return (
         isinstance(model, MarkovChain)
+        and data.ambiguity is None
         and n is not None
         and counts
         and data.mechanism != "randomised_response"
@@ -110,7 +111,7 @@ def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
 
 
 @lru_cache(maxsize=4096)
-def _bound(model: Records, tau: float, length: int | None, method: str, scope: str) -> Bound:
+def _bound(model: Records | Sets, tau: float, length: int | None, method: str, scope: str) -> Bound:
     return bayesian_leakage(model, tau, length=length, method=method, scope=scope)
 
 
@@ -120,7 +121,7 @@ def reading_seconds(data: BayesianPrivacyData) -> float:
 
 
 @lru_cache(maxsize=64)
-def _reading_seconds(model: Records, length: int | None, scope: str) -> float:
+def _reading_seconds(model: Records | Sets, length: int | None, scope: str) -> float:
     if isinstance(model, MarkovChain):
         return walking_seconds(model, length)
     if isinstance(model, GaussianModel) and scope != "all_reals":
@@ -154,6 +155,14 @@ def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float,
         return *enumeration.enclose_enumerated(*counted_chain(data), tau), "every adversary in balls"
     proved, method = prove_leakage(setting(data), tau, data.epsilon)
     return 0.0, proved, method
+
+
+def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
+    """Floats around the largest leakage of the mechanisms of a level, over a set: what one of them leaks, and what none exceeds."""
+    if tau == 0:
+        return 0.0, 0.0
+    high = proved_leakage(data, tau)[1]
+    return min(prove_leak(setting(data), tau), high), high
 
 
 def prove_dual(data: BayesianPrivacyData, dual: object) -> Enclosure | None:

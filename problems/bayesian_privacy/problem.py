@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Certificate, Terms, over_set
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -16,12 +17,21 @@ from privopt.files.numbers import decode_float
 from privopt.mechanisms import Mechanism, NoisyQuery, Query
 from privopt.mechanisms.noise.noisy_query import decode_query, encode_query, query_text
 from privopt.mechanisms.noise.shapes import SHAPES, enclosed_error
-from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
+from privopt.models import (
+    ChainAmbiguity,
+    CovarianceAmbiguity,
+    GaussianModel,
+    GroupModel,
+    MarkovChain,
+    model_from_dict,
+)
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.certificate import terms
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.bayesian_privacy.fingerprints import MANY, large_fingerprint
-from privopt.problems.bayesian_privacy.validation import Records, as_problem
+from privopt.problems.bayesian_privacy.validation import as_problem
+from privopt.problems.chain_sets import chains_within, largest_radius
 
 FIELDS = ("query", "noise", "clip", "length", "states", "scope")
 SMALL = 0.01
@@ -53,8 +63,9 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     Parameters
     ----------
-    model : GaussianModel, GroupModel or MarkovChain
-        How records depend on each other. Groups and Gaussian groups are independent copies.
+    model : GaussianModel, GroupModel, MarkovChain, ChainAmbiguity or CovarianceAmbiguity
+        How records depend on each other. Groups and Gaussian groups are independent copies. Of a set, of chains of two
+        states or of covariances, the budget holds for every distribution.
     query : {"sum", "mean", "count", "histogram"}, ("count", state) or Query
         See :class:`privopt.NoisyQuery`.
     epsilon : float
@@ -68,6 +79,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         size of the group counts: far outside, relatives are forced to the ends of the interval.
     mechanism : {"laplace", "discrete_laplace", "randomised_response"}
         The noise.
+    ambiguity : ChainAmbiguity or CovarianceAmbiguity, optional
+        The set whose nominal model is ``model``; set where a set is given as the model.
 
     Raises
     ------
@@ -181,12 +194,42 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
             stated,
             stated.fingerprint,
             ok=ok,
-            claim="leakage <= budget",
+            claim=_CLAIM if self.ambiguity is None else over_set(_CLAIM),
             reason=reason,
             method=f"{method}; noise of scale {stated.scale!r} has at most the level {stated.tau!r}",
             leakage=(low, high),
             utility=(0.0 - most, 0.0 - least),
         )
+
+    def robust_level(self, mechanism: NoisyQuery, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of every mechanism of the level of this one, in nats.
+
+        See :func:`privopt.measures.robust_level`.
+        """
+        if not isinstance(ambiguity, (ChainAmbiguity, CovarianceAmbiguity)) or type(
+            ambiguity.nominal
+        ) is not type(self.model):
+            raise InvalidProblem(
+                "the distributions of records vary in a ChainAmbiguity or a CovarianceAmbiguity of the kind of the model, "
+                f"got {ambiguity!r}"
+            )
+        over = replace(self, model=ambiguity.nominal, ambiguity=ambiguity)
+        return levels.level_enclosure(over, mechanism.tau)
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """The chains whose rows, forward and backward in time, lie within a radius of those of this stationary one."""
+        return chains_within(self._chain(), radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius from which on each row may be any distribution of the values that it has."""
+        return largest_radius(self._chain(), kind)
+
+    def _chain(self) -> MarkovChain:
+        if not isinstance(self.model, MarkovChain):
+            raise InvalidProblem(
+                "only the rows of a chain have a radius: give a CovarianceAmbiguity to robust_level"
+            )
+        return self.model
 
     def terms(self, mechanism: NoisyQuery) -> Terms:
         """What a certificate of this mechanism is about, in plain sentences."""
@@ -256,8 +299,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     def _fields(self, query: object) -> dict[str, Any]:
         return {
             "type": self.kind,
-            "version": 1,
-            "model": self.model.to_dict(),
+            "version": 1 if self.ambiguity is None else 2,
+            "model": (self.ambiguity or self.model).to_dict(),
             "query": query,
             "epsilon": self.epsilon,
             "length": self.length,
@@ -270,7 +313,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
     def fingerprint(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """SHA-256 of the canonical JSON form; a function counts as itself, in this process only."""
         if not isinstance(self.query, Query):
-            many = isinstance(self.model, GaussianModel) and self.model.size >= MANY
+            many = isinstance(self.model, GaussianModel) and self.model.size >= MANY and not self.robust
             return large_fingerprint(self.to_dict()) if many else super().fingerprint
         return fingerprint_of(self._fields(f"{query_text(self.query)} {id(self.query)}"))
 
@@ -289,9 +332,12 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
         check_schema(fields, f"problem-{cls.kind}")
         model = model_from_dict(fields["model"])
-        if not isinstance(model, Records):
+        if not isinstance(
+            model, (GaussianModel, GroupModel, MarkovChain, ChainAmbiguity, CovarianceAmbiguity)
+        ):
             raise InvalidProblem(
-                f"model must be gaussian, group or markov_chain, got {fields['model'].get('type')!r}"
+                "model must be gaussian, group, markov_chain, chain_ambiguity or covariance_ambiguity, got "
+                f"{fields['model'].get('type')!r}"
             )
         return cls(
             model,
@@ -329,11 +375,24 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
             Example("reports", cls(chain, "count", 1.0, length=6, mechanism="randomised_response")),
             Example("swing", cls(swing, "count", 1.0, length=6), -1.0, 1e-7),
             Example("three-states", cls(three, "histogram", 1.3, mechanism="discrete_laplace")),
+            Example("chain-interval", cls(ChainAmbiguity.interval(chain, 0.1), "count", 1.0)),
+            Example(
+                "signs-interval", cls(_near(signs), "mean", 1.0, clip=(0, 10), length=10), -1.6111111111, 1e-9
+            ),
         )
 
     def __repr__(self) -> str:
         clip = "" if self.clip is None else f", clip={self.clip}"
         return (
-            f"BayesianPrivacy({self.model!r}, {query_text(self.query)}, epsilon={self.epsilon:g}, "
+            f"BayesianPrivacy({self.ambiguity or self.model!r}, {query_text(self.query)}, epsilon={self.epsilon:g}, "
             f"length={self.length}{clip}, scope={self.scope!r}, mechanism={self.mechanism!r})"
         )
+
+
+_CLAIM = "leakage <= budget"
+
+
+def _near(model: GaussianModel) -> CovarianceAmbiguity:
+    """Covariances within 10 % of those of a model."""
+    wide = 0.1 * abs(model.covariance)
+    return CovarianceAmbiguity(model.covariance - wide, model.covariance + wide, nominal=model)

@@ -15,18 +15,30 @@ from privopt.files.numbers import decode_float
 from privopt.mechanisms.noise import statistics
 from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import AnyQuery, Clip
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 
 Records: TypeAlias = GaussianModel | GroupModel | MarkovChain
+Sets: TypeAlias = ChainAmbiguity | CovarianceAmbiguity
 
 
-def model(value: object) -> Records:
-    """A model of dependent records."""
+def model(value: object, ambiguity: object) -> tuple[Records, Sets | None]:
+    """A model of dependent records, and the set of distributions around it if there is one."""
+    if isinstance(value, (ChainAmbiguity, CovarianceAmbiguity)):
+        return model(value.nominal, value)
+    if ambiguity is not None:
+        if not isinstance(ambiguity, (ChainAmbiguity, CovarianceAmbiguity)) or ambiguity.nominal != value:
+            raise InvalidProblem("the set has another nominal model: give the set itself as the model")
+        if isinstance(ambiguity, ChainAmbiguity) and ambiguity.k != 2:
+            raise InvalidProblem(
+                f"over a set of chains the leakage is known for two states only, these have {ambiguity.k}: merge states"
+            )
+        return ambiguity.nominal, ambiguity
     if not isinstance(value, (GaussianModel, GroupModel, MarkovChain)):
         raise InvalidProblem(
-            f"model must be a GaussianModel, a GroupModel or a MarkovChain, got {type(value).__name__}"
+            "model must be a GaussianModel, a GroupModel, a MarkovChain, a ChainAmbiguity or a CovarianceAmbiguity, got "
+            f"{type(value).__name__}"
         )
-    return value
+    return value, None
 
 
 def epsilon(value: object) -> float:

@@ -16,6 +16,7 @@ from privopt.files.labels import Label, Labels
 from privopt.mechanisms.policy.setting import Distortion, costs
 from privopt.mechanisms.policy.setting import distortion as read_named
 from privopt.models import JointDistribution
+from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.validation import Row, exact_distribution, label_tuple, number_array
 from privopt.problems.validation import distortion as read_matrix
 from privopt.problems.validation import level
@@ -28,20 +29,21 @@ COLUMNS = 256
 class BeliefData:
     """The fields of :class:`privopt.BeliefRelease`, which says what they mean."""
 
-    belief: tuple[Number, ...]
+    belief: tuple[Number, ...] | RowSet
     epsilon: float
     distortion: Distortion
     letters: Labels
 
     def __init__(
         self,
-        belief: Row,
+        belief: Row | RowSet,
         epsilon: float,
         distortion: str | ArrayLike = "hamming",
         letters: Iterable[Label] | None = None,
     ) -> None:
-        probabilities = read_belief(belief)
-        symbols = read_letters(letters, len(probabilities))
+        probabilities = belief if isinstance(belief, RowSet) else read_belief(belief)
+        size = probabilities.size if isinstance(probabilities, RowSet) else len(probabilities)
+        symbols = read_letters(letters, size)
         values: dict[str, object] = {
             "belief": probabilities,
             "epsilon": level(epsilon, "epsilon"),
@@ -52,6 +54,21 @@ class BeliefData:
             object.__setattr__(self, name, value)
 
     @property
+    def beliefs(self) -> RowSet | None:
+        """The set of beliefs for which the bound must hold, if there is one."""
+        return self.belief if isinstance(self.belief, RowSet) else None
+
+    @property
+    def robust(self) -> bool:
+        """Whether the bound must hold for every belief of a set."""
+        return self.beliefs is not None
+
+    @property
+    def nominal(self) -> tuple[Number, ...]:
+        """The belief by which utilities are read."""
+        return self.belief.nominal if isinstance(self.belief, RowSet) else self.belief
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Letters, and releases where a matrix names them."""
         columns = () if isinstance(self.distortion, str) else (len(self.distortion[0]),)
@@ -60,12 +77,12 @@ class BeliefData:
     @cached_property
     def p(self) -> Floats:
         """The belief divided by its exact sum, each probability rounded once; shape (n,)."""
-        return JointDistribution.normalised([self.belief]).p_x
+        return JointDistribution.normalised([self.nominal]).p_x
 
     @cached_property
     def exact_belief(self) -> IntegerRow:
         """The belief divided by its exact sum."""
-        return integer_row(self.belief)
+        return integer_row(self.nominal)
 
     @property
     def support(self) -> Ints:

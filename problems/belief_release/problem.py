@@ -6,11 +6,12 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Certificate, Terms, over_set
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -27,6 +28,7 @@ from privopt.problems.belief_release.bound import check_dual
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.belief_release.examples import examples
 from privopt.problems.local_information_privacy.leakage import log_lifts
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.robust import farthest_radius, itself_over, robust_level
 
@@ -47,8 +49,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     Parameters
     ----------
-    belief : n floats or Fractions
-        Probabilities that sum to 1 within 1e-9; letters of probability 0 bind nothing.
+    belief : n floats or Fractions, or RowSet
+        A set of beliefs for every one of which the bound must hold, with utilities read at its nominal one; or probabilities that sum to 1 within 1e-9; letters of probability 0 bind nothing.
     epsilon : float
         Bound on the leakage of this step, in nats, >= 0, may be inf.
     distortion : {"hamming", "l1", "squared"} or matrix, shape (n, m)
@@ -87,6 +89,15 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         """The same problem with another epsilon."""
         return replace(self, epsilon=budget)
 
+    @cached_property
+    def ratios(self) -> LocalInformationPrivacy | None:
+        """Over a set of beliefs, the problem of the letter with itself that bounds the same ratios; None for one belief."""
+        if self.beliefs is None:
+            return None
+        return LocalInformationPrivacy(
+            itself_over(self.beliefs, self.letters), self.epsilon, utility=self.matrix
+        )
+
     @property
     def judging_seconds(self) -> float:
         """Passes over the table of letters and releases, which a channel holds as integers too."""
@@ -116,7 +127,8 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def evaluate(self, mechanism: Channel) -> Evaluation:
         """Utility, leakage and the worst pair (letter, release) in float64."""
-        return judgement.evaluate(self, self.check(mechanism))
+        channel, ratios = self.check(mechanism), self.ratios
+        return judgement.evaluate(self, channel) if ratios is None else ratios.evaluate(channel)
 
     def certify(self, mechanism: Channel) -> Certificate:
         """Prove the bounds from the integer weights: exact ratios against balls of e^epsilon.
@@ -125,6 +137,9 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         have such a letter.
         """
         channel = self.check(mechanism)
+        if self.ratios is not None:
+            proved = self.ratios.certify(channel)
+            return self.restated(proved, channel, claim=over_set("leakage <= budget"), where=proved.where)
         exact = judgement.ExactRelease(self, channel)
         verdict = judgement.certify(exact)
         return self.certificate(
@@ -147,25 +162,34 @@ class BeliefRelease(BeliefData, Problem[Channel]):
         factor = number(math.exp(nats)) if nats < 700 else f"e^{number(nats)}"
         rare = tuple(repr(self.letters[x]) for x in np.flatnonzero(self.p == 0)[:8])
         covered = f"; letters of belief 0 ({', '.join(rare)}) keep the same bounds" if rare else ""
+        beliefs, whose = self.beliefs, "the belief, which is all that earlier releases told"
+        assumption = f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum){covered}"
+        if beliefs is not None:
+            whose = "the belief, whichever of the set it is"
+            assumption = f"the letter follows any one belief of the set of {self!r}; how useful the release is rests on its nominal one"
         return Terms(
             kind="privacy",
             statement=f"no release makes a value of the letter ({named}) more than {factor} times as likely or unlikely as it was"
             if nats < math.inf
             else "a release may tell the letter: the budget is infinite",
-            assumption=f"the letter follows the belief of {self!r} exactly as written (divided by its exact sum){covered}",
-            adversary="anyone who sees the release, and knows the belief, which is all that earlier releases told, and the channel",
+            assumption=assumption,
+            adversary=f"anyone who sees the release, and knows {whose}, and the channel",
             unit="release of one letter",
             uncovered=(
                 "other letters of the sequence but through this one, and earlier or later releases: their budgets add up",
                 "what is known of the letter besides the belief, and letters that follow another belief",
             ),
+            distributions="" if beliefs is None else f"beliefs: {beliefs.described}",
         )
 
     def is_worst(self, mechanism: Channel, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named letter and release leak as much as any; None for no pair where everything may leak."""
         if not worst and self.epsilon == math.inf:  # version 0.1.0 named none there
             return None
-        return judgement.is_worst(self, self.check(mechanism), worst)
+        channel = self.check(mechanism)
+        if self.ratios is not None:
+            return self.ratios.is_worst(channel, worst, where)
+        return judgement.is_worst(self, channel, worst)
 
     def constant(self) -> Channel:
         """The one release for all letters that costs least: leaks nothing."""
@@ -179,7 +203,10 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
     def repair(self, mechanism: Channel, margin: float) -> Channel:
         """The channel mixed with its own output distribution by the least weight that keeps epsilon (1 - margin)."""
-        return judgement.repair(self, self.check(mechanism), margin)
+        channel = self.check(mechanism)
+        if self.ratios is None:
+            return judgement.repair(self, channel, margin)
+        return self.check(self.ratios.repair(channel, margin))
 
     def robust_level(self, mechanism: Channel, ambiguity: Ambiguity) -> Enclosure:
         """Floats around the largest leakage over a set of beliefs, in nats; see :func:`privopt.measures.robust_level`."""
@@ -192,11 +219,11 @@ class BeliefRelease(BeliefData, Problem[Channel]):
     def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
         """Beliefs within a radius of this problem's."""
         make = RowSet.total_variation if kind == "total_variation" else RowSet.chi2
-        return make(list(self.belief), radius)
+        return make(list(self.nominal), radius)
 
     def largest_radius(self, kind: str) -> Fraction:
         """A radius that allows any belief, or any over the letters that are possible."""
-        return farthest_radius(RowSet.total_variation(list(self.belief), 0).center, kind)
+        return farthest_radius(RowSet.total_variation(list(self.nominal), 0).center, kind)
 
     def repeated_leakage(self, mechanism: Channel, times: float) -> float:
         """What several releases of the same letter leak together, in nats."""
@@ -213,15 +240,17 @@ class BeliefRelease(BeliefData, Problem[Channel]):
 
         See :mod:`privopt.problems.belief_release.bound` for the proof.
         """
+        if self.ratios is not None and isinstance(dual, dict) and dual.get("kind") in ("set", "analytic"):
+            return self.ratios.prove_bound(dual, seconds)
         return check_dual(self, dual)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""
-        named = self.distortion
+        named, belief = self.distortion, self.belief
         return {
             "type": self.kind,
             "version": 1,
-            "belief": [encode_number(p) for p in self.belief],
+            "belief": belief.to_dict() if isinstance(belief, RowSet) else [encode_number(p) for p in belief],
             "epsilon": encode_float(self.epsilon),
             "distortion": named if isinstance(named, str) else [list(row) for row in named],
             "letters": encode_labels(self.letters),
@@ -239,9 +268,14 @@ class BeliefRelease(BeliefData, Problem[Channel]):
             If the numbers do not make a belief or a problem.
         """
         check_schema(fields, f"problem-{cls.kind}")
-        names = fields.get("letters")
+        names, written = fields.get("letters"), fields["belief"]
+        belief = (
+            RowSet.from_dict(written)
+            if isinstance(written, Mapping)
+            else decode_numbers(written, "belief", 1)
+        )
         return cls(
-            decode_numbers(fields["belief"], "belief", 1),  # type: ignore[arg-type]  # numbers, as it checked
+            belief,  # type: ignore[arg-type]  # numbers, as it checked
             decode_float(fields["epsilon"]),
             fields.get("distortion", "hamming"),
             None if names is None else decode_labels(names),

@@ -249,8 +249,8 @@ def _least(t: arb, d: int, epsilon: arb, delta: arb, one: Step) -> arb:
     return arb(0) if not kept > 0 else kept
 
 
-def _linear(data: ColouringData, dual: dict[str, object]) -> Enclosure | None:
-    """Sum of what each vertex can still gain at these multipliers, plus what delta gives them."""
+def _linear(data: ColouringData, dual: dict[str, object], nothing: bool = False) -> Enclosure | None:
+    """Sum of what each vertex can still gain at these multipliers, plus what delta gives them; with ``nothing`` of no accuracy at all."""
     arcs, k = len(data.graph.indices), data.k
     at, values = np.array(dual["at"]), np.array(dual["values"], dtype=np.float64)
     if at.size and at.dtype.kind not in "iu":
@@ -259,7 +259,7 @@ def _linear(data: ColouringData, dual: dict[str, object]) -> Enclosure | None:
     good = at.ndim == 1 and at.shape == values.shape and bool(((values >= 0) & (values < math.inf)).all())
     if not good or (at.size and not 0 <= at.min() <= at.max() < arcs * k) or data.epsilon > LARGEST:
         return None
-    weights = _normalised(data, dual.get("weights"))
+    weights = Balls.exact(np.zeros(data.graph.size)) if nothing else _normalised(data, dual.get("weights"))
     if weights is None:
         return None
     cells, place = np.unique(at, return_inverse=True)
@@ -361,10 +361,12 @@ def _prescribed(data: ColouringData, gain: Balls, best: Balls, begin: int) -> Ba
 
 
 def check_witness(data: ColouringData, witness: object) -> str | None:
-    """Why the prescribed values are infeasible: at its distance from one site another one is too likely."""
+    """Why the prescribed values are infeasible: at its distance from one site another one is too likely, or multipliers prove it."""
     values = data.prescribed
     if values is None or not isinstance(witness, dict):
         return None
+    if witness.get("kind") == "linear":
+        return _contradiction(data, witness)
     named = [witness.get(name) for name in ("source", "target", "colour")]
     if not all(isinstance(x, int) and not isinstance(x, bool) for x in named):
         return None
@@ -391,4 +393,23 @@ def check_witness(data: ColouringData, witness: object) -> str | None:
     return (
         f"{names[1]!r} should answer {shown!r} with probability {have:.9g}, but {far} steps from {names[0]!r}, "
         f"which does with {here:.9g}, at most {most:.9g} is private: gap {have - most:.9g}"
+    )
+
+
+def _contradiction(data: ColouringData, witness: dict[str, object]) -> str | None:
+    """Why multipliers of the arcs contradict the prescribed values: whatever the other vertices answer, 0 is at most a number below 0."""
+    with np.errstate(all="ignore"):
+        most = _linear(data, witness, nothing=True)
+    if data.prescribed is None or most is None or not -math.inf < most[1] < 0:
+        return None
+    arcs = np.unique(np.array(witness["at"], dtype=np.int64) // data.k)
+    starts = np.searchsorted(data.graph.indptr, arcs, side="right") - 1
+    ends = np.unique([starts, data.graph.indices[arcs]])
+    sites = [int(site) for site in data.prescribed.sites.tolist() if site in ends]
+    shown = ", ".join(repr(data.graph.vertices[site]) for site in sites[:4]) + (
+        ", ..." if len(sites) > 4 else ""
+    )
+    return (
+        f"the values of {shown} contradict each other whatever the vertices between them answer: constraints of {len(arcs)} arcs, "
+        f"weighted and added, say that 0 is at most {most[1]:.3g}"
     )

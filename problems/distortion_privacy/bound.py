@@ -10,6 +10,10 @@ The kinds of dual:
 - ``{"kind": "level", "level": e, "multipliers": [[...], ...]}``: the same at level e proves that no release within
   that level meets the bound on distortion, so that the leakage of those which do is above e ("lip" and "ldp").
 
+- ``{"kind": "set", "pool": ..., "members": ..., "cuts": ..., "proof": {...}}``: over a set of joints, distributions of it and
+  multipliers of the rows that these and the nominal joint demand; where distortion is bounded, at the level of the proof and
+  with a mixture of members, ``weighing``, whose distortion is above the bound. See
+  :mod:`privopt.problems.local_information_privacy.members`.
 - ``{"kind": "bands", "above": [[...], ...], "below": [[...], ...]}``: where "lip" or "ldp" is bounded, multipliers >= 0 of
   P(y | s) <= e^e h(y) and of h(y) <= P(y | s) e^e ("lip"; h(y) <= P(y | s) for "ldp"), a list a release with a number for each
   value of S of positive probability, in the unit of the distortion. For "lip" h(y) is P(y), for "ldp" the least P(y | s).
@@ -40,10 +44,13 @@ from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.problems.costs import costs_under
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.entropy_boxes import log_balls
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.bound import linear_value, numbers
+from privopt.problems.local_information_privacy.members import demanded, weighed
 
 if TYPE_CHECKING:
     from flint import arb
@@ -67,6 +74,8 @@ def prove(problem: DistortionData, dual: object) -> Enclosure | None:
     if kind == "linear" and _is_ratio_bound(problem):
         value = _linear(problem, problem.budget, dual)
         return None if value is None else enclose(value)
+    if kind == "set" and problem.ambiguity is not None and problem.order is None:
+        return _over_set(problem, problem.ambiguity, dual)
     if kind == "bands" and problem.max_leakage is not None and problem.order is None:
         return _bands(problem, problem.budget, dual)
     if kind == "level" and problem.max_leakage is None and problem.order is None:
@@ -75,6 +84,30 @@ def prove(problem: DistortionData, dual: object) -> Enclosure | None:
             return None
         return (-float(level), -float(level)) if _too_far(problem, float(level), dual) else None
     return None
+
+
+def _over_set(
+    problem: DistortionData, ambiguity: JointAmbiguity, dual: dict[str, object]
+) -> Enclosure | None:
+    """What finitely many distributions of the set prove: as "linear", or as "level" with a mixture of them for the distortion."""
+    proof, unit = dual.get("proof"), Fraction(problem.magnitude)
+    if not isinstance(proof, dict):
+        return None
+    level = problem.budget if problem.max_leakage is not None else proof.get("level")
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level < math.inf:
+        return None
+    relaxed = demanded(problem.ratios(float(level)), dual)
+    if relaxed is None:
+        return None
+    if problem.max_leakage is not None:
+        value = linear_value(relaxed, problem.costs, unit, proof.get("multipliers"))
+        return None if value is None else enclose(value / unit)
+    weights = weighed(ambiguity, dual)
+    if weights is None:
+        return None
+    value = linear_value(relaxed, costs_under(weights, problem.distortion), unit, proof.get("multipliers"))
+    far = value is not None and -value / unit > problem.floor * sum(weights)
+    return (-float(level), -float(level)) if far else None
 
 
 def _too_far(problem: DistortionData, level: float, dual: dict[str, object]) -> bool:

@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from privopt.core.certificate import Terms
+from privopt.core.certificate import Terms, over_set
 from privopt.core.exact import MAX_BITS, ball_ceiling, ball_floor, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.distortion_privacy.over_set import guess_kept
 from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.local_information_privacy.certificate import BREAKS, factor, few, named_secret
+from privopt.problems.robust import maximal_leakage_over
 
 if TYPE_CHECKING:
     from flint import arb
@@ -49,6 +51,12 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
         kept = proved.ok or problem.budget == math.inf
         return Leak(kept, proved.leakage, proved.worst, proved.where, proved.reason if finite else "")
     joint = problem.exact(release).joint
+    if problem.ambiguity is not None:
+        kept_on_set = guess_kept(problem.ambiguity, release, problem.budget) if bounded else None
+        return Leak(
+            kept_on_set,
+            (enclosure(joint, problem.order)[0], maximal_leakage_over(problem.ambiguity, release)),
+        )
     kept_budget = at_most(joint, problem.order, problem.budget) if bounded else None
     return Leak(kept_budget, enclosure(joint, problem.order))
 
@@ -60,7 +68,8 @@ def verdict(
     if problem.max_leakage is None:
         kept: bool | None = problem.budget == math.inf or distortion <= problem.floor
         claim = "expected distortion <= budget, leakage enclosed"
-        reason = f"the exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}{problem.in_unit}"
+        largest = "" if problem.ambiguity is None else "largest over the set of "
+        reason = f"the {largest}exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}{problem.in_unit}"
     else:
         kept, claim, reason = leak.kept, "leakage <= budget", leak.reason
         if not reason and kept is None:
@@ -68,8 +77,10 @@ def verdict(
         elif not reason:
             word = "the enclosure of the leakage is at most" if kept else "the leakage is above"
             reason = f"{word} the budget"
-    if problem.order is not None:
+    if problem.order is not None and problem.ambiguity is None:
         reason += f"; {single_release(problem, release)}"
+    if problem.ambiguity is not None:
+        claim = over_set(claim)
     if kept and outside:
         told = f"{few(outside)} of probability 0 {BREAKS}: repair releases it like the average symbol"
         return False, claim, told
@@ -121,6 +132,14 @@ def terms(problem: DistortionData, release: Release) -> Terms:
         told = f"a release reveals nothing about {secret}"
     elif problem.max_leakage == math.inf:
         told = f"nothing is promised about {secret}: no bound was asked for"
+    if problem.ambiguity is not None:
+        return replace(
+            plain,
+            kind="utility" if problem.max_leakage == math.inf else "average",
+            statement=told,
+            unit="release of one record, on average",
+            uncovered=("what a single release reveals, as only the average is bounded", *plain.uncovered),
+        )
     alone = f"the worst that a single release reveals, as only the average is bounded: {single_release(problem, release)}"
     return replace(
         plain,

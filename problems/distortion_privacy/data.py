@@ -18,7 +18,8 @@ from privopt.files.numbers import decode_float
 from privopt.measures.shannon import mutual_information
 from privopt.measures.sibson import sibson_mutual_information
 from privopt.mechanisms import Channel
-from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.channel_data import JointOrSet, Observation, Release, nominal_of, observation
 from privopt.models.distance import Distance
 from privopt.problems import validation as checks
 from privopt.problems.costs import Costs, costs
@@ -33,6 +34,9 @@ LONGEST = 60
 """Characters of the name of a unit."""
 
 LEAKAGES = ("mutual_information", "sibson", "maximal_leakage", "lip", "ldp")
+
+OVER_SETS = ("lip", "ldp", "maximal_leakage")
+"""Of these the largest over a set of joints is known, or at least a bound on it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Exact:
 class DistortionData:
     """The fields of a problem on distortion and leakage: what bounds, certificates, repairs and solvers are made from."""
 
-    joint: Joint
+    joint: JointOrSet
     distortion: checks.Matrix
     max_distortion: float | None
     max_leakage: float | None
@@ -63,7 +67,7 @@ class DistortionData:
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointOrSet,
         distortion: ArrayLike | Distance,
         *,
         max_distortion: float | None = None,
@@ -73,7 +77,7 @@ class DistortionData:
         outputs: Iterable[Label] | None = None,
         unit: str | None = None,
     ) -> None:
-        observed = observation(joint)
+        observed = observation(nominal_of(joint))
         checks.joint(observed)
         if leakage not in LEAKAGES:
             raise InvalidProblem(f"leakage must be one of {', '.join(LEAKAGES)}, got {leakage!r}")
@@ -95,11 +99,26 @@ class DistortionData:
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if self.ambiguity is not None and leakage not in OVER_SETS:
+            raise InvalidProblem(
+                f"the leakage {leakage!r} is not known over a set of distributions: choose {', '.join(map(repr, OVER_SETS))}, or "
+                "give .nominal"
+            )
+
+    @property
+    def ambiguity(self) -> JointAmbiguity | None:
+        """The set of joints for which the bound must hold, if there is one."""
+        return self.joint if isinstance(self.joint, JointAmbiguity) else None
+
+    @property
+    def robust(self) -> bool:
+        """Whether the bound must hold for every joint of a set."""
+        return self.ambiguity is not None
 
     @cached_property
     def observation(self) -> Observation:
         """The distributions of (S, W) and of (X, W)."""
-        return observation(self.joint)
+        return observation(nominal_of(self.joint))
 
     @cached_property
     def matrix(self) -> Floats:

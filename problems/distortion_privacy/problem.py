@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +20,10 @@ from privopt.files.labels import Label, decode_labels, encode_labels
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, ObservedJoint, model_from_dict
-from privopt.models.ambiguity.joint import Ambiguity
+from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
-from privopt.problems.distortion_privacy import certificate
+from privopt.problems.distortion_privacy import certificate, over_set
 from privopt.problems.distortion_privacy.bound import prove
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.distortion_privacy.repair import repair
@@ -37,6 +38,7 @@ from privopt.problems.robust import (
     rows_within,
     set_of_joints,
 )
+from privopt.problems.robust_reading import SetReader
 from privopt.problems.validation import fields as read_fields
 
 
@@ -55,7 +57,8 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
 
     Parameters
     ----------
-    joint : JointDistribution or ObservedJoint
+    joint : JointDistribution, ObservedJoint or JointAmbiguity
+        With a set of joints the bound holds for every one of them, for "lip", "ldp" and "maximal_leakage".
     distortion : matrix, shape (n_x, n_y), or Distance
         D[x, y], finite; a row a useful symbol, a column a release. A :func:`privopt.distance` is put into the order of
         the useful symbols.
@@ -129,6 +132,8 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility (rounded once from its exact value), leakage and the pair that leaks most in float64."""
         release = self.check(mechanism)
+        if self.ambiguity is not None and self.reader is not None:
+            return over_set.evaluate(self, self.ambiguity, self.reader, release)
         joint, _ = self.observation.with_release(release)
         leakage, utility = self.leakage_of(joint), -float(self.costs.expected(release)) + 0.0
         if self.max_leakage is None:
@@ -162,7 +167,10 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         release = self.check(mechanism)
         distortion, outside = self.costs.expected(release), self.uncovered_symbols(release)
         leak = certificate.leak_of(self, release)
-        ok, claim, reason = certificate.verdict(self, release, leak, distortion, () if old else outside)
+        bounded = distortion
+        if self.ambiguity is not None and self.max_leakage is None:
+            bounded = over_set.worst_distortion(self, self.ambiguity, release)
+        ok, claim, reason = certificate.verdict(self, release, leak, bounded, () if old else outside)
         lo, hi = enclose(distortion)
         proved = self.certificate(
             release,
@@ -180,6 +188,11 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             return proved
         return replace(proved, uncovered=(*proved.uncovered, not_covered(outside)))
 
+    @cached_property
+    def reader(self) -> SetReader | None:
+        """The extremes over the set of joints, in floats; None where there is one joint."""
+        return None if self.ambiguity is None else SetReader.of(self.ambiguity)
+
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows leak more than the bound, or than all others; they must not be released.
 
@@ -187,7 +200,9 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         than that of any value of the secret.
         """
         release = self.check(mechanism)
-        if not self.observation.unseen:
+        if (
+            not self.observation.unseen or self.ambiguity is not None
+        ):  # over a set the ratios themselves cover them
             return ()
         return self.ratios(certificate.level_of(self, release)).uncovered_symbols(release)
 
@@ -250,10 +265,15 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
 
     def check_infeasible(self, witness: object) -> str | None:
         """That even the best reproduction has too much distortion, in exact arithmetic; the witness says nothing more."""
-        if self.max_leakage is not None or self.budget == math.inf or self.costs.least <= self.floor:
+        if self.max_leakage is not None or self.budget == math.inf:
             return None
+        ambiguity = self.ambiguity
+        least = self.costs.least if ambiguity is None else over_set.least_worst(self, ambiguity)
+        if least <= self.floor or (ambiguity is not None and not ambiguity.is_rational):
+            return None
+        where = "" if ambiguity is None else " at some distribution of the set"
         return (
-            f"even the best reproduction has expected distortion {float(self.costs.least)!r}, "
+            f"even the best reproduction has expected distortion {float(least)!r}{where}, "
             f"above max_distortion {self.budget!r}{self.in_unit}"
         )
 
@@ -308,6 +328,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
         squared = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
         full = ObservedJoint.full_data(JointDistribution.normalised([[3, 1], [1, 2]]))
+        near = JointAmbiguity.total_variation(JointDistribution.normalised([[4, 1], [1, 4]]), Fraction(1, 10))
         return (
             Example("rate", cls(equal, hamming, max_distortion=0.2), -_rate(3, 0.2)),
             Example("distortion-at-rate", cls(equal, hamming, max_leakage=_rate(3, 0.25)), -0.25),
@@ -325,6 +346,11 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
             Example(
                 "lip", cls(equal, hamming, max_leakage=0.5, leakage="lip"), -_lip_error(3, math.exp(0.5))
             ),
+            Example(
+                "set", cls(near, [[0, 1], [1, 0]], max_leakage=0.5, leakage="ldp"), -_near_hamming(0.1, 0.5)
+            ),
+            Example("set-level", cls(near, [[0, 1], [1, 0]], max_distortion=0.4, leakage="lip")),
+            Example("set-maximal", cls(near, [[0, 1], [1, 0]], max_leakage=0.2, leakage="maximal_leakage")),
             Example("nothing-leaks", cls(steps, hamming, max_leakage=0.0), -0.25),
             Example("constant", cls(small, hamming, max_distortion=1.0), 0.0),
             Example("small", cls(small, squared, max_distortion=0.25)),
@@ -348,6 +374,11 @@ def _symmetric(n: int, error: float, order: float) -> float:
     """Sibson's information of the symmetric channel with that error at a uniform input."""
     inner = ((1 - error) ** order + (n - 1) * (error / (n - 1)) ** order) / n
     return order / (order - 1) * math.log(n * inner ** (1 / order))
+
+
+def _near_hamming(d: float, epsilon: float) -> float:
+    """Least Hamming error for X uniform on 2 where S flips it with a probability of d or more."""
+    return (1 / (1 + math.exp(epsilon)) - d) / (1 - 2 * d)
 
 
 def _lip_error(n: int, r: float) -> float:

@@ -17,9 +17,11 @@ import numpy as np
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.costs import share
+from privopt.problems.distortion_privacy import over_set
 from privopt.problems.distortion_privacy.certificate import level_of
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.repair import covered
+from privopt.problems.robust_reading import SetReader
 
 CLOSE = 2.0**-52
 """How near to the largest share its root is sought."""
@@ -31,6 +33,8 @@ def repair(problem: DistortionData, release: Release, margin: float) -> Release:
     """A release near the one proposed that meets the bound with a relative margin, symbols of probability 0 included."""
     if problem.max_leakage is not None and problem.order is None and problem.budget < math.inf:
         return problem.ratios(problem.budget).repair(release, margin)
+    if problem.ambiguity is not None:
+        return over_set.repair(problem, problem.ambiguity, SetReader.of(problem.ambiguity), release, margin)
     if problem.budget < math.inf:
         mixed = _closer if problem.max_leakage is None else _quieter
         release = mixed(problem, release, margin)

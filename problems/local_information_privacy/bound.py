@@ -10,6 +10,9 @@ The kinds of dual:
 - ``{"kind": "pricing", "pi": [...], "tree": [...]}``: prices of the observations, and a tree of boxes that
   shows how far a posterior's entropy can be below its price; see :mod:`privopt.problems.local_information_privacy.tree`.
 - ``{"kind": "vertices", "pi": [...]}``: prices, with every vertex of the polytope tried; for small ones.
+- ``{"kind": "set", "pool": ..., "members": ..., "cuts": ..., "proof": {...}}``: distributions of the set of the problem, and
+  a proof of the kind "linear" or "pricing" about releases that keep the bounds at these and at the nominal one; see
+  :mod:`privopt.problems.local_information_privacy.members`.
 - ``{"kind": "pairs", "pi": [...]}``: prices, with every vertex tried where the secret has two values; see
   :mod:`privopt.problems.local_information_privacy.pairs`.
 
@@ -22,7 +25,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +39,7 @@ from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
+from privopt.problems.local_information_privacy.members import demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
 from privopt.problems.local_information_privacy.tree import least_reduced_cost
@@ -64,6 +68,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         return analytic_enclosure(data)
     if kind == "contiguous":
         return proved_best(data)
+    if kind == "set":
+        return _over_set(data, dual, seconds)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
     if kind == "linear":
@@ -87,6 +93,14 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         if least_cost is not None:
             proved.append(_priced(data, prices, least_cost))
     return min(proved, key=lambda ends: ends[1], default=None)
+
+
+def _over_set(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:
+    """What a proof about finitely many distributions of the set proves, once each is seen to lie in it."""
+    relaxed, inner = demanded(data, dual), dual.get("proof")
+    if relaxed is None or not isinstance(inner, dict) or inner.get("kind") not in ("linear", "pricing"):
+        return None
+    return prove(relaxed, inner, seconds)
 
 
 def _priced(data: LocalInformationPrivacyData, prices: Floats, least: Enclosure) -> Enclosure:
@@ -135,7 +149,7 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
     whole = most_information(observed)
     if data.delta > 0:
         return whole
-    of_x, about, spread = _entropy(observed), secret_information(data.joint), information_limit(data)
+    of_x, about, spread = _entropy(observed), secret_information(data.nominal), information_limit(data)
     rest = (
         -_sum_up((-of_x[0], about[1], -spread[0])),
         _sum_up((of_x[1], -about[0], spread[1])),
@@ -221,12 +235,29 @@ def _weak_duality(
     )
     rows = fmpz_mat([list(row) for row in polytope.table]).transpose() * fmpz_mat(coefficients).transpose()
     rows += fmpz_mat([[weight] for weight in polytope.symbols]) * fmpz_mat([across])
+    if further := [(k, row) for k, row in enumerate(kept) if polytope.names[row][0] < 0]:
+        sums, below = _with_further(polytope, further, whole, rows, below)
+        rows = sums
     # distortion: unit cells / scale of the costs; rows: integers / (below scale)
     of_cost = unit.numerator * below * scale
     of_rows = unit.denominator * prices.scale
     paid = fmpz_mat([list(row) for row in prices.cells]) * of_cost + rows * of_rows
     total = sum(int(min(row)) for row in paid.tolist())
     return -Fraction(total, of_rows * below * scale)
+
+
+def _with_further(
+    polytope: Polytope, further: list[tuple[int, int]], whole: list[list[int]], rows: Any, below: int
+) -> tuple[Any, int]:
+    """The rows with what the further ones pay, and their denominator; multipliers of these are rounded down."""
+    from flint import fmpz_mat
+
+    deepest = max(polytope.denominator(row) for _, row in further)
+    shift = max(0, deepest.bit_length() + WINDOW - below.bit_length())
+    paid, below = rows * (1 << shift), below << shift
+    values = [[line[k] * below // polytope.denominator(row) for line in whole] for k, row in further]
+    numerators = [polytope.numerators(row) for _, row in further]
+    return paid + fmpz_mat(numerators).transpose() * fmpz_mat(values), below
 
 
 def _integers(multipliers: Floats) -> tuple[int, list[list[int]]]:
@@ -253,6 +284,8 @@ def _lip_terms(
         paid = 0
         for position, value in zip(kept, row, strict=True):
             s, side = polytope.names[position]
+            if s < 0:
+                continue
             if side > 0 and polytope.above is None and value:
                 continue  # the row is idle at such a level, and without it the rest is a proof
             share[s] += side * value
@@ -273,6 +306,8 @@ def _ldp_terms(
         for position, value in zip(kept, row, strict=True):
             if value:
                 s, t = polytope.names[position]
+                if s < 0:
+                    continue
                 if ratio is None:
                     raise OverflowError(f"e^{polytope.sides[2]:g} is too long to write down")
                 share[s] += value * ratio.denominator
@@ -332,7 +367,7 @@ def analytic_bound(data: LocalInformationPrivacyData) -> float:
     if data.delta > 0:
         return whole
     lower, upper = _levels(data)
-    table = data.joint.table
+    table = data.nominal.table
     about = float(mutual_information(table if table.ndim == 2 else np.asarray(table.sum(axis=2))))
     return min(whole, float(entropy(observed.p_x)) - about + mutual_information_bound(upper, lower))
 

@@ -143,7 +143,7 @@ def terms(data: LocalInformationPrivacyData) -> Terms:
     """What a certificate says beside its numbers."""
     written = f"{data.observation.leaking!r} exactly as written (divided by its exact sum)"
     assumption, knows = f"the data follow {written}", "that distribution, but nothing else about the record"
-    if holds_everywhere(data):
+    if holds_everywhere(data) and not data.robust:
         assumption = (
             f"nothing of how the data are spread: the secret is the released symbol itself, so the bound holds for every distribution of it "
             f"(how useful the release is rests on {written})"
@@ -236,7 +236,7 @@ def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Compariso
     kept: dict[Cell, Ratio] = {}
     broken: list[Cell] = []
     undecided: list[Cell] = []
-    upper, lower = _Limit(data.budget if ratios is not None else data.upper), _Limit(data.lower)
+    upper, lower = Limit(data.budget if ratios is not None else data.upper), Limit(data.lower)
     for cell in joint.pairs():
         if ratios is not None:
             kept[cell] = ratios[cell]
@@ -251,7 +251,7 @@ def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Compariso
 
 
 @dataclass(frozen=True)
-class _Limit:
+class Limit:
     """e^level, enclosed once, for many ratios."""
 
     level: float

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +14,19 @@ from numpy.typing import ArrayLike
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label, Labels
-from privopt.models.channel_data import Joint, Observation, observation
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.channel_data import Joint, JointOrSet, Observation, nominal_of, observation
 from privopt.models.distance import Distance
 from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
-from privopt.problems.local_information_privacy.polytope import ULPS, Polytope, polytope, rounded_exp
+from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
 
 
 @dataclass(frozen=True, init=False)
 class LocalInformationPrivacyData:
     """The declared fields of :class:`LocalInformationPrivacy`, which judges by them, and what follows from them."""
 
-    joint: Joint
+    joint: JointOrSet
     lower: float
     upper: float
     delta: float
@@ -32,10 +34,12 @@ class LocalInformationPrivacyData:
     utility: checks.Utility
     outputs: Labels | None
     contiguous: bool
+    _cuts: ClassVar[tuple[Cut, ...]] = ()
+    """Further rows of the posteriors; only of what :meth:`relaxed` makes."""
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointOrSet,
         epsilon: float | None = None,
         *,
         lower: float | None = None,
@@ -46,7 +50,8 @@ class LocalInformationPrivacyData:
         outputs: Iterable[Label] | None = None,
         contiguous: bool = False,
     ) -> None:
-        observed = observation(joint)
+        nominal = nominal_of(joint)
+        observed = observation(nominal)
         low, high = checks.levels(epsilon, lower, upper)
         name = checks.notion(notion, low, high)
         value = checks.utility(checks.placed(utility, observed.values, joint.columns), len(observed.p_x))
@@ -65,26 +70,58 @@ class LocalInformationPrivacyData:
         }
         for field, entry in fields.items():
             object.__setattr__(self, field, entry)
+        if isinstance(joint, JointAmbiguity):
+            _check_set(fields)
         if contiguous and not isinstance(value, str):
             raise InvalidProblem(
                 'contiguous blocks say as much as they can: leave utility at "mutual_information"'
             )
-        checks.contiguous(contiguous, joint)
+        checks.contiguous(contiguous, nominal)
+
+    @property
+    def nominal(self) -> Joint:
+        """The joint by which utilities are read."""
+        return nominal_of(self.joint)
+
+    @property
+    def ambiguity(self) -> JointAmbiguity | None:
+        """The set of joints for which the bounds must hold, if there is one."""
+        return self.joint if isinstance(self.joint, JointAmbiguity) else None
+
+    @property
+    def robust(self) -> bool:
+        """Whether the bounds must hold for every joint of a set."""
+        return self.ambiguity is not None
 
     @cached_property
     def shape(self) -> Generalisation:
         """The orders and hierarchies that contiguous blocks keep to."""
-        return checks.shape_of(self.joint)
+        return checks.shape_of(self.nominal)
 
     @cached_property
     def observation(self) -> Observation:
         """The distributions of (S, W) and of (X, W)."""
-        return observation(self.joint)
+        return observation(self.nominal)
 
     @cached_property
     def polytope(self) -> Polytope:
         """The posteriors that a release may have, in integers."""
-        return polytope(self.observation, (self.notion, self.lower, self.upper))
+        return polytope(self.observation, (self.notion, self.lower, self.upper), self._cuts)
+
+    def relaxed(self, cuts: tuple[Cut, ...]) -> Self:
+        """The problem at the nominal joint, whose posteriors keep further rows that other joints of the set demand.
+
+        Whatever keeps the bounds for every joint of the set is allowed by it, so that its bounds are bounds of this one.
+        """
+        made = type(self)(
+            self.nominal, lower=self._side(self.lower), upper=self._side(self.upper), notion=self.notion,
+            utility=self.utility, outputs=self.outputs,
+        )  # fmt: skip
+        object.__setattr__(made, "_cuts", cuts)
+        return made
+
+    def _side(self, level: float) -> float | None:
+        return None if level == math.inf and self.budget < math.inf else level
 
     @property
     def cost(self) -> checks.Cost | None:
@@ -118,6 +155,23 @@ class LocalInformationPrivacyData:
         return self.lower == self.upper == math.inf
 
 
+def _check_set(fields: Mapping[str, object]) -> None:
+    """Refuse what has no form that holds for every joint of a set."""
+    if fields["delta"]:
+        raise InvalidProblem(
+            "with delta > 0 the leakage over a set of distributions is not known: set delta to 0, or give .nominal"
+        )
+    if callable(fields["utility"]):
+        raise InvalidProblem(
+            "a cost of the posterior is not minimised over a set of distributions: use mutual information or a distortion matrix"
+        )
+    if fields["contiguous"]:
+        raise InvalidProblem(
+            "contiguous blocks are not sought over a set of distributions: leave contiguous out, or give .nominal and judge the "
+            "answer by measures.robust_level"
+        )
+
+
 def posterior_rows(data: LocalInformationPrivacyData) -> Floats:
     """G in floats, shape (rows, n_w), without rows that no posterior can break; columns of probability 0 are kept.
 
@@ -143,13 +197,25 @@ def _rows(data: LocalInformationPrivacyData) -> Floats:
     posteriors, prior = observed.s_given_w[seen], observed.p_s[seen][:, None]
     if not data.polytope.names:
         return np.zeros((0, posteriors.shape[1]))
+    further = data.polytope.further(observed.p_w)
     if data.notion == "ldp":
-        lifts, (first, second) = posteriors / prior, np.array(data.polytope.names).T
-        return np.asarray(lifts[first] - rounded_exp(data.budget) * lifts[second])
+        lifts, pairs = (
+            _lifts(posteriors, prior),
+            data.polytope.names[: len(data.polytope.names) - len(further)],
+        )
+        first, second = [s for s, _ in pairs], [t for _, t in pairs]
+        return np.concatenate([lifts[first] - rounded_exp(data.budget) * lifts[second], further])
     parts = []
     if data.upper < math.inf:
         parts.append(posteriors - rounded_exp(data.upper) * prior)
     if data.lower < math.inf:
         least = math.exp(-data.lower) * (1.0 - ULPS * 2.0**-53 * (data.lower > 0))
         parts.append(least * prior - posteriors)
-    return np.concatenate(parts)
+    return np.concatenate([*parts, further])
+
+
+def _lifts(posteriors: Floats, prior: Floats) -> Floats:
+    """P(s | w) / P(s), all times one number where a prior is so small that they would be infinite."""
+    with np.errstate(over="ignore"):
+        lifts = posteriors / prior
+    return lifts if np.isfinite(lifts).all() else posteriors * (prior.min() / prior)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from privopt.core.problem import Example, Problem
 from privopt.models import JointDistribution, ObservedJoint
+from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release
 
 LECTURE_TABLE = (
@@ -33,6 +35,7 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
     hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     lecture = lecture_joint()
     r = math.exp(1.0)
+    near = JointAmbiguity.total_variation(JointDistribution.normalised([[4, 1], [1, 4]]), Fraction(1, 10))
     return (
         Example("binary", make(binary, epsilon=0.2), _binary_optimum(0.2)),
         Example(
@@ -50,6 +53,13 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
         Example("small-delta", make(small, epsilon=0.3, delta=0.05)),
         Example("perfect", make(lecture, epsilon=0.0), 1.289061481511739 * BITS),
         Example("lecture", make(lecture, epsilon=1.0), 2.757543035553 * BITS),
+        Example("set", make(JointAmbiguity.total_variation(small, Fraction(1, 20)), epsilon=0.3)),
+        Example("counted", make(JointAmbiguity.from_counts([[300, 200], [100, 400]]), epsilon=0.3)),
+        Example(
+            "set-hamming",
+            make(near, epsilon=0.5, notion="ldp", utility=[[0, 1], [1, 0]]),
+            -_near_hamming(0.1, 0.5),
+        ),
         Example("full-data", make(ObservedJoint.full_data(small), epsilon=0.3)),
     )
 
@@ -65,6 +75,14 @@ def _binary_optimum(epsilon: float) -> float:
     and 1 - v by symmetry; the upper bound e^epsilon / 2 is looser as e^epsilon - 1 >= 1 - e^-epsilon.
     """
     return math.log(2) - _entropy(math.exp(-epsilon) - 0.5)
+
+
+def _near_hamming(d: float, epsilon: float) -> float:
+    """Least Hamming error for X uniform on 2 where S flips it with a probability of d or more.
+
+    Randomised response of X with error e is one of S with error e + d - 2 e d, which may be as small as 1 / (1 + e^epsilon).
+    """
+    return (1 / (1 + math.exp(epsilon)) - d) / (1 - 2 * d)
 
 
 def _lip_hamming(n: int, r: float) -> float:

@@ -51,12 +51,16 @@ def evaluate(data: LocalInformationPrivacyData, release: Release) -> Evaluation:
     used = excesses(data, secret)
     leakage = _level(used, secret, data.delta)
     violation = _violation(data, used, secret)
-    utility = _sparse_information(data, release)
-    if utility is None:
-        utility = _utility(data, data.observation.useful_distribution(release))
+    utility = utility_of(data, release)
     feasible = violation <= FEASIBILITY * max(1.0, min(data.budget, 1e6))
     worst, where = _names(data, used, release, leakage)
     return Evaluation(utility, leakage, utility, feasible, violation, worst, where)
+
+
+def utility_of(data: LocalInformationPrivacyData, release: Release) -> float:
+    """The utility of a release in float64."""
+    utility = _sparse_information(data, release)
+    return _utility(data, data.observation.useful_distribution(release)) if utility is None else utility
 
 
 def leakage_of(data: LocalInformationPrivacyData, release: Release) -> float:

@@ -71,6 +71,10 @@ def _dyadic(exponent: float, *, up: bool) -> Fraction:
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
+Cut: TypeAlias = tuple[tuple[int, ...], int]
+"""A further row that allowed posteriors keep: times the probability of each observation, as integers over a denominator."""
+
+
 @dataclass(frozen=True)
 class Polytope:
     """The allowed posteriors of a problem in integers, a little enlarged.
@@ -80,10 +84,13 @@ class Polytope:
     table : tuple of tuples of int
         Weights of (S, W), a row a value of S of positive probability.
     sides : (notion, lower, upper)
+    cuts : tuple of cuts
+        Further rows; what other distributions of a set demand.
     """
 
     table: tuple[tuple[int, ...], ...]
     sides: Sides
+    cuts: tuple[Cut, ...] = ()
 
     @cached_property
     def secrets(self) -> tuple[int, ...]:
@@ -112,12 +119,21 @@ class Polytope:
 
     @cached_property
     def names(self) -> tuple[tuple[int, int], ...]:
-        """Every row that the notion has: (s, +1) and (s, -1) for the two sides of a secret, or (s, t) for a ratio."""
-        n = len(self.table)
+        """Every row that the notion has: (s, +1) and (s, -1) for the two sides of a secret, or (s, t) for a ratio.
+
+        Then the further rows, (-1, 0), (-2, 0), ...
+        """
+        n, further = len(self.table), tuple((-1 - i, 0) for i in range(len(self.cuts)))
         if self.sides[0] == "ldp":
-            return tuple((s, t) for s in range(n) for t in range(n) if s != t and self.sides[2] < math.inf)
+            pairs = ((s, t) for s in range(n) for t in range(n) if s != t and self.sides[2] < math.inf)
+            return (*pairs, *further)
         up = [(s, 1) for s in range(n)] if self.sides[2] < math.inf else []
-        return tuple(up + ([(s, -1) for s in range(n)] if self.sides[1] < math.inf else []))
+        return (*up, *([(s, -1) for s in range(n)] if self.sides[1] < math.inf else []), *further)
+
+    def further(self, weights: Floats) -> Floats:
+        """The further rows in floats, divided by the probability of each observation; 0 where that is 0."""
+        rows = np.array([[v / below for v in row] for row, below in self.cuts]).reshape(-1, len(weights))
+        return np.where(weights > 0, rows / np.where(weights > 0, weights, 1.0), 0.0)
 
     @cached_property
     def kept(self) -> tuple[int, ...]:
@@ -137,15 +153,20 @@ class Polytope:
         weights = np.array([w / self.total for w in self.symbols])
         notion, lower, upper = self.sides
         seen = list(self.support)
+        further = np.array([[v / below for v in row] for row, below in self.cuts]).reshape(-1, len(weights))[
+            :, seen
+        ]
         if notion == "ldp":
             with np.errstate(all="ignore"):
                 lifts, pairs = (table / prior)[:, seen], self.names
                 top = rounded_exp(upper) * lifts
-                first, second = [s for s, _ in pairs], [t for _, t in pairs]
-                return lifts[first] - top[second], lifts[first] + top[second]
+                first, second = [s for s, _ in pairs if s >= 0], [t for s, t in pairs if s >= 0]
+                difference, size = lifts[first] - top[second], lifts[first] + top[second]
+                return np.concatenate([difference, further]), np.concatenate([size, np.abs(further)])
         joint, product = table[:, seen], prior * weights[seen]
         parts = [(joint, rounded_exp(upper) * product)] if upper < math.inf else []
         parts += [(math.exp(-lower) * product, joint)] if lower < math.inf else []
+        parts += [(np.maximum(further, 0.0), np.maximum(-further, 0.0))] if len(further) else []
         if not parts:
             return np.zeros((0, len(seen))), np.zeros((0, len(seen)))
         return np.concatenate([a - b for a, b in parts]), np.concatenate([a + b for a, b in parts])
@@ -159,6 +180,8 @@ class Polytope:
             If e^level is too long to write down, although a ratio may be infinite.
         """
         first, second = self.names[row]
+        if first < 0:
+            return list(self.cuts[-1 - first][0])
         a, total = self.table[first], self.total
         if self.sides[0] == "ldp":
             r, b = self.above, self.table[second]
@@ -177,6 +200,8 @@ class Polytope:
     def denominator(self, row: int) -> int:
         """Of the numerators of a row."""
         first, second = self.names[row]
+        if first < 0:
+            return self.cuts[-1 - first][1]
         if self.sides[0] == "ldp":
             r = self.above
             return 1 if r is None else r.denominator * self.secrets[first] * self.secrets[second]
@@ -213,12 +238,12 @@ class Polytope:
         return Balls(mid, np.where(mid == 0, ETA * hidden, 2 * U * np.abs(mid) + ETA))
 
 
-def polytope(observed: Observation, sides: Sides) -> Polytope:
-    """The allowed posteriors of the observations under bounds."""
+def polytope(observed: Observation, sides: Sides, cuts: tuple[Cut, ...] = ()) -> Polytope:
+    """The allowed posteriors of the observations under bounds, and further rows."""
     n = len(observed.observed)
     weights = observed.leaking.exact.weights
     rows = (tuple(weights[i : i + n]) for i in range(0, len(weights), n))
-    return Polytope(tuple(row for row in rows if any(row)), sides)
+    return Polytope(tuple(row for row in rows if any(row)), sides, cuts)
 
 
 def rounded_exp(level: float) -> float:

@@ -6,11 +6,13 @@ import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import over_set as claim_over_set
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem, fingerprint_of
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidMechanism, InvalidProblem
@@ -23,6 +25,7 @@ from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.exact_joint import leaking_joint
 from privopt.problems.local_information_privacy import certificate as proofs
+from privopt.problems.local_information_privacy import over_set
 from privopt.problems.local_information_privacy.bound import prove
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.examples import examples
@@ -30,6 +33,7 @@ from privopt.problems.local_information_privacy.leakage import evaluate, leakage
 from privopt.problems.local_information_privacy.repair import repair
 from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.robust import largest_radius, robust_level, rows_within, set_of_joints
+from privopt.problems.robust_reading import SetReader
 
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
@@ -50,7 +54,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     Parameters
     ----------
-    joint : JointDistribution or ObservedJoint
+    joint : JointDistribution, ObservedJoint or JointAmbiguity
+        With a set of joints the bounds hold for every one of them, and utilities are read at its nominal one.
     epsilon : float, optional
         Sets both bounds, in nats, >= 0, may be inf.
     lower, upper : float, optional
@@ -139,7 +144,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility, leakage and the worst pair (s, y) in float64."""
-        return evaluate(self, self.check(mechanism))
+        release, reader = self.check(mechanism), self.reader
+        return evaluate(self, release) if reader is None else over_set.evaluate(self, reader, release)
 
     def certify(self, mechanism: Release) -> Certificate:
         """Prove the bounds from the integer weights: exact lifts against balls of e^budget.
@@ -154,13 +160,16 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
         Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
         """
-        release = self.check(mechanism)
-        verdict = proofs.certify(self, release, cover=not old)
+        release, ambiguity = self.check(mechanism), self.ambiguity
+        if ambiguity is None:
+            verdict = proofs.certify(self, release, cover=not old)
+        else:
+            verdict = over_set.certify(self, ambiguity, release)
         certificate = self.certificate(
             release,
             release.fingerprint,
             ok=verdict.ok,
-            claim=proofs.claim(self),
+            claim=proofs.claim(self) if ambiguity is None else claim_over_set(proofs.claim(self)),
             reason=verdict.reason,
             method="integer lifts against balls of e^budget",
             leakage=verdict.leakage,
@@ -177,6 +186,11 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             return replace(certificate, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*uncovered, note))
         return replace(certificate, uncovered=uncovered)
 
+    @cached_property
+    def reader(self) -> SetReader | None:
+        """The extremes over the set of joints, in floats; None where there is one joint."""
+        return None if self.ambiguity is None else SetReader.of(self.ambiguity)
+
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows break the bounds; they must not be released."""
         release = self.check(mechanism)
@@ -184,11 +198,15 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     def terms(self, mechanism: Release) -> Terms:
         """What a certificate says beside its numbers."""
-        return proofs.terms(self)
+        plain = proofs.terms(self)
+        return plain if self.ambiguity is None else over_set.terms(plain, self.ambiguity)
 
     def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named value of the secret and release leak as much as any pair, in integers."""
-        return proofs.is_worst(self, self.check(mechanism), worst)
+        release = self.check(mechanism)
+        if self.ambiguity is not None:
+            return over_set.is_worst(self, self.ambiguity, release, worst)
+        return proofs.is_worst(self, release, worst)
 
     def safe(self) -> Release:
         """One release for all: says nothing. With a distortion, the best constant column."""
@@ -214,6 +232,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         Of contiguous blocks there are no mixtures: one block of everything where the bounds are not kept.
         """
         release = self.check(mechanism)
+        if self.ambiguity is not None and self.reader is not None:
+            return over_set.repair(self, self.ambiguity, self.reader, release, margin)
         if not self.contiguous:
             return repair(self, release, margin)
         return (
@@ -228,8 +248,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             raise InvalidProblem(
                 "with delta > 0 the leakage over a set of distributions is not known: set delta to 0"
             )
-        joints, both = set_of_joints(self.observation, ambiguity), self.lower == self.upper
-        below, above = both or self.lower < math.inf, both or self.upper < math.inf
+        below, above = over_set.sides(self)
+        joints = set_of_joints(self.observation, ambiguity)
         return robust_level(joints, mechanism, self.notion, below=below, above=above)
 
     def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:

@@ -11,15 +11,16 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike
 
-from privopt.core.certificate import Terms
+from privopt.core.certificate import Terms, over_set
 from privopt.core.problem import Enclosure, Example, Problem, fingerprint_of
 from privopt.core.reformulation import Reformulation
 from privopt.core.words import Quantity, Words
+from privopt.errors import InvalidProblem
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, model_from_dict
-from privopt.models.ambiguity.joint import Ambiguity
-from privopt.models.channel_data import Joint, Release, observation
+from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
+from privopt.models.channel_data import JointOrSet, Release, nominal_of, observation
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
@@ -39,7 +40,7 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
 
     Parameters
     ----------
-    joint : JointDistribution or ObservedJoint
+    joint : JointDistribution, ObservedJoint or JointAmbiguity
         Of the secret S and the useful X; a diagonal table says that X is the secret itself.
     epsilon : float
         In nats, >= 0, may be inf. At ln 1/p or more, for the least probability p of a value of S, all is allowed.
@@ -68,7 +69,7 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
         "How useful a release of X can be when none may make a secret value more than e^ε times as likely.",
     )
 
-    joint: Joint
+    joint: JointOrSet
     epsilon: float
     utility: str | ArrayLike | checks.Cost = field(default=checks.MUTUAL_INFORMATION, kw_only=True)
 
@@ -85,11 +86,18 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
     def _one_sided(self) -> LocalInformationPrivacy:
         level = self.epsilon
         if level == math.inf:
-            leaking = observation(self.joint).leaking
+            self._refuse_unbounded()
+            leaking = observation(nominal_of(self.joint)).leaking
             n, weights = len(leaking.useful), leaking.exact.weights
             secrets = [sum(weights[i : i + n]) for i in range(0, len(weights), n)]
             level = 1.0 + math.log(leaking.exact.total) - math.log(min(filter(None, secrets)))
         return LocalInformationPrivacy(self.joint, upper=level, utility=self.utility)
+
+    def _refuse_unbounded(self) -> None:
+        if isinstance(self.joint, JointAmbiguity):
+            raise InvalidProblem(
+                "over a set of distributions epsilon must be finite: give a number of nats, such as 5"
+            )
 
     @property
     def budget(self) -> float:
@@ -103,7 +111,10 @@ class PointwiseMaximalLeakage(Reformulation[Release]):
     @property
     def claim(self) -> str:
         """A bound on the log-lift from above."""
-        return f"log-lift <= {self.epsilon:g}" if self.epsilon < math.inf else "leakage enclosed, not bounded"
+        bound = f"log-lift <= {self.epsilon:g}"
+        if self.robust:
+            return over_set(bound)
+        return bound if self.epsilon < math.inf else "leakage enclosed, not bounded"
 
     def where(self, worst: tuple[Hashable, ...], where: str) -> str:
         """Which release raises the probability of which value most."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +20,6 @@ import numpy as np
 from privopt.arrays import Ints
 from privopt.core.exact import MAX_BITS, IntegerRow, ball_enclosure, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
-from privopt.mechanisms import RedactionMechanism
 from privopt.mechanisms.redaction import TOTAL
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.screen import LEAST, Screen, Side, U, screen
@@ -62,9 +61,8 @@ def findings_of(data: RedactionData, weights: Ints) -> dict[int, Finding]:
     return {p: _one_record(data, weights, p) for p in data.private}
 
 
-def is_worst(data: RedactionData, mechanism: RedactionMechanism, worst: tuple[Hashable, ...]) -> bool:
+def is_worst(data: RedactionData, findings: Mapping[int, Finding], worst: tuple[Hashable, ...]) -> bool:
     """Whether the named pair leaks as much as any, about some private record; ties count, the output named is not read."""
-    findings = findings_of(data, mechanism.exact())
     most = max(f.enclosure for f in findings.values())
     if not worst:
         return most[1] <= 0 or all(f.pair is None for f in findings.values())

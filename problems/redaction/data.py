@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.measures.redaction.leakage import supports
+from privopt.measures.redaction.state_sets import MOST_STATES
 from privopt.mechanisms import RedactionMechanism
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 from privopt.problems.validation import level
 
 MAX_CELLS = 2**27
@@ -33,10 +35,13 @@ class RedactionData:
     form: str
     side_information: str | None
     period: int | None
+    ambiguity: ChainAmbiguity | None
+    utility_chain: MarkovChain = field(init=False, repr=False, compare=False)
+    """The chain by which the utility is read: the chain itself, but for what :meth:`relaxed` makes."""
 
     def __init__(
         self,
-        chain: MarkovChain,
+        chain: MarkovChain | ChainAmbiguity,
         length: int,
         private: int | Sequence[int],
         epsilon: float,
@@ -45,7 +50,13 @@ class RedactionData:
         form: str = "local",
         side_information: str | None = None,
         period: int | None = None,
+        ambiguity: ChainAmbiguity | None = None,
     ) -> None:
+        if isinstance(chain, ChainAmbiguity):
+            ambiguity = chain
+            chain = ambiguity.nominal
+        if ambiguity is not None:
+            _check_set(chain, ambiguity, side_information)
         size = _length(chain, length)
         positions = _positions(private, size)
         if period is not None:
@@ -61,9 +72,26 @@ class RedactionData:
             "form": _form(form, positions),
             "side_information": side_information,
             "period": None if period is None else int(period),
+            "ambiguity": ambiguity,
+            "utility_chain": chain,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the budget must hold for every distribution of a set."""
+        return self.ambiguity is not None
+
+    def relaxed(self, chain: MarkovChain) -> Self:
+        """The same problem with one chain of the set in its place; the utility is still that of the nominal one.
+
+        Every mechanism that keeps the budget over the set keeps it for one of its chains, so that a bound for this problem
+        holds for the set too.
+        """
+        made = replace(self, chain=chain, ambiguity=None)
+        object.__setattr__(made, "utility_chain", self.utility_chain)
+        return made
 
     @property
     def named_private(self) -> tuple[int, ...]:
@@ -83,12 +111,16 @@ class RedactionData:
     @property
     def weighted_marginals(self) -> Floats:
         """Weight of each record times the probability of each of its values, shape (length, k)."""
-        return self.chain.marginals(self.length) * self.record_weights[:, None]
+        return self.utility_chain.marginals(self.length) * self.record_weights[:, None]
 
     @cached_property
     def supports(self) -> NDArray[np.bool_]:
-        """Whether record t can have value v at all, exactly, shape (length, k)."""
-        return supports(self.chain, self.length)
+        """Whether record t can have value v at all, exactly, shape (length, k); over a set all but the first can have any."""
+        if self.ambiguity is None:
+            return supports(self.chain, self.length)
+        table = np.ones((self.length, self.chain.k), dtype=np.bool_)
+        table[0] = [self.ambiguity.may_start(v) for v in range(self.chain.k)]
+        return table
 
     def possible_values(self, record: int) -> NDArray[np.intp]:
         """States that a record can have, in increasing order."""
@@ -122,10 +154,24 @@ class RedactionData:
         return self.answer(np.ones((self.length, self.chain.k)))
 
 
+def _check_set(chain: MarkovChain, ambiguity: ChainAmbiguity, side_information: str | None) -> None:
+    """Refuse what is not known over a set of chains."""
+    if not isinstance(ambiguity, ChainAmbiguity) or ambiguity.nominal != chain:
+        raise InvalidProblem("the set of chains has another nominal chain: give the set itself as the chain")
+    if side_information is not None:
+        raise InvalidProblem(
+            "what an adversary learns who knows other records is not known over a set of chains: leave side_information out"
+        )
+    if chain.k > MOST_STATES:
+        raise InvalidProblem(
+            f"over a set of chains at most {MOST_STATES} states are bounded, this one has {chain.k}: merge states"
+        )
+
+
 def _length(chain: MarkovChain, value: object) -> int:
     """A number of records that the chain can have."""
     if not isinstance(chain, MarkovChain):
-        raise InvalidProblem(f"chain must be a MarkovChain, got {type(chain).__name__}")
+        raise InvalidProblem(f"chain must be a MarkovChain or a ChainAmbiguity, got {type(chain).__name__}")
     size = _integer(value, "length")
     if size < 1:
         raise InvalidProblem(f"length must be >= 1 record, got {size}")

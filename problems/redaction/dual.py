@@ -37,6 +37,7 @@ from privopt.core.balls import Balls
 from privopt.core.problem import Enclosure
 from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.data import RedactionData
+from privopt.problems.redaction.over_set import check_member
 from privopt.problems.redaction.parts import KIND, check_parts
 from privopt.problems.redaction.shown import KIND as INFLUENCE
 from privopt.problems.redaction.shown import influence_bound
@@ -83,10 +84,13 @@ def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> 
     """The bound on utility that value tables of the sizes in ``dual`` prove, computed afresh, or None.
 
     One with a kind holds multipliers instead, see the module, or duals of parts of the stream. An empty one stands
-    for what needs no proof: the private records are redacted, or constant.
+    for what needs no proof: the private records are redacted, or constant. Over a set of chains it names one of them, see
+    :mod:`privopt.problems.redaction.over_set`.
     """
     if not isinstance(dual, dict):
         return None
+    if data.ambiguity is not None and dual:
+        return check_member(data, data.ambiguity, dual, seconds, check_dual)
     if dual.get("kind") == KIND:
         return check_parts(data, dual, seconds, check_dual)
     if dual == {"kind": INFLUENCE}:
@@ -122,7 +126,7 @@ def _check_multipliers(data: RedactionData, dual: dict[object, object], seconds:
     kind, multipliers, size = dual["kind"], dual.get("multipliers"), sizes(data)
     if not isinstance(kind, str) or kind != "central" or len(dual) != 2 or type(multipliers) is not list:
         return None
-    if seconds <= 0 or size is None or len(multipliers) != size[1]:
+    if seconds <= 0 or size is None or len(multipliers) != size[1] or data.utility_chain is not data.chain:
         return None
     if not all(type(value) in (int, float) and 0 <= value < math.inf for value in multipliers):
         return None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from privopt.core.problem import Example, Problem
 from privopt.mechanisms import RedactionMechanism
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 
 
 class _Row(NamedTuple):
@@ -75,11 +75,20 @@ def examples(make: Callable[..., Problem[RedactionMechanism]]) -> tuple[Example[
         Example("weighted", make(few, 6, 2, 1.0, weights=[1, 0, 1, 2, 1, 3])),
         Example("informed-adversary", make(_chain(_KNOWN[5]), 10, 0, 1.0, side_information="any")),
         Example("impossible-values", make(MarkovChain(few.transition, initial=[1, 0]), 5, 2, 1.0)),
+        Example("interval", make(_near(_KNOWN[5]), 10, 0, 1.0), 0.7244351679),
+        Example("interval-two-sides", make(_near(_KNOWN[3]), 5, 2, 1.0), 0.5043266979),
+        Example("interval-three-states", make(ChainAmbiguity.interval(three, 0.1), 3, 0, 1.0)),
+        Example("interval-sequential", make(ChainAmbiguity.interval(few, 0.1), 5, 1, 0.8, form="sequential")),
     )
 
 
 def _chain(row: _Row) -> MarkovChain:
     return MarkovChain([[1 - row.alpha, row.alpha], [row.beta, 1 - row.beta]])
+
+
+def _near(row: _Row) -> ChainAmbiguity:
+    """Transitions within 10 % of those of a row."""
+    return ChainAmbiguity.interval(_chain(row), 0.1)
 
 
 def _turning(row: _Turn) -> MarkovChain:

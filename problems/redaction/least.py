@@ -22,7 +22,7 @@ MOST_CELLS = 2**24
 def least_epsilon(data: RedactionData) -> float | None:
     """The least epsilon at which a record can ever be released, to about 1e-12; inf if none can, None if not known.
 
-    It is not computed against an adversary who knows other records, nor for very long streams.
+    It is not computed against an adversary who knows other records, over a set of chains, nor for very long streams.
 
     Examples
     --------
@@ -33,7 +33,8 @@ def least_epsilon(data: RedactionData) -> float | None:
     >>> round(least_epsilon(problem), 6) == round(math.log(11 / 10), 6)
     True
     """
-    if data.side_information is not None or data.length * len(data.private) * data.chain.k > MOST_CELLS:
+    apart = data.side_information is not None or data.ambiguity is not None
+    if apart or data.length * len(data.private) * data.chain.k > MOST_CELLS:
         return None
     return float(largest_influences(data).min())
 

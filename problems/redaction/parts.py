@@ -40,10 +40,13 @@ class Part:
     def data(self, whole: RedactionData) -> RedactionData:
         """The part's own problem, without what is known of other records."""
         weights = None if whole.weights is None else whole.weights[self.begin : self.end]
-        chain = whole.chain.window(self.begin, self.end - self.begin)
-        return RedactionData(
-            chain, self.end - self.begin, self.private - self.begin, whole.epsilon, weights=weights
+        valued, chain = (
+            each.window(self.begin, self.end - self.begin) for each in (whole.utility_chain, whole.chain)
         )
+        own = RedactionData(
+            valued, self.end - self.begin, self.private - self.begin, whole.epsilon, weights=weights
+        )
+        return own if whole.utility_chain is whole.chain else own.relaxed(chain)
 
 
 def cuts(data: RedactionData) -> list[int]:
@@ -70,6 +73,7 @@ def _parts(data: RedactionData, places: list[int]) -> Iterator[Part]:
     total = Fraction(data.length) if weights is None else sum(weights, Fraction(0))
     chain = data.chain
     alike = chain.stationary or (chain.period is not None and chain.returns)
+    alike = alike and (data.utility_chain is chain or data.utility_chain.stationary)
     for begin, end, private in zip(places[:-1], places[1:], data.private, strict=True):
         own = Fraction(end - begin) if weights is None else sum(weights[begin:end], Fraction(0))
         when = chain.phase(begin) if alike else begin

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 from weakref import ref
 
 import numpy as np
 
 from privopt.arrays import Ints
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Certificate, Terms, over_set
 from privopt.core.exact import MAX_BITS
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Problem
 from privopt.core.words import SHARE, Quantity, Words
@@ -19,9 +20,13 @@ from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
 from privopt.measures.redaction.leakage import released_share, worst_reading
+from privopt.measures.redaction.over_sets import worst_over_set
 from privopt.mechanisms import Mechanism, RedactionMechanism
 from privopt.mechanisms.redaction import TOTAL
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
+from privopt.models.ambiguity.joint import Ambiguity
+from privopt.problems.chain_sets import chains_within, largest_radius
+from privopt.problems.redaction import over_set as chains
 from privopt.problems.redaction.certificate import Event, Finding, findings_of, is_worst
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.dual import check_dual
@@ -44,8 +49,10 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     Parameters
     ----------
-    chain : MarkovChain
-        The distribution of the records, k states.
+    chain : MarkovChain or ChainAmbiguity
+        The distribution of the records, k states, or a set of distributions: the budget then holds for every one of them,
+        and the utility is that of the nominal chain. The leakage over a set is exact for two states, and an upper bound for
+        3 to 6.
     length : int
         Number of records, >= 1.
     private : int or tuple of int
@@ -64,6 +71,8 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
     period : int, optional
         The records are one stream and the private ones come back after so many: private, private + period, ..., such as
         a private hour of every day. The leakage about each of them counts the releases of the whole stream.
+    ambiguity : ChainAmbiguity, optional
+        The set whose nominal chain is ``chain``; set where a set is given as the chain.
 
     Raises
     ------
@@ -146,8 +155,11 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     def _evaluated(self, mechanism: RedactionMechanism) -> Evaluation:
         table = mechanism.probabilities
-        utility = released_share(self.chain, table, self.weights, mechanism.sequential)
-        p, worst = worst_reading(self.chain, self.private, table, self.supports, self.side_information)
+        utility = released_share(self.utility_chain, table, self.weights, mechanism.sequential)
+        if self.ambiguity is None:
+            p, worst = worst_reading(self.chain, self.private, table, self.supports, self.side_information)
+        else:
+            p, worst = worst_over_set(self.ambiguity, self.private, table, self.supports)
         violation = max(0.0, worst.leakage - self.epsilon) if worst.leakage > self.epsilon else 0.0
         feasible = violation <= FEASIBILITY * max(1.0, self.epsilon)
         if worst.pair is None or worst.leakage == 0:
@@ -166,7 +178,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             If the mechanism does not fit the problem.
         """
         weights, states = self.check(mechanism).exact(), self.chain.states
-        findings, (partial, _) = findings_of(self, weights), _shown_impossible(self, mechanism, weights)
+        findings, (partial, _) = self._findings(weights), _shown_impossible(self, mechanism, weights)
         p = max(findings, key=lambda q: findings[q].enclosure)
         finding, ok = findings[p], all(f.passes is True for f in findings.values())
         reason = _reason(self, findings, ok)
@@ -184,7 +196,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             mechanism,
             mechanism.fingerprint,
             ok=ok,
-            claim="leakage <= budget",
+            claim=_CLAIM if self.ambiguity is None else over_set(_CLAIM),
             reason=reason,
             method=finding.method,
             leakage=(max(0.0, lo), max(0.0, hi)),
@@ -193,13 +205,33 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             where="" if pair is None else where,
         )
 
+    def _findings(self, weights: Ints) -> dict[int, Finding]:
+        if self.ambiguity is None:
+            return findings_of(self, weights)
+        return chains.findings_over(self, self.ambiguity, weights)
+
+    def robust_level(self, mechanism: RedactionMechanism, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of chains, in nats; see :func:`privopt.measures.robust_level`.
+
+        Exact for two states; for more an upper bound, with the leakage at the nominal chain below it.
+        """
+        return chains.level_over(self, ambiguity, self.check(mechanism).exact())
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """The chains whose rows, forward and backward in time, lie within a radius of those of this stationary one."""
+        return chains_within(self.chain, radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius from which on each row may be any distribution of the values that it has."""
+        return largest_radius(self.chain, kind)
+
     def terms(self, mechanism: RedactionMechanism) -> Terms:
         """What a certificate of a redaction is about: whose values, against whom, and what it leaves out."""
         return _terms(self, mechanism)
 
     def is_worst(self, mechanism: RedactionMechanism, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair of values leaks as much as any, about some private record."""
-        return is_worst(self, mechanism, worst)
+        return is_worst(self, self._findings(mechanism.exact()), worst)
 
     def anchor(self) -> RedactionMechanism:
         """A mechanism strictly inside the constraint: everything redacted."""
@@ -226,7 +258,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
         fields: dict[str, Any] = {
             "type": self.kind,
             "version": 1,
-            "chain": self.chain.to_dict(),
+            "chain": (self.ambiguity or self.chain).to_dict(),
             "length": self.length,
             "private": list(self.private if self.period is None else self.named_private),
             "epsilon": encode_float(self.epsilon),
@@ -237,6 +269,8 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             fields.update(version=2, side_information=self.side_information)
         if self.period is not None:
             fields.update(version=2, period=self.period)
+        if self.ambiguity is not None:
+            fields.update(version=3)
         return fields
 
     @classmethod
@@ -251,8 +285,10 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
             If the numbers do not make a chain or a problem.
         """
         check_schema(fields, "problem-redaction")
+        chain = {"type": "markov_chain", **fields["chain"]}
+        over = chain["type"] == "chain_ambiguity"
         return cls(
-            MarkovChain.from_dict({"type": "markov_chain", **fields["chain"]}),
+            ChainAmbiguity.from_dict(chain) if over else MarkovChain.from_dict(chain),
             fields["length"],
             fields["private"],
             fields["epsilon"],
@@ -273,7 +309,7 @@ class Redaction(RedactionData, Problem[RedactionMechanism]):
 
     def __repr__(self) -> str:
         return (
-            f"Redaction({self.chain!r}, length={self.length}, private={self.private if self.period is None else self.named_private}, epsilon={self.epsilon:g}"
+            f"Redaction({self.ambiguity or self.chain!r}, length={self.length}, private={self.private if self.period is None else self.named_private}, epsilon={self.epsilon:g}"
             + ("" if self.weights is None else ", weights=...")
             + f", form={self.form!r}"
             + ("" if self.side_information is None else f", side_information={self.side_information!r}")
@@ -298,6 +334,8 @@ class _Read:
 _read: list[_Read] = []
 """The last reading."""
 
+_CLAIM = "leakage <= budget"
+
 
 def _reason(data: RedactionData, findings: Mapping[int, Finding], ok: bool) -> str:
     """Why the claim holds, or fails."""
@@ -308,6 +346,11 @@ def _reason(data: RedactionData, findings: Mapping[int, Finding], ok: bool) -> s
     broken = next((p for p, f in findings.items() if f.passes is False), None)
     if broken is None:
         undecided = next(p for p, f in findings.items() if f.passes is None)
+        if data.ambiguity is not None:
+            return (
+                f"the bound on the leakage over the set is {findings[undecided].enclosure[1]:.17g} > epsilon = "
+                f"{data.epsilon:.17g} for private record {undecided}, which is not a pass"
+            )
         return f"undecided at {MAX_BITS} bits for private record {undecided}, which is not a pass"
     f, states = findings[broken], data.chain.states
     pair = "" if f.pair is None else f" for {states[f.pair[0]]!r} against {states[f.pair[1]]!r}"
@@ -365,8 +408,8 @@ def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
         )
     if data.side_information is None:
         uncovered.append(
-            "an adversary who knows other records of the sequence may learn more than the budget; "
-            'side_information="any" covers that'
+            "an adversary who knows other records of the sequence may learn more than the budget"
+            + ("" if data.robust else '; side_information="any" covers that')
         )
     if len(data.private) > 1:
         uncovered.append(
@@ -380,10 +423,16 @@ def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
     walk = (
         " (sequential: what lies beyond a first release follows from it)" if data.form == "sequential" else ""
     )
+    whole = "exactly as written (each row divided by its exact sum)"
+    over = data.ambiguity
     return Terms(
         kind="privacy",
         statement=claim,
-        assumption=f"the records follow {data.chain!r} exactly as written (each row divided by its exact sum)",
+        assumption=f"the records follow {data.chain!r} {whole}"
+        if over is None
+        else f"the records follow any one distribution of {over!r}",
+        distributions="" if over is None else over.described,
+        confidence=None if over is None else over.confidence,
         adversary="anyone who sees the release and knows the chain and the mechanism" + beside,
         unit=f"private record, of one release of a sequence of {data.length} records{walk}",
         uncovered=tuple(uncovered),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.measures.redaction.leakage import RedactionReading, worst_reading
+from privopt.measures.redaction.over_sets import worst_over_set
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.data import RedactionData
 
@@ -39,6 +40,8 @@ def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) ->
 
 
 def _worst(data: RedactionData, table: NDArray[np.float64]) -> tuple[int, RedactionReading]:
+    if data.ambiguity is not None:
+        return worst_over_set(data.ambiguity, data.private, table, data.supports)
     return worst_reading(data.chain, data.private, table, data.supports, data.side_information)
 
 

@@ -69,7 +69,7 @@ def influence_bound(data: RedactionData) -> Enclosure | None:
     if math.isinf(data.epsilon):
         return 1.0, 1.0
     open_values = largest_influences(data) <= data.epsilon + MARGIN * max(1.0, data.epsilon)
-    shown = np.where(open_values, data.chain.marginals(n), 0.0).sum(axis=1)
+    shown = np.where(open_values, data.utility_chain.marginals(n), 0.0).sum(axis=1)
     weights = np.ones(n) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     share = math.fsum((shown * weights).tolist()) / math.fsum(weights.tolist())
     room = (n + 1) * (k + 8) * 2.0**-50

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.models import MarkovChain
 from privopt.problems.redaction.data import RedactionData
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def tracks(data: RedactionData, private: int, clock: Clock) -> tuple[Track, Trac
     from flint import ctx
 
     with ctx.workprec(BITS):
-        if data.chain.homogeneous and data.chain.stationary:
+        if data.chain.homogeneous and data.chain.stationary and data.utility_chain.stationary:
             return _repeated(data, private)
         return _changing(data, private, clock)
 
@@ -214,7 +215,7 @@ def _repeated(data: RedactionData, private: int) -> tuple[Track, Track]:
     row, other = chain.exact_step(0) if n > 1 else (chain.exact_initial, chain.exact_initial)
     a, b = arb(row.weights[1]) / row.total, arb(other.weights[0]) / other.total
     det = arb(row.weights[0] * other.total - other.weights[0] * row.total) / (row.total * other.total)
-    start = chain.exact_initial
+    start = data.utility_chain.exact_initial
     lengths = (private, n - 1 - private)
     if data.weights is None:
         each = np.array([near(arb(w) / start.total / n) for w in start.weights]) * (1 - 4 * U)
@@ -232,9 +233,27 @@ def _repeated(data: RedactionData, private: int) -> tuple[Track, Track]:
 
 
 def _changing(data: RedactionData, private: int, clock: Clock) -> tuple[Track, Track]:
+    n = data.length
+    distributions, moves = _walked(data.chain, n, clock)
+    valued = distributions
+    if data.utility_chain is not data.chain:
+        valued, _ = _walked(data.utility_chain, n, clock)
+    back: list[Step] = []
+    for t in range(private, 0, -1):
+        (p, q), (x, y), (a, b, det) = distributions[t - 1], distributions[t], moves[t - 1]
+        if x == 0 or y == 0:  # beyond a record that is constant, which ends the side
+            break
+        back.append((q * b / x, p * a / y, det * p * q / (x * y)))
+    share = _shares(data)
+    weights = np.array([[near(x) for x in pair] for pair in valued]) * share[:, None] * (1 - 8 * U)
+    left, right = weights[:private][::-1][: len(back)], weights[private + 1 :]
+    return _relabelled(back, left, len(back)), _relabelled(moves[private:], right, n - 1 - private)
+
+
+def _walked(chain: MarkovChain, n: int, clock: Clock) -> tuple[list[list[Any]], list[Step]]:
+    """The distribution of every record, and every step."""
     from flint import arb
 
-    chain, n = data.chain, data.length
     distributions = [[arb(w) / chain.exact_initial.total for w in chain.exact_initial.weights]]
     moves: list[Step] = []
     for t in range(n - 1):
@@ -247,16 +266,7 @@ def _changing(data: RedactionData, private: int, clock: Clock) -> tuple[Track, T
         distributions.append([p * stay + q * b, p * a + q * leave])
         if t % 256 == 255 and clock() <= 0:
             raise TimeoutError
-    back: list[Step] = []
-    for t in range(private, 0, -1):
-        (p, q), (x, y), (a, b, det) = distributions[t - 1], distributions[t], moves[t - 1]
-        if x == 0 or y == 0:  # beyond a record that is constant, which ends the side
-            break
-        back.append((q * b / x, p * a / y, det * p * q / (x * y)))
-    share = _shares(data)
-    weights = np.array([[near(x) for x in pair] for pair in distributions]) * share[:, None] * (1 - 8 * U)
-    left, right = weights[:private][::-1][: len(back)], weights[private + 1 :]
-    return _relabelled(back, left, len(back)), _relabelled(moves[private:], right, n - 1 - private)
+    return distributions, moves
 
 
 def _shares(data: RedactionData) -> Floats:

@@ -40,7 +40,7 @@ def _released(data: RedactionData, redacted: Ints) -> arb:
     """Utility of a local mechanism."""
     from flint import arb
 
-    chain = data.chain
+    chain = data.utility_chain
     if data.weights is None and chain.stationary:
         # Two halves of 26 bits: sums of up to 2**37 of them fit 64-bit integers.
         begins, counts = equal_rows(redacted)
@@ -79,7 +79,7 @@ def float_distributions(data: RedactionData) -> Floats:
     """
     from flint import arb_mat, ctx
 
-    chain, n, k = data.chain, data.length, data.chain.k
+    chain, n, k = data.utility_chain, data.length, data.utility_chain.k
     if chain.stationary:
         return np.broadcast_to(np.array(chain.exact_initial.floats()), (n, k))
     with ctx.workprec(UTILITY_BITS):
@@ -137,19 +137,23 @@ def _sequential(data: RedactionData, redacted: Ints, p: int) -> arb:
     tails = _tails(data)
     now = _distribution(data, p)
     kept = weights[p] * _dot(now, _shown(redacted[p]))
-    can, k = data.supports, data.chain.k
+    can, k = data.supports, data.utility_chain.k
     right, left = Side.of(redacted[p + 1 :], can[p + 1 :]), Side.of(redacted[:p][::-1], can[:p][::-1])
-    same = _step(data.chain.exact_step(0)) if data.chain.homogeneous and data.length > 1 else None
+    same = (
+        _step(data.utility_chain.exact_step(0))
+        if data.utility_chain.homogeneous and data.length > 1
+        else None
+    )
     ahead, out, t = now, arb(0), p
     for t in range(p + 1, p + 1 + len(right.weights)):
-        reached = ahead * (_step(data.chain.exact_step(t - 1)) if same is None else same)
+        reached = ahead * (_step(data.utility_chain.exact_step(t - 1)) if same is None else same)
         out += _dot(reached, _shown(redacted[t]))
         ahead = _times(reached, redacted[t])
         kept += weights[t] * out
     kept += (out if right.open else arb(1)) * (tails[-1] - tails[p + 1 + len(right.weights)])
     back, chance = [arb(0)] * k, arb(0)
     for t in range(p - 1, p - 1 - len(left.weights), -1):
-        step = _step(data.chain.exact_step(t)) if same is None else same
+        step = _step(data.utility_chain.exact_step(t)) if same is None else same
         nearer = step * _column(back)
         show, row = _shown(redacted[t]), redacted[t].tolist()
         back = [show[i] + arb(row[i]) / arb(TOTAL) * nearer[i, 0] for i in range(k)]
@@ -197,7 +201,7 @@ def _dot(row: arb_mat, values: list[arb]) -> arb:
 
 def _distribution(data: RedactionData, t: int) -> arb_mat:
     """The distribution of one record."""
-    chain = data.chain
+    chain = data.utility_chain
     now = _row(chain.exact_initial)
     if chain.stationary or t == 0:
         return now
@@ -210,8 +214,8 @@ def _distribution(data: RedactionData, t: int) -> arb_mat:
 
 def _distributions(data: RedactionData) -> Iterator[list[arb]]:
     """The distribution of every record, as balls."""
-    now, k = _row(data.chain.exact_initial), data.chain.k
+    now, k = _row(data.utility_chain.exact_initial), data.utility_chain.k
     for t in range(data.length):
         yield [now[0, v] for v in range(k)]
-        if t + 1 < data.length and not data.chain.stationary:
-            now = now * _step(data.chain.exact_step(t))
+        if t + 1 < data.length and not data.utility_chain.stationary:
+            now = now * _step(data.utility_chain.exact_step(t))

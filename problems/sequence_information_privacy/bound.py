@@ -96,19 +96,16 @@ def sequence_enclosure(
     seconds: float = math.inf,
 ) -> Enclosure | None:
     """Floats around the same."""
-    key = (problem, *(row.tobytes() for row in prices), None if revealed is None else revealed.tobytes())
-    if key in _enclosed:
-        return _enclosed[key]
+    key = tuple(row.tobytes() for row in prices), None if revealed is None else revealed.tobytes()
+    known = problem.enclosures
+    if key in known:
+        return known[key]
     enclosure = _enclosure(problem, prices, revealed, time.monotonic() + seconds)
     if enclosure is not None:
-        while len(_enclosed) >= REMEMBERED:
-            _enclosed.pop(next(iter(_enclosed)))
-        _enclosed[key] = enclosure
+        while len(known) >= REMEMBERED:
+            known.pop(next(iter(known)))
+        known[key] = enclosure
     return enclosure
-
-
-_enclosed: dict[object, Enclosure] = {}
-"""What prices proved of late: who proposes them and who judges them ask one after the other."""
 
 
 def _enclosure(

@@ -27,6 +27,8 @@ from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.sequence_information_privacy import exact
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.leakage import Walked, walk
+from privopt.problems.sequence_information_privacy.over_set import Level, level_over
+from privopt.problems.sequence_information_privacy.over_set import terms as over_terms
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,12 @@ class Verdict:
 def judge(problem: SequenceData, policy: SequencePolicy) -> Verdict:
     """Prove or refute that no release leaks more than its budget."""
     checked, known = exact.walk(problem, policy), walk(problem, policy)
-    fault = _fault(problem, policy) if policy.enforced or not checked.complete else ""
+    over = problem.ambiguity
+    level = None if over is None else level_over(problem, policy, over)
+    fault = _fault(problem, policy) if policy.enforced or over is not None or not checked.complete else ""
     ok = not checked.broken and not fault
+    if level is not None:
+        return _over_set(problem, known, level, checked, fault)
     return Verdict(
         ok,
         _reason(checked, fault),
@@ -60,6 +66,31 @@ def judge(problem: SequenceData, policy: SequencePolicy) -> Verdict:
     )
 
 
+def _over_set(
+    problem: SequenceData, known: Walked, level: Level, checked: exact.Walked, fault: str
+) -> Verdict:
+    """The verdict on a policy over a set: its kernels are built within the bounds of all beliefs, whatever was released."""
+    ok = not checked.broken and not fault
+    reason = _reason(checked, fault)
+    if ok:
+        seen = (
+            "all outputs within the horizon were followed"
+            if level.complete
+            else "the outputs are too many to follow"
+        )
+        reason = f"every kernel is checked when it is built, at every belief that a chain of the set may lead to; {seen}"
+    high = min(level.high, problem.epsilon) if ok else math.inf
+    return Verdict(
+        ok,
+        reason,
+        "integer kernels checked within bounds of the belief, rounded outward",
+        (min(level.low, high), high),
+        _utility(problem, known),
+        level.worst,
+        level.where,
+    )
+
+
 def terms_of(problem: SequenceData, policy: SequencePolicy) -> Terms:
     """What the certificate of a policy is about."""
     words = f"a word of {problem.batch} letters" if problem.batch > 1 else "a letter"
@@ -69,7 +100,7 @@ def terms_of(problem: SequenceData, policy: SequencePolicy) -> Terms:
     in_all = "together they may tell everything"
     if spent < math.inf:
         in_all = f"the {problem.horizon} letters of the horizon may tell {number(spent)} nats in all, a factor of {_factor(spent)}"
-    return Terms(
+    plain = Terms(
         kind="privacy",
         statement=(
             f"no release of {words} makes any course of the data so far (letters {letters}) more than {_factor(level)} times as "
@@ -90,6 +121,7 @@ def terms_of(problem: SequenceData, policy: SequencePolicy) -> Terms:
             *_simulated(problem, policy),
         ),
     )
+    return plain if problem.ambiguity is None else over_terms(plain, problem.ambiguity)
 
 
 def _factor(nats: float) -> str:
@@ -111,7 +143,8 @@ def _simulated(problem: SequenceData, policy: SequencePolicy) -> tuple[str, ...]
 def _fault(problem: SequenceData, policy: SequencePolicy) -> str:
     """Why the way in which a policy builds its kernels proves nothing here; empty if it does."""
     if not policy.enforced:
-        return "the policy is not enforced, and has too many outputs to check each"
+        why = "has too many outputs to check each" if problem.ambiguity is None else "the set has many chains"
+        return f"the policy is not enforced, and {why}"
     if policy.epsilon > problem.epsilon:
         return f"the policy is built for {policy.epsilon:g} nats a letter, more than {problem.epsilon:g}"
     if problem.epsilon == math.inf:

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
-from privopt.errors import InvalidProblem
+from privopt.core.problem import Enclosure
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms.policy.fixed import gathered
+from privopt.mechanisms.policy.ranges import check_set
 from privopt.mechanisms.policy.setting import Distortion, Paths, Setting, probabilities
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 from privopt.problems.belief_release.data import read_distortion
 from privopt.problems.validation import level
 
@@ -33,19 +35,26 @@ class SequenceData:
     memory: int
     distortion: Distortion
     horizon: int
+    ambiguity: ChainAmbiguity | None
 
     def __init__(
         self,
-        chain: MarkovChain,
+        chain: MarkovChain | ChainAmbiguity,
         epsilon: float,
         *,
         batch: int = 1,
         memory: int = 1,
         distortion: str | ArrayLike = "hamming",
         horizon: int | None = None,
+        ambiguity: ChainAmbiguity | None = None,
     ) -> None:
+        if isinstance(chain, ChainAmbiguity):
+            ambiguity = chain
+            chain = ambiguity.nominal
         if not isinstance(chain, MarkovChain):
-            raise InvalidProblem(f"chain must be a MarkovChain, got {type(chain).__name__}")
+            raise InvalidProblem(
+                f"chain must be a MarkovChain or a ChainAmbiguity, got {type(chain).__name__}"
+            )
         letters = None if horizon is None else _horizon(horizon, chain)
         values: dict[str, object] = {
             "chain": chain,
@@ -54,9 +63,17 @@ class SequenceData:
             "memory": _memory(memory),
             "distortion": read_distortion(distortion, chain.letters),
             "horizon": letters or chain.max_length or HORIZON,
+            "ambiguity": ambiguity,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if ambiguity is not None:
+            _check_set(ambiguity, chain, self.batch)
+
+    @property
+    def robust(self) -> bool:
+        """Whether the budget must be kept for every chain of a set."""
+        return self.ambiguity is not None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -75,6 +92,11 @@ class SequenceData:
         if isinstance(self.distortion, str) or len(self.distortion[0]) == letters:
             return read, read
         return read, float(len(self.distortion[0])) ** min(length, 64)
+
+    @cached_property
+    def enclosures(self) -> dict[object, Enclosure]:
+        """What prices proved of late: who proposes them and who judges them ask one after the other."""
+        return {}
 
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""
@@ -95,7 +117,7 @@ class Release:
 
     Examples
     --------
-    >>> from privopt.models import MarkovChain
+    >>> from privopt.models import ChainAmbiguity, MarkovChain
     >>> release = Release(0, Setting(MarkovChain([[0.75, 0.25], [1, 0]]), 2, 1.0, "hamming"))
     >>> release.word_given_state.tolist(), release.last(np.array([0.5, 0.5])).tolist()
     ([[0.75, 0.25, 0.0], [0.0, 0.0, 1.0]], [0.875, 0.125])
@@ -139,6 +161,14 @@ class Release:
         after = np.zeros(len(belief))
         np.add.at(after, self.paths.states[:, -1], belief[self.paths.states[:, 0]] * self.chances)
         return after
+
+
+def _check_set(ambiguity: object, chain: MarkovChain, batch: int) -> None:
+    """Refuse a set that is not one of chains around this one, and words."""
+    try:
+        check_set(ambiguity, chain, batch)
+    except InvalidMechanism as cause:
+        raise InvalidProblem(str(cause)) from cause
 
 
 def _count(value: object, name: str) -> int:

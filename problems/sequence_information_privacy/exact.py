@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from operator import mul
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -26,7 +27,9 @@ Key: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]
 
 MAX_NODES = 2000
 MAX_WORK = 2**18
-"""Products of long integers, about 3 s."""
+"""Products of long integers, about 0.3 s."""
+FOLLOWED = 100
+"""Releases that are all followed of a policy that checks its kernels as it builds them, about 0.1 s."""
 MAX_DIGITS = 5e7
 """Products of machine words that common divisors of long integers may take, about 0.2 s."""
 PATHS = 4
@@ -57,27 +60,38 @@ class Walked:
     length: int = 1
     worst: tuple[Label, ...] = ()
     where: str = ""
+    _size: float = 0.0
 
-    def note(self, ratio: Ratio, release: Release, names: tuple[Label, ...], budget: Fraction | None) -> None:
-        """Compare a ratio with the budget of its release, None for inf, and keep it if it is the worst."""
-        size = math.inf if ratio[1] == 0 else math.log(ratio[0] / ratio[1]) / release.length
-        known = (
-            math.inf if self.largest[1] == 0 else math.log(self.largest[0] / self.largest[1]) / self.length
-        )
-        if size > known:
+    def note(self, ratio: Ratio, release: Release, names: tuple[Label, ...], budget: Budget) -> None:
+        """Compare a ratio with the budget of its release, and keep it if it is the worst."""
+        size = math.inf if ratio[1] == 0 else math.log(ratio[0] / ratio[1])
+        if size > self._size * release.length:
             self.largest, self.length, self.worst = ratio, release.length, names
-            self.where = f"released at letter {release.begin}"
-        if budget is not None and not _within(ratio, budget):
+            self.where, self._size = f"released at letter {release.begin}", size / release.length
+        if not (size < budget.surely or budget.allows(ratio)):
             self.broken += 1
 
 
-def _within(ratio: Ratio, budget: Fraction) -> bool:
-    """Whether ratio <= e^budget, proved: floats are right to a few units of 2^-53, the rest goes to balls."""
-    if ratio[1] == 0:
-        return False
-    if math.log(ratio[0] / ratio[1]) < float(budget) - 1e-12 * (1 + float(budget)):
-        return True
-    return exp_at_least(budget, *ratio) is True  # type: ignore[arg-type]  # any exact rational will do
+@dataclass(frozen=True)
+class Budget:
+    """What a release may leak, None for all, and a float below it that differs from it by more than any logarithm's rounding."""
+
+    exact: Fraction | None
+    surely: float
+
+    @classmethod
+    def of(cls, problem: SequenceData, release: Release) -> Budget:
+        """That of a release."""
+        if problem.epsilon == math.inf:
+            return cls(None, math.inf)
+        exact = Fraction(problem.epsilon) * release.length
+        return cls(exact, float(exact) - 1e-12 * (1 + float(exact)))
+
+    def allows(self, ratio: Ratio) -> bool:
+        """Whether ratio <= e^budget, proved in balls."""
+        if self.exact is None:
+            return True
+        return ratio[1] != 0 and exp_at_least(self.exact, *ratio) is True
 
 
 def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
@@ -93,7 +107,8 @@ def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
         all_outputs = cells + going * len(release.setting.outputs) * single
         most = min(MAX_NODES, affordable(policy, cells), max(MAX_WORK // all_outputs, not going))
         digits += len(nodes) * sum((w.bit_length() / 64) ** 2 for w in next(iter(nodes))[1])
-        if walked.complete and (walked.count + len(nodes) > most or digits > MAX_DIGITS):
+        long = policy.enforced and at >= FOLLOWED
+        if walked.complete and (long or walked.count + len(nodes) > most or digits > MAX_DIGITS):
             walked.complete = False
         if not walked.complete:
             if at >= min(STEPS, 1 + MAX_WORK // (2 * PATHS * (cells + single))):
@@ -114,8 +129,7 @@ def _checked(
     part = policy.part(release.length)
     computed = np.array([key[0] for key in nodes])
     weights = part.weights(computed, release.begin)
-    finite = problem.epsilon < math.inf
-    budget = Fraction(problem.epsilon) * release.length if finite else None
+    budget = Budget.of(problem, release)
     exact = _Exact(problem.chain, release)
     going = release.begin + release.length < problem.horizon
     steps: list[tuple[int, int, tuple[int, ...]]] = []
@@ -138,21 +152,20 @@ def _checked(
 
 
 def _note_ratios(
-    walked: Walked, table: list[list[int]], inputs: list[int], release: Release, budget: Fraction | None
+    walked: Walked, table: list[list[int]], inputs: list[int], release: Release, budget: Budget
 ) -> None:
     """The largest and the least ratio of every column, over inputs that can be."""
     total, setting = sum(inputs), release.setting
     can = [x for x, p in enumerate(inputs) if p]
-    for y in range(len(table[0])):
-        marginal = sum(inputs[x] * table[x][y] for x in can)
+    chances = [inputs[x] for x in can]
+    for y, column in enumerate(zip(*(table[x] for x in can), strict=True)):
+        marginal = sum(map(mul, chances, column))
         if marginal == 0:
             continue
-        high, low = max(can, key=lambda x: table[x][y]), min(can, key=lambda x: table[x][y])
-        for x, ratio in (
-            (high, (table[high][y] * total, marginal)),
-            (low, (marginal, table[low][y] * total)),
-        ):
-            walked.note(ratio, release, (setting.inputs[x], setting.outputs[y]), budget)
+        high, low = max(column), min(column)
+        for weight, ratio in ((high, (high * total, marginal)), (low, (marginal, low * total))):
+            names = setting.inputs[can[column.index(weight)]], setting.outputs[y]
+            walked.note(ratio, release, names, budget)
 
 
 def _likely(inputs: list[int], table: list[list[int]], turn: int) -> int:

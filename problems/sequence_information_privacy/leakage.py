@@ -41,11 +41,15 @@ RELEASE = 16
 CARRIED = 2**17
 """Cells of kernels that a policy carries; as text they take some 3 MB."""
 USERS = 4096
-DRAWN_CELLS = 2**20
-"""Cells of all kernels that are drawn from, about half a second."""
-LEAST_DRAWN = 16
-LETTERS = 600
+DRAWN_CELLS = 2**19
+"""Cells of all kernels that are drawn from, about 0.4 s; of large ones at most so many times :data:`LEAST_USERS`."""
+LEAST_USERS, LEAST_DRAWN = 8, 16
+LETTERS = 192
 """Releases of a chain with equal steps that are drawn at most."""
+HOPE = 2
+"""How many times as many beliefs as are allowed may be computed in the hope that more of them are equal than before."""
+SEEN, FAR = 2048, 100.0
+"""Beliefs after which it is given up where so many times as many as are allowed lie ahead, if they multiply as before."""
 SEED = 20260101
 _UNIT = 2.0**-53
 _LOST = 2.0**-1000
@@ -180,12 +184,12 @@ class Nodes:
         ways = self.release.paths
         return gathered(self.joint[:, ways.states[:, 0]] * self.release.chances, ways.word, len(ways.words))
 
-    def following(self) -> tuple[Floats, Floats, int] | None:
-        """Beliefs, joint probabilities and counted roundings before the next release; None if there are too many."""
+    def following(self, most: float) -> tuple[Floats, Floats, int, int] | None:
+        """Beliefs, joint probabilities and counted roundings before the next release, and outputs; None for more than ``most``."""
         release, (n, m) = self.release, self.weights.shape[1:]
         can = (self.inputs > 0)[:, :, None]
         users, outputs = np.nonzero(((self.weights > 0) & can).any(axis=1))
-        if len(users) * n * m > 8 * MAX_CELLS:
+        if len(users) > most or len(users) * n * m > 8 * MAX_CELLS:
             return None
         columns = self.weights[users, :, outputs].astype(np.float64)
         beliefs = self.part.filter.after(self.beliefs[users], columns, release.begin)
@@ -194,8 +198,9 @@ class Nodes:
         first, which = distinct(beliefs)
         merged = np.zeros((len(first), joint.shape[1]))
         np.add.at(merged, which, joint)
-        most = int(np.bincount(which).max())
-        return beliefs[first], merged, self.terms + self.roundings() + joint.shape[1] + most + 8
+        equal = int(np.bincount(which).max())
+        terms = self.terms + self.roundings() + joint.shape[1] + equal + 8
+        return beliefs[first], merged, terms, len(users)
 
     def roundings(self) -> int:
         """Roundings, at most, from the joint probabilities to the distribution of what is read, or of the last state."""
@@ -220,27 +225,29 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
     return max(4, min(600, int(SLOW_SECONDS / slow_seconds(cells))))
 
 
-def asking_seconds(problem: SequenceData, policy: SequencePolicy, one: float) -> float:
-    """Predicted seconds of asking the policy's rule, ``one`` a time, about all beliefs within reach, or of a simulation.
+def asked(problem: SequenceData, policy: SequencePolicy) -> tuple[float, float]:
+    """How many beliefs a rule that solves a programme is asked about until its kernels are written down, and simulated.
+
+    The second number is 0 where the first kernels are all that there are; both are where the rule is quick.
 
     Examples
     --------
     >>> from privopt.models import MarkovChain
     >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
     >>> problem = SequenceInformationPrivacy(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=6)
-    >>> asking_seconds(problem, problem.answer("closed-form"), 1.0)
-    0.0
+    >>> asked(problem, problem.answer("closed-form")), asked(problem, SequencePolicy(problem.chain, 0.5, rule="structure-lp"))
+    ((0.0, 0.0), (63.0, 0.0))
     """
     if policy.cost.quick:
-        return 0.0
+        return 0.0, 0.0
     release = next(problem.releases())
     cells, outputs = _cells(release), len(release.setting.outputs)
     releases = -(-problem.horizon // problem.batch)
     beliefs = sum(float(outputs) ** min(i, 20) for i in range(min(releases, 20)))
     most = affordable(policy, cells)
     if beliefs <= most:
-        return one * beliefs
-    return one * (most + _users(problem, policy) * min(releases, _drawn(problem, policy)))
+        return beliefs, 0.0
+    return float(most), float(_users(problem, policy) * min(releases, _drawn(problem, policy)))
 
 
 def slow_seconds(cells: int) -> float:
@@ -258,7 +265,7 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
     most = affordable(policy, _cells(next(problem.releases())))
     known: set[bytes] = set()
     seen = work = begin = 0
-    cycle = _Cycle(problem)
+    cycle, alone = _Cycle(problem), 1.0
     while begin < problem.horizon:
         release = problem.release(begin)
         part = policy.part(release.length)
@@ -281,14 +288,35 @@ def nodes(problem: SequenceData, policy: SequencePolicy, *, carried: bool) -> It
         yield here
         begin += release.length
         if begin < problem.horizon:
-            following = here.following()
+            room = math.inf
+            if problem.chain.homogeneous and policy.cost.quick:
+                room = HOPE * max(0, min(most - seen, MAX_BELIEFS - work)) / alone
+            following = here.following(room)
             if following is None:
                 yield None
                 return
-            beliefs, joint, terms = following
+            if room < math.inf and hopeless(problem, begin, len(beliefs), len(following[0])):
+                yield None
+                return
+            beliefs, joint, terms, outputs = following
+            alone = len(beliefs) / outputs
         if cycle.passed():
             begin += (cycle.times - 1) * cycle.length * problem.batch
             terms += (cycle.times - 1) * cycle.growth
+
+
+def hopeless(problem: SequenceData, begin: int, before: int, beliefs: int) -> bool:
+    """Whether far too many beliefs lie ahead if they multiply as at the release before the one at a record.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> problem = SequenceData(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0.5, horizon=100)
+    >>> hopeless(problem, 12, 2048, 4096), hopeless(problem, 12, 4096, 4096), hopeless(problem, 98, 2048, 4096)
+    (True, False, False)
+    """
+    ahead = min(20, (problem.horizon - 1 - begin) // problem.batch)
+    return beliefs >= SEEN and beliefs * (beliefs / before) ** ahead > FAR * MAX_BELIEFS
 
 
 @dataclass
@@ -526,9 +554,10 @@ def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
 
 def _drawn(problem: SequenceData, policy: SequencePolicy) -> int:
     """How many releases of a chain with equal steps are drawn."""
+    cells = _cells(next(problem.releases()))
     if policy.cost.quick:
-        return LETTERS
-    return max(LEAST_DRAWN, affordable(policy, _cells(next(problem.releases()))) // 2)
+        return min(LETTERS, max(LEAST_DRAWN, DRAWN_CELLS // cells))
+    return max(LEAST_DRAWN, affordable(policy, cells) // 2)
 
 
 def _users(problem: SequenceData, policy: SequencePolicy) -> int:
@@ -537,4 +566,4 @@ def _users(problem: SequenceData, policy: SequencePolicy) -> int:
     count = -(-problem.horizon // problem.batch)
     count = min(count, _drawn(problem, policy)) if problem.chain.homogeneous else count
     most = USERS if policy.cost.quick else affordable(policy, cells) // count
-    return max(2, min(most, 2**20 // cells, max(8, DRAWN_CELLS // (count * cells))))
+    return max(2, min(most, 2**20 // cells, max(LEAST_USERS, DRAWN_CELLS // (count * cells))))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from privopt.core.certificate import Certificate, Terms
+from privopt.core.certificate import Certificate, Terms, over_set
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Example, Numbers, Problem
 from privopt.core.solution import Solution
 from privopt.core.words import Quantity, Words
@@ -16,12 +17,16 @@ from privopt.files.json import check_schema
 from privopt.files.numbers import encode_float
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms.policy.policy import SequencePolicy
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
+from privopt.models.ambiguity.joint import Ambiguity
+from privopt.problems.robust import farthest_radius
+from privopt.problems.sequence_information_privacy import over_set as over
 from privopt.problems.sequence_information_privacy.bound import check_dual
 from privopt.problems.sequence_information_privacy.certificate import judge, terms_of
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.examples import examples
 from privopt.problems.sequence_information_privacy.leakage import is_worst, read, settled, walk
+from privopt.problems.sequence_information_privacy.over_set import level_over
 
 
 @dataclass(frozen=True, init=False)
@@ -43,8 +48,10 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     Parameters
     ----------
-    chain : MarkovChain
-        Distribution of the data; for a chain of order k the letters are those of its words.
+    chain : MarkovChain or ChainAmbiguity
+        Distribution of the data; for a chain of order k the letters are those of its words. With a set of chains the budget
+        is kept whichever of them the data follow, each step perhaps another; utilities are read at its nominal one, and
+        only single letters are released.
     epsilon : float
         Budget a letter, in nats, >= 0, may be inf.
     batch : int
@@ -56,6 +63,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         finite D[x, y], a row a letter. A word costs the mean over its letters.
     horizon : int, optional
         Letters that utility and leakage are about: by default all that the chain has, or 100 where it has no end.
+    ambiguity : ChainAmbiguity, optional
+        The set, where ``chain`` is its nominal chain: another way to give it.
 
     Raises
     ------
@@ -83,7 +92,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         """Predicted seconds of judging the policy that releases the same always: kernels of all words, and states that follow."""
         words, outputs = self.words
         releases = min(10, -(-self.horizon // self.batch))
-        return 2e-7 * words * outputs * releases + 2.5e-6 * self.chain.k**2
+        followed = 3e-4 * min(100, -(-self.horizon // self.batch))
+        return 2e-7 * words * outputs * releases + followed + 2.5e-6 * self.chain.k**2
 
     @property
     def budget(self) -> float:
@@ -100,7 +110,22 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     def is_worst(self, mechanism: SequencePolicy, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named pair leaks as much as any; None where its release is not followed, or rounding hides it."""
+        if self.ambiguity is not None:
+            return over.is_worst(self, mechanism, worst, where)
         return is_worst(self, mechanism, worst, where)
+
+    def robust_level(self, mechanism: SequencePolicy, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest leakage over a set of chains, a letter; see :func:`privopt.measures.robust_level`."""
+        return over.robust_level(self, mechanism, ambiguity)
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """The chains whose rows lie within a radius of this one's, each step perhaps others."""
+        return over.neighbourhood(self, radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius at which each row may be any distribution of the states that it has."""
+        rows = [[Fraction(w, row.total) for w in row.weights] for row in self.chain.exact_step(0)]
+        return max(farthest_radius(row, kind) for row in rows)
 
     def answer(
         self,
@@ -122,6 +147,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             rule,
             enforced=enforced,
             prepared=prepared,
+            ambiguity=self.ambiguity,
         )
         return settled(self, policy)
 
@@ -135,6 +161,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             ("chain", mechanism.chain == self.chain),
             ("batch", mechanism.batch == self.batch),
             ("distortion", mechanism.distortion == self.distortion),
+            ("set of chains", mechanism.ambiguity == self.ambiguity),
         )
         for name, same in pairs:
             if not same:
@@ -146,8 +173,22 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         return mechanism
 
     def evaluate(self, mechanism: SequencePolicy) -> Evaluation:
-        """Utility and leakage in float64: over all beliefs within reach, else simulated with a fixed seed."""
+        """Utility and leakage in float64: over all beliefs within reach, else simulated with a fixed seed.
+
+        Over a set of chains the leakage is the largest, or where outputs are too many to follow, what the policy keeps by
+        how it is built.
+        """
         reading = read(self, self.check(mechanism))
+        if self.ambiguity is not None:
+            level = level_over(self, mechanism, self.ambiguity)
+            kept = mechanism.epsilon if mechanism.enforced else reading.leakage
+            reading = replace(
+                reading,
+                leakage=level.high if level.complete else kept,
+                worst=level.worst,
+                where=level.where,
+                exact=reading.exact and level.complete,
+            )
         excess = reading.leakage - self.epsilon if reading.leakage > self.epsilon else 0.0
         feasible = excess <= FEASIBILITY * max(1.0, self.epsilon)
         return Evaluation(
@@ -169,7 +210,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             mechanism,
             mechanism.fingerprint,
             ok=verdict.ok,
-            claim="leakage <= budget",
+            claim="leakage <= budget" if self.ambiguity is None else over_set("leakage <= budget"),
             reason=verdict.reason,
             leakage=verdict.leakage,
             utility=verdict.utility,
@@ -203,8 +244,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         named = self.distortion
         return {
             "type": self.kind,
-            "version": 1,
-            "chain": self.chain.to_dict(),
+            "version": 1 if self.ambiguity is None else 2,
+            "chain": (self.ambiguity or self.chain).to_dict(),
             "epsilon": encode_float(self.epsilon),
             "batch": self.batch,
             "memory": self.memory,
@@ -224,8 +265,14 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             If the numbers do not make a chain or a problem.
         """
         check_schema(fields, f"problem-{cls.kind}")
+        written = fields["chain"]
+        chain: MarkovChain | ChainAmbiguity
+        if written.get("type") == "chain_ambiguity":
+            chain = ChainAmbiguity.from_dict(written)
+        else:
+            chain = MarkovChain.from_dict({"type": "markov_chain", **written})
         return cls(
-            MarkovChain.from_dict({"type": "markov_chain", **fields["chain"]}),
+            chain,
             fields["epsilon"],
             batch=fields.get("batch", 1),
             memory=fields.get("memory", 1),
@@ -245,6 +292,6 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     def __repr__(self) -> str:
         named = self.distortion if isinstance(self.distortion, str) else "matrix"
         return (
-            f"SequenceInformationPrivacy({self.chain!r}, epsilon={self.epsilon:g}, batch={self.batch}, "
+            f"SequenceInformationPrivacy({self.ambiguity or self.chain!r}, epsilon={self.epsilon:g}, batch={self.batch}, "
             f"distortion={named!r}, horizon={self.horizon})"
         )

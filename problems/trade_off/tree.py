@@ -65,6 +65,22 @@ class Cost:
         """Number of coordinates of C v."""
         return self.size if self.coordinates is None else len(self.coordinates)
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether D is the identity: multiplying by it would take n times as long as all else.
+
+        Examples
+        --------
+        >>> Cost(1.0, None, 1.0, np.eye(2), 2, 2).plain, Cost(1.0, None, 1.0, np.ones((1, 2)), 2, 1).plain
+        (True, False)
+        """
+        rows, columns = self.tangents.shape
+        return (
+            rows == columns
+            and int(np.count_nonzero(self.tangents)) == rows
+            and bool((self.tangents.diagonal() == 1.0).all())
+        )
+
     @property
     def tight(self) -> bool:
         """Whether parts of boxes are tightened: in v itself, and in two coordinates, of which either gives the other."""
@@ -97,7 +113,7 @@ class Cost:
         tilt = self.concave * slopes + multipliers[:, :k] - multipliers[:, k:]
         across = tilt if self.coordinates is None else tilt @ self.coordinates
         logs = np.log(tangents / tangents.sum(axis=1, keepdims=True))
-        linear = across + self.convex * (logs @ self.tangents) - prices
+        linear = across + self.convex * (logs if self.plain else logs @ self.tangents) - prices
         fixed = constant - (multipliers[:, :k] * high).sum(axis=1) + (multipliers[:, k:] * low).sum(axis=1)
         inner = knapsacks(linear, low, high) if self.coordinates is None else linear.min(axis=1)
         return np.where(empty(low, high), math.inf, fixed + inner)

@@ -70,13 +70,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
             return "it minimises a distortion matrix, this utility is not linear in the channel"
         if whole_release(problem) is not None:
             return None
-        if independent(problem):
-            return NOT_INDEPENDENT
-        if width(problem) < THINNEST:
-            return f"lifts may differ by {width(problem):.1e} only, which leaves no inside in floats; direct-lp takes it"
-        finite = [level for level in (problem.lower, problem.upper) if level < math.inf]
-        if max(finite) > HIGHEST:
-            return f"bounds above {HIGHEST:g} are beyond its precision; direct-lp takes them"
+        if (reason := thin_or_far(problem)) is not None:
+            return reason
         n, secrets = len(problem.observation.support), len(problem.observation.p_s)
         if (numbers := _outputs(problem) * n * n) > MOST_NUMBERS:
             return f"its factors have {numbers:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
@@ -93,7 +88,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
 
         known = _Known.of(problem)
         until = replace(budget, deadline=budget.deadline - SHARE_KEPT * _finite(budget))
-        with threadpool_limits(1, user_api="blas"):
+        # iterates that are not finite end the search
+        with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
             answer = known.program.solve(known.program.start(known.centre), until, known.near)
         joint = answer.state.x[:, : len(known.marginal)].T * known.marginal[:, None]
         channel = problem.answer(matrix_from_joint(problem, joint, negligible=0.0))
@@ -103,6 +99,18 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         multipliers = known.multipliers(answer.proof.u)
         dual = {"kind": "linear", "multipliers": multipliers.tolist()}
         return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)
+
+
+def thin_or_far(problem: LocalInformationPrivacy) -> str | None:
+    """Why bounds have no inside in floats, or are beyond them; None if neither."""
+    if independent(problem):
+        return NOT_INDEPENDENT
+    if width(problem) < THINNEST:
+        return f"lifts may differ by {width(problem):.1e} only, which leaves no inside in floats; direct-lp takes it"
+    finite = [level for level in (problem.lower, problem.upper) if level < math.inf]
+    if max(finite) > HIGHEST:
+        return f"bounds above {HIGHEST:g} are beyond its precision; direct-lp takes them"
+    return None
 
 
 def _outputs(problem: LocalInformationPrivacy) -> int:

@@ -16,6 +16,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 MAX_SYSTEMS = 6000
+LARGEST = 700.0
 """Systems of equations solved in Fractions."""
 
 Row = list[Fraction]
@@ -44,6 +45,9 @@ class Oracle(Solver[LocalInformationPrivacy]):
             return "it keeps every bound, this problem allows them to be broken (delta > 0)"
         if min(problem.lower, problem.upper) == 0:
             return "its weights are floats, which cannot make a release exactly independent of the secret"
+        levels = [x for x in (problem.lower, problem.upper) if x < math.inf]
+        if max(levels, default=0.0) > LARGEST:
+            return f"e to the power of {max(levels):g} nats is no float: at most {LARGEST:g}"
         if _systems(problem) > MAX_SYSTEMS:
             return f"it would solve {_systems(problem)} systems in fractions, more than {MAX_SYSTEMS}"
         return None
@@ -61,9 +65,11 @@ class Oracle(Solver[LocalInformationPrivacy]):
         table = np.array([[float(a) for a in v] for v in sorted(corners)] + [[float(q) for q in exact]])
         price = [_cost(problem, v) for v in table]
         p = np.array([float(q) for q in exact])
-        weights = np.array(linprog(price, A_eq=table.T, b_eq=p, method="highs").x)
+        best = linprog(price, A_eq=table.T, b_eq=p, method="highs")
+        if best.x is None:
+            return Proposal(stats={"stop": "HiGHS ended without an answer"})
         return Proposal(
-            problem.answer(_matrix(problem, weights, table, p)),
+            problem.answer(_matrix(problem, np.array(best.x), table, p)),
             stats={"iterations": 1, "vertices": len(corners), "stop": "every tight set tried"},
         )
 

@@ -73,7 +73,10 @@ def float_proposal(
 
 def exact_proposal(problem: LocalInformationPrivacy, points: list[Point], budget: Budget) -> Proposal:
     """The best mixture of the exact vertices, with exact weights where the basis allows it, and its bound."""
-    best = best_mixture(problem, np.array([[float(a) for a in v] for v in points]), budget.remaining)
+    try:
+        best = best_mixture(problem, np.array([[float(a) for a in v] for v in points]), budget.remaining)
+    except ArithmeticError as cause:
+        return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": str(cause)})
     small = len(problem.observation.support) <= MAX_SYMBOLS
     channel = exact_mixture(problem, best, points) if small else None
     stats: dict[str, float | int | str] = {

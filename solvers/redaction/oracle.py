@@ -149,7 +149,8 @@ class _Support:
         return np.asarray(self.space.probabilities * factors.prod(axis=1))
 
     def _rows(self, joint: Floats) -> Floats:
-        return np.asarray(((joint @ self.space.contrasts.T) / self.scale[:, None])[self.kept].ravel())
+        with np.errstate(all="ignore"):  # rows of values that never occur are not kept
+            return np.asarray(((joint @ self.space.contrasts.T) / self.scale[:, None])[self.kept].ravel())
 
     def slack(self, part: Floats) -> Floats:
         """e^epsilon Pr(y | x') - Pr(y | x), scaled; private where nothing is negative."""

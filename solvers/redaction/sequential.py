@@ -219,7 +219,7 @@ class Sequential(Solver[Redaction]):
 
 def _hidden(problem: Redaction, table: Floats) -> float:
     """Expected weight of hidden records."""
-    shown = release_probabilities(problem.chain, table, problem.private[0])
+    shown = release_probabilities(problem.utility_chain, table, problem.private[0])
     return float((problem.record_weights * (1 - shown)).sum())
 
 

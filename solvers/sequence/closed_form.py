@@ -138,9 +138,9 @@ def prices(kernel: HammingKernel) -> Floats:
     own = {STEAL: 0, TAIL: int(f.groups[0]), SHARE: int(f.groups[0])}.get(case, int(f.dumped[0]))
     b = f.belief[0]
     over = np.where(b > 0, b, 1.0)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # prices that are not finite prove nothing, and are refused as a dual
         small = (1.0 - low * (c / over)) / (room * (1.0 + low))
-    mu = np.where(f.big[0], 1.0 - (c - low * b) / room, 0.0)
+        mu = np.where(f.big[0], 1.0 - (c - low * b) / room, 0.0)
     mu = np.where(f.small[0] & (rank < own), small, mu)
     return np.asarray(-mu[kernel.place])
 
@@ -174,6 +174,7 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "closed-form"
+    robust: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for independent letters or a single one; else with a bound."""

@@ -8,6 +8,7 @@ read given each state.
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from privopt.problems.sequence_information_privacy.bound import (
     MIN_THETA,
     sequence_bound,
 )
-from privopt.problems.sequence_information_privacy.leakage import asking_seconds
+from privopt.problems.sequence_information_privacy.leakage import asked
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.steps import Step, steps
 
@@ -46,7 +47,7 @@ SHARE = 0.5
 def step_of(problem: BeliefRelease) -> OneStep:
     """The numbers of a problem on one step."""
     line = problem.letters if problem.distortion in ("l1", "squared") else ()
-    return OneStep(problem.p, problem.matrix, problem.epsilon, problem.belief, line)
+    return OneStep(problem.p, problem.matrix, problem.epsilon, problem.nominal, line)
 
 
 def priced(problem: BeliefRelease, answer: Answer) -> Proposal:
@@ -100,8 +101,8 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
     return Guarantee.OPTIMAL if single else Guarantee.BOUNDED
 
 
-LATE = 1.0
-"""Seconds past the deadline that the judgement of a policy may end."""
+LATE = 0.25
+"""Seconds past the deadline that the judgement of a policy is predicted to end, at most."""
 
 
 def priced_policy(
@@ -112,11 +113,8 @@ def priced_policy(
     ``one`` is about how many seconds the rule takes at one belief.
     """
     stats: dict[str, float | int | str] = {}
-    plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
-    policy: Mechanism
-    if asking_seconds(problem, plain, one) <= budget.remaining + LATE:
-        policy = problem.answer(rule)
-    else:  # its kernels could not be judged in time: what is known already is handed back with the bound
+    policy: Mechanism | None = _in_time(problem, rule, budget, one)
+    if policy is None:  # what is known already is handed back with the bound
         policy = problem.anchor() if budget.incumbent is None else budget.incumbent
         stats["not judged"] = f"asking {rule} at the beliefs within reach takes longer than there is time"
     rows = _rows(problem, rule, budget)
@@ -125,6 +123,22 @@ def priced_policy(
         return Proposal(policy, stats=stats)
     bound, dual = proved(problem, [np.array(row) for row in rows], budget)
     return Proposal(policy, bound, dual, stats=stats)
+
+
+def _in_time(
+    problem: SequenceInformationPrivacy, rule: str, budget: Budget, one: float
+) -> SequencePolicy | None:
+    """The policy of a rule, or None where its kernels could not be judged in time, as predicted or as the first ones took."""
+    plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
+    first, later = asked(problem, plain)
+    if one * (first + later) > budget.remaining + LATE:
+        return None
+    begun = time.monotonic()
+    policy = problem.answer(rule)
+    spent = time.monotonic() - begun
+    if later and not policy.prepared and spent * later / first > budget.remaining + LATE:
+        return None
+    return policy
 
 
 def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> list[list[float]]:

@@ -20,7 +20,7 @@ from privopt.mechanisms.policy.formulas.steps import (
 )
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.belief_release.problem import BeliefRelease
-from privopt.problems.sequence_information_privacy.leakage import asking_seconds, slow_seconds
+from privopt.problems.sequence_information_privacy.leakage import asked, slow_seconds
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
@@ -122,6 +122,7 @@ class Interval(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "interval"
+    robust: ClassVar[bool] = True
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
     """Private, with a bound from its own prices."""
 
@@ -157,6 +158,7 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "structure-lp"
+    robust: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound."""
@@ -167,8 +169,8 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
         cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
         once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
         plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, self.name)
-        asked = asking_seconds(problem, plain, ASKED * slow_seconds(cells))
-        return float(once * (1 + min(100, problem.horizon / problem.batch)) + asked)
+        asking = ASKED * slow_seconds(cells) * sum(asked(problem, plain))
+        return float(once * (1 + min(100, problem.horizon / problem.batch)) + asking)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what does not fit."""

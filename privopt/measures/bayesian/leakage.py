@@ -10,14 +10,17 @@ from typing import TypeAlias
 
 from privopt.errors import InvalidProblem
 from privopt.measures.bayesian._sides import checked_count, checked_length, checked_level
+from privopt.measures.bayesian.chain_sets import chain_set_recursion
+from privopt.measures.bayesian.covariance_sets import METHODS as _COVARIANCES
+from privopt.measures.bayesian.covariance_sets import set_factor
 from privopt.measures.bayesian.gaussian import METHODS as _GAUSSIAN
 from privopt.measures.bayesian.gaussian import gaussian_factor
 from privopt.measures.bayesian.markov import FAMILY, markov_published, markov_recursion
 from privopt.measures.bayesian.tables import EXACT_SMALL, exact_small
 from privopt.measures.bound import Bound
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 
-BayesianModel: TypeAlias = GaussianModel | GroupModel | MarkovChain
+BayesianModel: TypeAlias = GaussianModel | GroupModel | MarkovChain | ChainAmbiguity | CovarianceAmbiguity
 
 SCOPES = ("targets_in_interval", "all_reals")
 """Which values of a target are compared: inside the clipping interval, or any real numbers."""
@@ -47,8 +50,9 @@ def bayesian_leakage(
 
     Parameters
     ----------
-    model : GaussianModel, GroupModel or MarkovChain
-        What is known of the records.
+    model : GaussianModel, GroupModel, MarkovChain, ChainAmbiguity or CovarianceAmbiguity
+        What is known of the records; over a set, of chains of two states or of covariances, the bound is for each of its
+        distributions.
     tau : float
         Level of differential privacy in nats, >= 0 and finite: neighbours differ in the value of one record. For
         Gaussian records the mechanism clips to an interval of diameter M and is private for the l1 distance of the
@@ -62,7 +66,8 @@ def bayesian_leakage(
         - Gaussian: ``"gaussian-column"``, ``"gaussian-h-matrix"``, ``"gaussian-brute-force"``, ``"gaussian-class"``
           (which uses only the sizes and correlations), ``"gaussian-published"`` (Theorem 5.5);
         - Markov chain: ``"markov-recursion"``, ``"markov-published"`` (Theorem 6.2), ``"exact-small"``
-          (linear programs over all adversaries, a few records).
+          (linear programs over all adversaries, a few records);
+        - sets: ``"markov-recursion"`` and ``"gaussian-column"``.
     scope : str
         ``"targets_in_interval"`` or ``"all_reals"``. Theorem 5.8 holds for values of the target inside the clipping
         interval; over all reals Gaussian records leak m tau, whatever their correlations are, unless zero.
@@ -103,8 +108,18 @@ def bayesian_leakage(
     if isinstance(model, MarkovChain):
         _check_method(method, _CHAIN, "a Markov chain")
         return _chain(model, level, records, method, scope)
+    if isinstance(model, CovarianceAmbiguity):
+        _check_method(method, _COVARIANCES, "a set of covariances")
+        factor = set_factor(model, method, scope)
+        return Bound(factor.value * level, factor.exact or level == 0, factor.method, scope)
+    if isinstance(model, ChainAmbiguity):
+        _check_method(method, ("general", FAMILY + "recursion"), "a set of chains")
+        general = _general(level, records, scope)
+        bound = general if method == "general" else chain_set_recursion(model, level, records)
+        return general if general.value < bound.value else replace(bound, scope=scope)
     raise InvalidProblem(
-        f"model is a {type(model).__name__}: give a GaussianModel, a GroupModel or a MarkovChain"
+        f"model is a {type(model).__name__}: give a GaussianModel, a GroupModel, a MarkovChain, or a set of chains or "
+        "covariances"
     )
 
 
@@ -118,8 +133,7 @@ def _check_method(method: str, known: tuple[str, ...], what: str) -> None:
 def _chain(chain: MarkovChain, tau: float, length: int | None, method: str, scope: str) -> Bound:
     """The least of the method's bound and tau times the number of records."""
     records = checked_length(chain, length)
-    most = 0.0 if tau == 0 else math.inf if records is None else records * tau
-    general = Bound(most, tau == 0 or records == 1, "general", scope)
+    general = _general(tau, records, scope)
     if method == "general":
         return general
     if method == _PUBLISHED:
@@ -129,6 +143,12 @@ def _chain(chain: MarkovChain, tau: float, length: int | None, method: str, scop
     else:  # the best that serves every chain
         bound = markov_recursion(chain, tau, records)
     return general if general.value < bound.value else replace(bound, scope=scope)
+
+
+def _general(tau: float, records: int | None, scope: str) -> Bound:
+    """What holds for any dependence of some records."""
+    most = 0.0 if tau == 0 else math.inf if records is None else records * tau
+    return Bound(most, tau == 0 or records == 1, "general", scope)
 
 
 def calibrate(

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privopt.errors import InvalidProblem
+from privopt.measures.bayesian.chain_sets import prove_chain_set, prove_chain_set_leak
+from privopt.measures.bayesian.covariance_sets import (
+    dependent_blocks,
+    prove_least_set_factor,
+    prove_set_factor,
+)
 from privopt.measures.bayesian.gaussian_proof import DOMINATED, prove_factor, prove_least_factor
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
 from privopt.mechanisms.noise.statistics import MOST, up
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 
 GENERAL = "general in rationals"
 RECURSION = "markov-recursion, every step rounded up"
@@ -25,7 +31,7 @@ class Setting:
 
     Parameters
     ----------
-    model : GaussianModel, GroupModel or MarkovChain
+    model : GaussianModel, GroupModel, MarkovChain, or a set of chains or covariances
     length : int or None
         Number of records.
     scope : str
@@ -34,7 +40,7 @@ class Setting:
         level tau has the scale ``ceil(apart / grid) grid / tau``.
     """
 
-    model: GaussianModel | GroupModel | MarkovChain
+    model: GaussianModel | GroupModel | MarkovChain | ChainAmbiguity | CovarianceAmbiguity
     length: int | None
     scope: str
     apart: Fraction = Fraction(1)
@@ -71,8 +77,8 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
     if not tau < math.inf:
         return math.inf, "nothing is proved of an infinite level"
     model, exact = setting.model, Fraction(tau)
-    if isinstance(model, MarkovChain):
-        recursion = prove_markov_recursion(model, tau, setting.length), RECURSION
+    if isinstance(model, (MarkovChain, ChainAmbiguity)):
+        recursion = _of_chain(model, tau, setting.length), RECURSION
         if setting.length is None:
             return recursion
         return min(recursion, (up(setting.length * exact), GENERAL))
@@ -82,10 +88,16 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
         return general
     if general[0] <= enough and size > CHEAP:
         return general
-    factor, method = prove_factor(model)
+    factor, method = prove_factor(model) if isinstance(model, GaussianModel) else prove_set_factor(model)
     how = "balls" if method == DOMINATED else "rationals"
     sharper = up(_moved(setting, factor, exact)), f"{method} in {how}"
     return sharper if sharper[0] <= general[0] else general
+
+
+def _of_chain(model: MarkovChain | ChainAmbiguity, tau: float, length: int | None) -> float:
+    if isinstance(model, ChainAmbiguity):
+        return prove_chain_set(model, tau, length)
+    return prove_markov_recursion(model, tau, length)
 
 
 def _moved(setting: Setting, factor: Fraction, tau: Fraction) -> Fraction:
@@ -100,7 +112,7 @@ def prove_leak(setting: Setting, tau: float) -> float:
     """A float that is at most the leakage of some mechanism of a level, >= 0: what no bound can undercut.
 
     Groups: all their records may be equal. Gaussian records: an adversary whose factor is rational. Chains of two states:
-    the recursion, which is exact. Other chains: a mechanism that reads one record leaks its level, if some record
+    the recursion, which is exact. Sets: one of their distributions. Other chains: a mechanism that reads one record leaks its level, if some record
     has two possible values.
 
     Examples
@@ -115,13 +127,17 @@ def prove_leak(setting: Setting, tau: float) -> float:
         if model.k == 2:
             return prove_markov_leak(model, tau, setting.length)
         return tau if has_secret(model, setting.length) else 0.0
+    if isinstance(model, ChainAmbiguity):
+        return prove_chain_set_leak(model, tau, setting.length)
     if isinstance(model, GroupModel):
         return _down(dependent(setting) * exact)
     share = setting.apart / setting.sensitivity * exact
     if setting.length is not None and setting.length < model.size:
         return _down(share)
     if setting.scope == "all_reals":
-        return _down(_far(model) * share)
+        return _down(_far(model if isinstance(model, GaussianModel) else model.nominal) * share)
+    if isinstance(model, CovarianceAmbiguity):
+        return _down(prove_least_set_factor(model) * share)
     return _down(prove_least_factor(model) * share)
 
 
@@ -134,9 +150,12 @@ def dependent(setting: Setting) -> int:
         For a chain, all of whose records do.
     """
     model = setting.model
-    if isinstance(model, MarkovChain):
+    if isinstance(model, (MarkovChain, ChainAmbiguity)):
         raise InvalidProblem("all records of a chain depend on each other")
-    size = model.size if isinstance(model, GroupModel) else max(map(len, model.blocks))
+    if isinstance(model, CovarianceAmbiguity):
+        size = max(map(len, dependent_blocks(model)))
+    else:
+        size = model.size if isinstance(model, GroupModel) else max(map(len, model.blocks))
     return size if setting.length is None else min(size, setting.length)
 
 

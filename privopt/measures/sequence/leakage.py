@@ -103,6 +103,11 @@ def sequence_ratios(
     if isinstance(kernels, SequencePolicy):
         if kernels.chain != chain:
             raise InvalidMechanism("the policy is for another chain: give policy.chain")
+        if kernels.ambiguity is not None:
+            raise InvalidMechanism(
+                "the kernels of a policy over a set of chains depend on more than the belief: measures.robust_level bounds what "
+                "its releases leak"
+            )
         count = _length(chain, length)
         return _ratios(Walk(chain, kernels.batch).extremes(policy_kernels(kernels), count))
     steps = _steps(chain, kernels, length)

@@ -32,6 +32,27 @@ def check_confidence(confidence: float) -> Fraction:
     return 1 - Fraction(confidence)
 
 
+def read_confidence(value: object) -> float | None:
+    """The confidence that a file states, or None where it states none.
+
+    Raises
+    ------
+    InvalidModel
+        If it is no number strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> read_confidence(0.95), read_confidence(None)
+    (0.95, None)
+    """
+    if value is None:
+        return None
+    if not isinstance(value, float):
+        raise InvalidModel(f"confidence is {value!r}: give a number between 0 and 1")
+    check_confidence(value)
+    return value
+
+
 @lru_cache(maxsize=100_000)
 def clopper_pearson(count: int, total: int, miss: Fraction) -> tuple[Fraction, Fraction]:
     """Bounds that miss a probability with probability at most ``miss``, half of it on each side.

@@ -12,9 +12,18 @@ import numpy as np
 from privopt.core.exact import Number
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels
-from privopt.models.ambiguity.intervals import METHODS, check_confidence, clopper_pearson, weissman_radius
+from privopt.models.ambiguity.chains import ChainAmbiguity
+from privopt.models.ambiguity.covariances import CovarianceAmbiguity
+from privopt.models.ambiguity.intervals import (
+    METHODS,
+    check_confidence,
+    clopper_pearson,
+    read_confidence,
+    weissman_radius,
+)
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.codec import VERSION, document
+from privopt.models.columns import TableColumns
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.html import html_table
 from privopt.models.intervals import Bins
@@ -249,9 +258,71 @@ class JointAmbiguity:
             frame, sensitive, useful, bins, order=order, missing=missing, minimum_count=minimum_count,
             hierarchies=hierarchies,
         )  # fmt: skip
-        rows = 0 if joint.columns is None else joint.columns.rows
+        return cls.from_joint(joint, confidence, method)
+
+    @classmethod
+    def from_joint(
+        cls, joint: JointDistribution, confidence: float = 0.95, method: str = "clopper-pearson"
+    ) -> Self:
+        """The set of :meth:`from_counts` around a joint that was counted, whose labels and columns it keeps.
+
+        Raises
+        ------
+        InvalidModel
+            If the joint does not say how many rows were counted.
+
+        Examples
+        --------
+        >>> JointAmbiguity.from_joint(JointDistribution.normalised([[30, 10], [20, 40]])).nominal.p_s
+        array([0.4, 0.6])
+        """
+        rows = joint.rows_counted
+        if rows is None:
+            raise InvalidModel(
+                "the joint does not say how many rows were counted: give counts, or make it with from_frame"
+            )
         made = cls.from_counts(np.rint(joint.table * rows).astype(int), confidence, method)
         return cls._build(made.rows, made.prior, joint, confidence)
+
+    @property
+    def described(self) -> str:
+        """What the set is, as a certificate says it.
+
+        Examples
+        --------
+        >>> JointAmbiguity.from_counts([[30, 10], [20, 40]]).described
+        'from counts of 100 rows at 95 % confidence, Clopper-Pearson (each row P(x | s) and P(s) between bounds)'
+        >>> JointAmbiguity.total_variation(JointDistribution([[0.25, 0.25], [0.25, 0.25]]), 0.125).described
+        'each row P(x | s): total variation at most 0.125 from a center; P(s): one distribution exactly'
+        """
+        if self.confidence is not None:
+            ball = any(row.kind == "total_variation" for row in (*self.rows, self.prior))
+            method, shape = (
+                ("Weissman", "within balls of total variation")
+                if ball
+                else ("Clopper-Pearson", "between bounds")
+            )
+            counted = self.nominal.rows_counted
+            of = "counts" if counted is None else f"counts of {counted} rows"
+            return f"from {of} at {100 * self.confidence:g} % confidence, {method} (each row P(x | s) and P(s) {shape})"
+        rows = list(dict.fromkeys(row.described for row in self.rows))
+        shown = "; or ".join(rows[:3]) + ("; or others" if len(rows) > 3 else "")
+        return f"each row P(x | s): {shown}; P(s): {self.prior.described}"
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it holds one joint only."""
+        return self.prior.is_point and all(row.is_point for row in self.rows)
+
+    @property
+    def is_rational(self) -> bool:
+        """Whether extremes over it are rational: not so for chi-squared balls."""
+        return all(row.kind != "chi2" for row in (*self.rows, self.prior))
+
+    @property
+    def columns(self) -> TableColumns | None:
+        """What is remembered of the table that was counted."""
+        return self.nominal.columns
 
     @property
     def sensitive(self) -> Labels:
@@ -307,13 +378,9 @@ class JointAmbiguity:
             If a key is missing or unknown, or a value is not of its kind.
         """
         fields = document(d, "joint_ambiguity", _FIELDS)
-        rows, confidence = fields["rows"], fields["confidence"]
+        rows, confidence = fields["rows"], read_confidence(fields["confidence"])
         if not isinstance(rows, list):
             raise InvalidModel("rows is no list: give a set of P(x | s) for each s")
-        if confidence is not None:
-            if not isinstance(confidence, float):
-                raise InvalidModel(f"confidence is {confidence!r}: give a number between 0 and 1")
-            check_confidence(confidence)
         nominal = JointDistribution.from_dict(_mapping(fields["nominal"], "nominal"))
         prior = RowSet.from_dict(_mapping(fields["prior"], "prior"))
         return cls._build(
@@ -434,5 +501,5 @@ def _counted(row: Sequence[int], miss: Fraction, method: str) -> RowSet:
     return RowSet.interval([low for low, _ in ends], [high for _, high in ends])
 
 
-Ambiguity: TypeAlias = JointAmbiguity | RowSet
-"""A set of joints, or of the distributions of one symbol."""
+Ambiguity: TypeAlias = JointAmbiguity | RowSet | ChainAmbiguity | CovarianceAmbiguity
+"""A set of joints, of the distributions of one symbol, of chains or of covariances."""

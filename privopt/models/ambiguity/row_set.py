@@ -188,6 +188,26 @@ class RowSet:
             return self.radius == 0
         return self.size == 1 or (self.kind == "interval" and (sum(self.lower) == 1 or sum(self.upper) == 1))
 
+    @property
+    def nominal(self) -> tuple[Fraction, ...]:
+        """The member by which utilities are read: the center; of intervals the lower ends, with the rest shared out by the room; of all, the uniform one.
+
+        Examples
+        --------
+        >>> RowSet.interval([0.25, 0.25], [0.5, 1]).nominal
+        (Fraction(3, 8), Fraction(5, 8))
+        """
+        if self.center:
+            return self.center
+        if self.kind == "all":
+            return (Fraction(1, self.size),) * self.size
+        left, room = (
+            1 - sum(self.lower, Fraction(0)),
+            sum(self.upper, Fraction(0)) - sum(self.lower, Fraction(0)),
+        )
+        share = left / room if room else Fraction(0)
+        return tuple(a + share * (b - a) for a, b in zip(self.lower, self.upper, strict=True))
+
     def contains(self, row: Row) -> bool:
         """Whether a distribution, divided by its exact sum, lies in the set; decided exactly.
 
@@ -314,6 +334,24 @@ class RowSet:
                 break
             kept = [keep and v != low for keep, v in zip(kept, values, strict=True)]
         return kept
+
+    @property
+    def described(self) -> str:
+        """What the set is, as a certificate says it of one distribution.
+
+        Examples
+        --------
+        >>> RowSet.total_variation([0.5, 0.5], 0.25).described
+        'total variation at most 0.25 from a center'
+        """
+        if self.is_point:
+            return "one distribution exactly"
+        names = {
+            "interval": "each probability between two bounds",
+            "all": "any distribution",
+            "chi2": f"root of the chi-squared divergence at most {float(self.radius):g} from a center",
+        }
+        return names.get(self.kind, f"total variation at most {float(self.radius):g} from a center")
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON values from which :meth:`from_dict` makes an equal set.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from privopt.core.exact import Number
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_label
+from privopt.files.private import shown
 from privopt.models.validation import distinct_labels, hashable, is_missing, sorted_labels
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -126,7 +127,7 @@ def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels, li
     except TypeError:
         place = next(i for i, value in enumerate(values) if not hashable(value))
         raise InvalidModel(
-            f"{_position(place, starts)} holds {values[place]!r}, which cannot be hashed: use str, int or tuple"
+            f"{_position(place, starts)} holds {shown(values[place], 'a value')}, which cannot be hashed: use str, int or tuple"
         ) from None
     missing = {value for value in distinct if is_missing(value)}
     present = [value for value in distinct if value not in missing]
@@ -136,7 +137,7 @@ def _encode(sequences: object, states: Labels | None) -> tuple[Codes, Labels, li
         if value not in code:
             place = next(i for i, other in enumerate(values) if other is value)
             raise InvalidModel(
-                f"{_position(place, starts)} holds {value!r}, which is not in states: add or map it"
+                f"{_position(place, starts)} holds {shown(value, 'a value')}, which is not in states: add or map it"
             )
     code.update((value, -1) for value in missing)
     codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))
@@ -255,7 +256,7 @@ def _of_list(items: list[object], letters: Labels | None) -> list[list[object]]:
         for position, item in enumerate(items):
             if type(item) not in nested | texts:
                 raise InvalidModel(
-                    f"item {position} of sequences is {item!r} among sequences: put it into one"
+                    f"item {position} of sequences is {shown(item, 'a value')} among sequences: put it into one"
                 )
         return [_letters(item) for item in items]
     if texts and len(texts) == len(first) and _are_texts(items, letters):

@@ -102,7 +102,8 @@ class Blocks:
         For LDP one column: the spread of each block.
         """
         problem = self.problem
-        lifts = sums / (np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self._prior[None, :])
+        expected = np.maximum(sums.sum(axis=1), 1e-300)[:, None] * self._prior[None, :]
+        lifts = np.divide(sums, expected, out=np.zeros_like(sums), where=expected > 0)
         if problem.notion == "ldp":
             return _spread(lifts, problem.budget)
         excess = np.full(sums.shape, -1.0)

@@ -153,11 +153,13 @@ def exp_inwards(level: float) -> Fraction:
     --------
     >>> float(exp_inwards(0.5)) <= math.exp(0.5), float(exp_inwards(-0.5)) >= math.exp(-0.5)
     (True, True)
+    >>> exp_inwards(5e-324) > 1, exp_inwards(700.0) > 10**300
+    (True, True)
     """
     from flint import arb, ctx
 
-    grid = GRID * max(1, math.ceil(1 / abs(level))) if level else GRID
-    with ctx.workprec(256):
+    grid = GRID * max(1, math.ceil(1 / Fraction(abs(level)))) if level else GRID
+    with ctx.workprec(256 + 2 * grid.bit_length() + math.ceil(max(0.0, 1.5 * level))):
         scaled = arb(level).exp() * grid
         ends = scaled.floor() if level > 0 else scaled.ceil()
         return Fraction(int(str(ends.unique_fmpz())), grid)

@@ -59,7 +59,10 @@ def proof(
     if problem.delta > 0 or not complete:
         return fallback
     if problem.matrix is not None:
-        return _linear(problem, prices)
+        try:
+            return _linear(problem, prices)
+        except ArithmeticError:
+            return fallback
     if enumeration_seconds(problem) <= min(0.6 * budget.remaining, 60.0):
         priced: tuple[float, object] | None = (
             priced_bound(problem, prices, min(least, 0.0)),
@@ -97,4 +100,6 @@ def _cheapest(losses: Floats, rows: Floats) -> Floats:
         b_eq=np.ones(count),
         method="highs",
     )
+    if solution.ineqlin.marginals is None:
+        raise ArithmeticError(f"the programme of the multipliers ended as {solution.message!r}")
     return np.asarray(np.maximum(-solution.ineqlin.marginals, 0.0)).reshape(count, len(rows))

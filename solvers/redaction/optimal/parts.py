@@ -56,7 +56,8 @@ def side_by_side(problem: Redaction, budget: Budget, run: Run) -> Proposal:
 
 def _problem(problem: Redaction, piece: Part) -> Redaction:
     own = piece.data(problem)
-    return Redaction(own.chain, own.length, own.private, own.epsilon, weights=own.weights)
+    made = Redaction(own.utility_chain, own.length, own.private, own.epsilon, weights=own.weights)
+    return made if own.chain is own.utility_chain else made.relaxed(own.chain)
 
 
 def _share(budget: Budget, left: int) -> Budget:

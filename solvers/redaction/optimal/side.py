@@ -96,17 +96,17 @@ def sides(data: RedactionData, private: int) -> tuple[Side, Side]:
 
     Of a stationary chain with one step and equal weights each side is one row repeated without copying it.
     """
-    chain, n = data.chain, data.length
+    chain, valued, n = data.chain, data.utility_chain, data.length
     lengths = (private, n - 1 - private)
-    if chain.homogeneous and chain.stationary and data.weights is None:
-        weights = chain.marginal(0) / n
+    if chain.homogeneous and chain.stationary and valued.stationary and data.weights is None:
+        weights = valued.marginal(0) / n
         steps = (chain.reversed(1) if lengths[0] else np.eye(2), chain.step(0) if lengths[1] else np.eye(2))
         pairs = zip(steps, lengths, strict=True)
         left, right = (
             Side(np.broadcast_to(q, (m, 2, 2)), np.broadcast_to(weights, (m, 2))) for q, m in pairs
         )
         return left, right
-    weights = chain.marginals(n) * (data.record_weights / data.record_weights.sum())[:, None]
+    weights = valued.marginals(n) * (data.record_weights / data.record_weights.sum())[:, None]
     before, after = _backward(chain, private), _forward(chain, private, n)
     return Side(before, weights[:private][::-1]), Side(after, weights[private + 1 :])
 
@@ -183,8 +183,9 @@ class Reach:
         """``(2, count)``: log Pr(X_d = v | v) / Pr(X_d = v | other v), non-increasing in d for each v."""
         # det > 0 with a zero off-diagonal entry: the other value rules this one out, an infinite ratio. So does one
         # that is too rare for a float.
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.log1p(np.stack((self.determinants / self.back, self.determinants / self.cross)))
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            ratios = np.stack((self.determinants / self.back, self.determinants / self.cross))
+            return np.log1p(np.where(self.determinants == 0, 0.0, ratios))
 
     def flipped(self) -> Self:
         """Both labels exchanged."""

@@ -31,6 +31,7 @@ def test_leakage_and_distortion_against_fifty_digits(seed: int) -> None:
     rng = np.random.default_rng(seed + 100)
     problem = random_question(seed, distortion="squared")
     n = len(problem.letters)
+    assert isinstance(problem.belief, tuple)
     release = problem.answer(rng.dirichlet(np.ones(n), n))
     total = sum((Fraction(b) for b in problem.belief), Fraction(0))
     p = [Fraction(b) / total for b in problem.belief]

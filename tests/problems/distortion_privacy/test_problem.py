@@ -237,7 +237,7 @@ def test_bad_questions(options: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"max_leakage": None}, "is not valid under any"),
+        ({"max_leakage": None}, "max_leakage: None does not fit"),
         ({"alpha": -1}, "not valid under any|exclusiveMinimum|less than or equal"),
         ({"leakage": "guess"}, "is not one of"),
         ({"distortion": []}, "non-empty|too short"),

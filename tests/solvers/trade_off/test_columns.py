@@ -17,7 +17,7 @@ from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
-from privopt.solvers.trade_off.columns.descent import alternate, descend, reduced_costs
+from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
 from privopt.solvers.trade_off.columns.relaxation import relax
 from privopt.solvers.trade_off.columns.search import Search
 
@@ -263,6 +263,47 @@ def test_relaxations_match_a_general_solver(seed: int) -> None:
             options={"ftol": 1e-14, "maxiter": 500},
         )
         assert value(point) <= result.fun + 1e-7
+
+
+def _bottleneck_prices(n: int) -> tuple[Cost, np.ndarray[Any, Any]]:
+    """A bottleneck of n symbols, and prices near those of its optimum."""
+    joint = JointDistribution.normalised(np.random.default_rng(n).dirichlet(np.full(n, 0.5), 3))
+    problem = po.InformationBottleneck(joint, trade_off=0.2)
+    cost, p_w = cost_of(problem, 0.2), problem.observation.p_w
+    release = np.random.default_rng(1).random((6, n))
+    release = alternate(cost, p_w, release / release.sum(axis=0) * p_w, 200)
+    return cost, marginal_costs(cost, p_w, release)
+
+
+def test_many_symbols_are_bounded_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Newton's systems of many symbols are diagonal but for a few rows, and solved as such."""
+    cost, prices = _bottleneck_prices(25)
+    bounds = []
+    for dense in (10**6, 0):
+        monkeypatch.setattr("privopt.solvers.trade_off.columns.relaxation.DENSE", dense)
+        search = Search(cost, prices, 1e-6)
+        for _ in range(4):
+            search.step()
+        bounds.append(search.bound)
+    assert bounds[1] == pytest.approx(bounds[0], abs=1e-5)
+
+
+def test_nothing_is_multiplied_by_the_identity() -> None:
+    cost, prices = _bottleneck_prices(12)
+    assert cost.plain
+    same = Cost(cost.concave, cost.coordinates, cost.convex, np.vstack([cost.tangents, np.zeros(12)]), 12, 12)
+    assert not same.plain
+    v = np.random.default_rng(0).dirichlet(np.ones(12), size=9)
+    assert reduced_costs(same, prices, v) == pytest.approx(reduced_costs(cost, prices, v), abs=1e-13)
+    assert descend(same, prices, v, 20) == pytest.approx(descend(cost, prices, v, 20), abs=1e-10)
+
+
+def test_relaxations_end_at_the_deadline() -> None:
+    cost, prices = _bottleneck_prices(12)
+    box = cost.first_box()
+    points, tangents, _ = relax(cost, prices, box.low[None], box.high[None], deadline=time.monotonic() - 1.0)
+    assert points.sum() == pytest.approx(1.0)
+    assert (tangents > 0).all()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,0 +1,221 @@
+"""Distortion and leakage over a set of joints: programmes at some of them, and at those where the answer breaks its bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.channel_data import Release
+from privopt.problems.distortion_privacy.problem import DistortionPrivacy
+from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.members import Demand, farthest, written
+from privopt.solvers.common.cutting import Programme, least_cost, least_of_largest
+from privopt.solvers.common.separation import Separation, set_refused
+from privopt.solvers.distortion_privacy.direct_lp import DirectLp
+
+ANALYTIC = {"kind": "analytic"}
+
+WIDTH = 1e-8
+"""Width of the bracket of a least level, relative to it, at which the search stops."""
+
+HIGHEST = 64.0
+"""Levels above this are not searched: a lift of e^64 is as good as none."""
+
+BELOW = 1e-9
+"""A level is proved too low a little below where the programme says so, relative to it."""
+
+SCALE = 2**40
+"""Distortions are rounded to integers of this size where the joint of the largest one is sought."""
+
+
+@register
+@dataclass(frozen=True)
+class RobustCuts(Solver[DistortionPrivacy]):
+    """Over a set of joints: programmes at some of them, and at those where the answer breaks its bounds, until none does.
+
+    A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
+    mixture of joints that proves a level too low. Maximal leakage is solved at the nominal joint and mixed until its bound
+    over the set is met.
+    """
+
+    solves: ClassVar = DistortionPrivacy
+    name: ClassVar[str] = "cuts"
+    robust: ClassVar[bool] = True
+
+    def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
+        """Optimal to the tolerance of the programmes for ratios; bounded for maximal leakage."""
+        return Guarantee.OPTIMAL if problem.order is None else Guarantee.BOUNDED
+
+    def cost(self, problem: DistortionPrivacy) -> float:
+        """Some rounds of what the nominal problem takes."""
+        return 0.1 + 5 * DirectLp().cost(_nominal(problem))
+
+    def refuse(self, problem: DistortionPrivacy) -> str | None:
+        """Refuse single joints, symbols that occur in the set but not at its nominal joint, and what is too large."""
+        if (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
+            return reason
+        return DirectLp().refuse(_nominal(problem))
+
+    def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
+        """Propose what meets the bounds on the whole set, and the bound from the multipliers."""
+        ambiguity = problem.ambiguity
+        if ambiguity is None:
+            return Proposal()
+        if problem.check_infeasible({}) is not None:
+            return Proposal(infeasible={"kind": "analytic"})
+        if problem.evaluate(problem.constant()).feasible and problem.max_leakage is None:
+            return Proposal(
+                problem.constant(), 0.0, ANALYTIC, stats={"iterations": 0, "stop": "a constant is enough"}
+            )
+        if problem.order is not None:
+            half = replace(budget, incumbent=None)
+            proposal = DirectLp().run(_nominal(problem), half)
+            if proposal.mechanism is None:
+                return Proposal(problem.anchor(), stats=proposal.stats)
+            return replace(proposal, mechanism=problem.repair(problem.check(proposal.mechanism), 0.0))
+        if problem.max_leakage is None:
+            return _Levels(problem, ambiguity, budget).run()
+        return _within(problem, budget)
+
+
+def _nominal(problem: DistortionPrivacy) -> DistortionPrivacy:
+    ambiguity = problem.ambiguity
+    joint = problem.joint if ambiguity is None else ambiguity.nominal
+    return DistortionPrivacy(
+        joint, problem.matrix, max_distortion=problem.max_distortion, max_leakage=problem.max_leakage,
+        leakage=problem.leakage, alpha=problem.alpha, outputs=problem.outputs,
+    )  # fmt: skip
+
+
+def _least(problem: DistortionPrivacy) -> tuple[float, object]:
+    return -float(problem.costs.least), dict(ANALYTIC)
+
+
+def _within(problem: DistortionPrivacy, budget: Budget) -> Proposal:
+    """The least distortion within a bound on ratios: a problem that bounds ratios, whose unit is another."""
+    bound, dual = _least(problem)
+    if problem.budget == 0:
+        return Proposal(
+            problem.constant(), bound, dual, stats={"iterations": 0, "stop": "the bounds leave no room"}
+        )
+    proposal = least_cost(problem.ratios(problem.budget), budget)
+    if proposal.dual is not None and (proved := problem.check_bound(-math.inf, proposal.dual)) is not None:
+        bound, dual = proved, proposal.dual
+    matrix = (
+        problem.constant().matrix if proposal.mechanism is None else problem.check(proposal.mechanism).matrix
+    )
+    return Proposal(problem.answer(matrix), bound, dual, stats=proposal.stats)
+
+
+@dataclass
+class _Levels:
+    """The search for the least level at which the distortion is met at every joint of the set."""
+
+    problem: DistortionPrivacy
+    ambiguity: JointAmbiguity
+    budget: Budget
+    low: float = 0.0
+    high: float = math.inf
+    best: Release | None = None
+    dual: dict[str, Any] = field(default_factory=dict)
+    demands: list[Demand] = field(default_factory=list)
+    joints: list[Demand] = field(default_factory=list)
+    programmes: int = 0
+
+    def run(self) -> Proposal:
+        """Halve the bracket until it is narrow or time is out."""
+        self.p = self.problem.observation.p_w
+        self.seen = np.flatnonzero(self.p > 0)
+        self._distortion(self.problem.reproduction())
+        self._candidate(self.problem.reproduction())
+        level, stop = 0.5, "the bracket is narrow"
+        while self.high - self.low > WIDTH * min(self.high, HIGHEST):
+            if self.budget.remaining == 0:
+                stop = "out of time"
+                break
+            if self.high < math.inf:
+                level = (self.low + self.high) / 2
+            elif self.low >= level:
+                level = 2 * self.low
+            if level > HIGHEST:
+                stop = "no finite level is enough"
+                break
+            self._at(level)
+        stats: dict[str, float | int | str] = {
+            "iterations": self.programmes,
+            "joints": len(self.demands),
+            "stop": stop,
+        }
+        mechanism = self.best or self.problem.anchor()
+        return Proposal(mechanism, -self.low, self.dual or ANALYTIC, stats=stats)
+
+    def _at(self, level: float) -> None:
+        """Solve at a level, with joints added until it is proved too low or is enough."""
+        ratios = self.problem.ratios(level)
+        cuts = Separation(ratios, self.ambiguity)
+        for demand in self.demands:
+            cuts.take(demand)
+        while self.budget.remaining > 0:
+            relaxed = cuts.relaxed()
+            solved = self._solve(posterior_rows(relaxed)[:, self.seen])
+            if solved is None:
+                self.low = self.low if self.high < math.inf else level
+                return
+            if solved.value / self.problem.magnitude > float(self.problem.floor) and self._prove(
+                level, cuts, solved
+            ):
+                return
+            channel = self.problem.answer(cuts.matrix(solved.matrix))
+            before, known = len(cuts.demands), len(self.joints)
+            cuts.separate(cuts.posteriors(channel))
+            self.demands = list(cuts.demands)
+            self._distortion(channel)
+            self._candidate(channel)
+            if self.high <= level * (1 + WIDTH) or (len(cuts.demands), len(self.joints)) == (before, known):
+                self.high = min(self.high, max(level, self.low))
+                return
+
+    def _prove(self, level: float, cuts: Separation, solved: Programme) -> bool:
+        """Whether the multipliers prove a level too low."""
+        for lower in (level, level * (1 - BELOW)):
+            parts = written(cuts.demands, list(zip(solved.weights.tolist(), self.joints, strict=True)))
+            proof = {"kind": "level", "level": lower, "multipliers": solved.multipliers.tolist()}
+            dual = {**parts, "proof": proof}
+            if self.problem.check_bound(-math.inf, dual) is not None:
+                self.low, self.dual = max(self.low, lower), dual
+                return True
+        return False
+
+    def _candidate(self, channel: Release) -> None:
+        """Keep a channel that meets the distortion, if it leaks less than the best."""
+        met = self.problem.repair(self.problem.check(channel), 0.0)
+        leakage = self.problem.evaluate(met).leakage
+        if leakage < self.high:
+            self.high, self.best = leakage, met
+
+    def _distortion(self, channel: Release) -> None:
+        """Add the joint at which the expected distortion of a channel is largest."""
+        spent = (channel.matrix * self.problem.matrix).sum(axis=1)
+        scale = float(np.abs(spent).max()) or 1.0
+        whole = [round(v / scale * SCALE) for v in spent.tolist()]
+        joint = farthest(self.ambiguity, whole)
+        if joint not in self.joints:
+            self.joints.append(joint)
+
+    def _solve(self, rows: Floats) -> Programme | None:
+        self.programmes += 1
+        shares = [self._weights(joint)[self.seen] / self.p[self.seen] for joint in self.joints]
+        table = (self.problem.matrix * self.problem.magnitude)[self.seen]
+        return least_of_largest(rows, self.p[self.seen], [w[:, None] * table for w in shares], self.budget)
+
+    def _weights(self, joint: Demand) -> Floats:
+        """P(w) at a joint."""
+        prior, *rows = (np.array([v / sum(row) for v in row]) for row in (joint.prior, *joint.rows) if row)
+        return np.asarray(prior @ np.array(rows))

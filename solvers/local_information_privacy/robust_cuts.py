@@ -1,0 +1,219 @@
+"""Over a set of joints: solve at some of them, add those at which the answer breaks its bounds, and again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel, Merging
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.separation import set_refused
+from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE, independent, whole_release
+from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
+from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
+from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
+from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
+from privopt.solvers.local_information_privacy.direct_lp import DirectLp
+
+WALKING = 0.45
+"""Share of the time in which joints are sought before the bound is proved."""
+
+ROUND = 0.1
+"""Share of the time for one round at most."""
+
+NEAR = 1e-3
+"""Reduced cost, in nats, up to which posteriors that are not in use are tried in mixtures."""
+
+ROWS = 250
+"""Rows of other joints that are kept from round to round: walks solve systems of as many."""
+
+FLAWS = 1e-10
+"""Rounds end once what is left to gain is below this, relative to the utility or to 1."""
+
+
+@register
+@dataclass(frozen=True)
+class RobustCuts(Solver[LocalInformationPrivacy]):
+    """Over a set of joints: solve at some of them, add those at which the answer breaks its bounds, and again.
+
+    What a joint demands of a release is a row of the polytope of its posteriors, so that column generation, or one linear
+    programme for a distortion, solves each round, and its dual bounds what can be had on the whole set. Of the posteriors
+    met, drawn towards the distribution of the observations until they keep the bounds at every joint, the best mixture is
+    the answer. The sets are those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024).
+
+    Parameters
+    ----------
+    tolerance : float
+        What the bound may leave open, as a share of the utility, or of 1 nat if that is less.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "cuts"
+    robust: ClassVar[bool] = True
+
+    tolerance: float = TOLERANCE
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal where the gap is expected to close in seconds, otherwise bounded."""
+        return Guarantee.OPTIMAL if self.cost(problem) <= SURE else Guarantee.BOUNDED
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """Some rounds of what the nominal problem takes."""
+        nominal = problem.relaxed(())
+        once = (DirectLp() if problem.matrix is not None else ColumnGeneration()).cost(nominal)
+        return 0.2 + 8 * once
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse single joints, and symbols that occur in the set but not at its nominal joint."""
+        if (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
+            return reason
+        return (DirectLp() if problem.matrix is not None else ColumnGeneration()).refuse(problem.relaxed(()))
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the best mixture that keeps the bounds on the whole set, and the best bound proved."""
+        if problem.ambiguity is None:
+            return Proposal()
+        run = _Rounds(problem, problem.ambiguity, budget, self.tolerance)
+        return run.linear() if problem.matrix is not None else run.informed()
+
+
+@dataclass
+class _Rounds:
+    """The rounds of one run."""
+
+    problem: LocalInformationPrivacy
+    ambiguity: JointAmbiguity
+    budget: Budget
+    tolerance: float
+    stats: dict[str, float | int | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cuts = Mixtures(self.problem, self.ambiguity)
+        self.start, self.left = time.monotonic(), self.budget.remaining
+        self.bound, self.dual = analytic_bound(self.problem.relaxed(())), dict[str, object](ANALYTIC)
+        self.rounds = 0
+        of_x = self.problem.observation.p_x
+        self.whole = (
+            0.0
+            if self.problem.matrix is not None
+            else float(-(of_x[of_x > 0] * np.log(of_x[of_x > 0])).sum())
+        )
+        if isinstance(self.budget.incumbent, (Channel, Merging)):
+            self.cuts.mix(self.cuts.posteriors(self.budget.incumbent))
+        self.cuts.mix(np.eye(len(self.cuts.p)))
+
+    @property
+    def utility(self) -> float:
+        """What the best mixture reaches."""
+        return self.whole - self.cuts.value
+
+    def until(self, share: float) -> Budget:
+        """The budget that ends when a share of the time is spent, with the best mixture to begin from."""
+        end = self.start + share * self.left
+        return replace(self.budget, deadline=min(end, self.budget.deadline), incumbent=self.cuts.best)
+
+    def closed(self, estimate: float) -> bool:
+        """Whether a bound, or a guess of one, leaves nothing to gain."""
+        return estimate - self.utility <= FLAWS * max(1.0, abs(self.utility))
+
+    def answer(self, stop: str) -> Proposal:
+        """What was reached."""
+        stats = {"iterations": self.rounds, "joints": len(self.cuts.demands), **self.stats, "stop": stop}
+        return Proposal(self.cuts.best or self.problem.safe(), self.bound, self.dual, stats=stats)
+
+    def lower(self, bound: float, dual: object) -> None:
+        """Note a bound of the relaxed problem with its dual."""
+        if bound < self.bound:
+            self.bound, self.dual = bound, self.cuts.proof(dual)
+        self.budget.report(self.utility, self.bound, fraction=0.5)
+
+    def linear(self) -> Proposal:
+        """Rounds of the linear programme of a distortion."""
+        while True:
+            self.rounds += 1
+            relaxed = self.cuts.relaxed()
+            proposal = DirectLp().run(relaxed, self.until(0.95))
+            if (
+                isinstance(proposal.dual, dict)
+                and proposal.dual.get("kind") == "linear"
+                and proposal.bound is not None
+            ):
+                self.lower(proposal.bound, proposal.dual)
+            if not isinstance(proposal.mechanism, Channel):
+                return self.answer("the programme has no answer")
+            posteriors = self.cuts.posteriors(proposal.mechanism)
+            new = self.cuts.separate(posteriors)
+            self.cuts.mix(posteriors)
+            if self.closed(self.bound) or not new:
+                return self.answer("no joint breaks the bounds")
+            if self.until(0.95).remaining == 0:
+                return self.answer("out of time")
+
+    def informed(self) -> Proposal:
+        """Rounds of column generation, first without a proof of each."""
+        if independent(self.problem) and whole_release(self.problem.relaxed(())) is None:
+            return self.answer("the bounds leave no room")
+        while self.until(WALKING).remaining > 0:
+            posteriors, estimate = self._walked()
+            self.cuts.prune(posteriors, ROWS)
+            new = self.cuts.separate(posteriors)
+            if not new or self.closed(estimate):
+                break
+        while True:
+            posteriors = self._proved()
+            if self.closed(self.bound) or self.bound - self.utility <= self.tolerance * min(
+                1.0, abs(self.utility)
+            ):
+                return self.answer("no joint breaks the bounds")
+            self.cuts.prune(posteriors, ROWS)
+            if not self.cuts.separate(posteriors):
+                return self.answer("what is left open is rounding, or the time was short")
+            if self.until(0.9).remaining == 0:
+                return self.answer("out of time")
+
+    def _walked(self) -> tuple[Floats, float]:
+        """The posteriors in use after walks, and what they reach without regard to other joints."""
+        self.rounds += 1
+        relaxed = self.cuts.relaxed()
+        if whole_release(relaxed) is not None:
+            points = np.eye(len(self.cuts.p))
+            self.cuts.mix(points)
+            return points, self.whole
+        until = self.until(WALKING)
+        until = replace(until, deadline=min(until.deadline, time.monotonic() + ROUND * self.left))
+        columns = Generation(relaxed, until)
+        while until.remaining > 0 and columns.walk(until):
+            pass
+        return self._used(columns), self.whole - columns.value
+
+    def _used(self, columns: Generation) -> Floats:
+        """The posteriors in use; those near to it are tried in mixtures too."""
+        last = columns.master
+        self.cuts.mix(last.columns[last.costs - last.columns @ columns.prices < NEAR])
+        return last.columns[columns.weights > NEGLIGIBLE]
+
+    def _proved(self) -> Floats:
+        """One round of column generation with its proof; the posteriors in use."""
+        self.rounds += 1
+        relaxed = self.cuts.relaxed()
+        if (whole := whole_release(relaxed)) is not None:
+            if whole.bound is not None:
+                self.lower(whole.bound, whole.dual)
+            points = np.eye(len(self.cuts.p))
+            self.cuts.mix(points)
+            return points
+        until = self.until(0.95)
+        run = Anytime(relaxed, until, self.tolerance, turn=0.4, end=1.0)
+        run.finish()
+        bound, dual = run.proved(relaxed)
+        if dual is not ANALYTIC:
+            self.lower(bound, dual)
+        return self._used(run.columns)
