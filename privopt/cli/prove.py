@@ -1,0 +1,97 @@
+"""The command that writes a proof which a small program checks, without this package."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import privopt as po
+from privopt.cli import show
+from privopt.cli.solve import AsJson, ProblemFile
+from privopt.files.json import writing
+from privopt.proof.vipr import vipr
+from privopt.proof.write import draft_of
+from privopt.proof.write import prove as write_proof
+
+
+class Format(StrEnum):
+    """What a proof is written in."""
+
+    lines = "lines"
+    vipr = "vipr"
+
+
+def prove(
+    problem: ProblemFile,
+    solution: Annotated[
+        Path, typer.Argument(metavar="SOLUTION.json", help="What is to be proved.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option(metavar="PROOF.txt", help="The proof file to write.")] = Path(
+        "proof.txt"
+    ),
+    format: Annotated[  # the name of the option
+        Format,
+        typer.Option(help="JSON lines for our checkers, or VIPR files for viprchk: NAME and NAME-bound."),
+    ] = Format.lines,
+    as_json: AsJson = False,
+) -> None:
+    """Write a proof that anyone can check with one short program and no privopt; exit code 1 if it does not hold.
+
+    The solution is proved first, then the file is checked by that program. What the file leaves out is said.
+    """
+    show.check_output(output, problem, solution)
+    loaded, answer = po.load_problem(problem), po.Solution[Any].load(solution)
+    certificate = po.verify(loaded, answer)
+    if not certificate.ok:
+        show.complain(f"NOT PROVED, so no proof is written: {certificate.reason}")
+        raise typer.Exit(1)
+    if format is Format.vipr:
+        _vipr(loaded, answer, output, as_json)
+        return
+    proof = write_proof(loaded, answer)
+    checked = proof.check()
+    if not checked.ok:
+        show.complain(f"the checker refuses the proof: {' '.join(checked.said)}")
+        raise typer.Exit(1)
+    proof.save(output)
+    if as_json:
+        show.emit(
+            {
+                "written": str(output),
+                "checker": str(proof.checker),
+                "said": list(checked.said),
+                "left_out": list(proof.left_out),
+            }
+        )
+        return
+    show.sentences(
+        [
+            *map(_short, checked.said),
+            *(f"Remark: not in the file: {text}." for text in proof.left_out),
+        ]
+    )
+    show.facts([("written", output), ("check it", f"python {proof.checker} {output}")])
+
+
+def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as_json: bool) -> None:
+    """Write the files of VIPR: the output for privacy, and one beside it for the bound."""
+    files = vipr(draft_of(problem, solution))
+    beside = output.with_name(f"{output.stem}-bound{output.suffix}")
+    names = [output] if files.bound is None else [output, beside]
+    if files.bound is not None:
+        show.check_output(beside, output)
+    for path, text in zip(names, (files.privacy, files.bound or ""), strict=False):
+        with writing(path) as file:
+            file.write(text)
+    if as_json:
+        show.emit({"written": [str(path) for path in names]})
+        return
+    show.facts([("written", [str(path) for path in names]), ("check it", f"viprchk {output}")])
+
+
+def _short(sentence: str) -> str:
+    """A sentence of the checker without the digits of long rationals."""
+    return " ".join(word if len(word) < 60 else f"{word[:20]}...{word[-6:]}" for word in sentence.split(" "))

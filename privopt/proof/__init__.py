@@ -1,0 +1,1 @@
+"""Proof files, which small programs check that import nothing of this package, and what writes them."""

@@ -1,0 +1,205 @@
+"""Proofs about channels whose utility is mutual information: the kind of file that checker_information.py checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from privopt.errors import InvalidProblem
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.proof import checker, checker_information
+from privopt.proof.draft import Draft, Line, Solved
+from privopt.proof.linear import channel_draft
+from privopt.proof.rationals import floor, written
+
+SYSTEMS = 20_000
+"""Vertices that a file may ask its checker to try."""
+
+WIDER = Fraction(1, 2**30)
+"""By how much more than the rows allow an input may have in the first box of a tree, relative to it."""
+
+GRID = 80
+"""Bits of a slope behind the point."""
+
+
+def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
+    """A channel that says as much as it can of the useful symbol."""
+    if data.cost is not None:
+        raise InvalidProblem("a cost that is a function of yours is not covered by proof files")
+    draft = channel_draft(data, solution, "information")
+    draft.claim["information"] = written(max(Fraction(0), Fraction(solution.certificate.utility[0])))
+    dual = solution.dual if isinstance(solution.dual, dict) else {}
+    if dual.get("kind") in ("vertices", "pairs"):
+        line = _vertices(draft, dual)
+    elif dual.get("kind") == "pricing":
+        line = _Tree(data, draft).line(dual)
+    else:
+        line = None
+    if line is None and not data.contiguous:
+        line = _whole_entropy(draft)
+        if solution.bound is not None:
+            draft.left_out.append(
+                "the bound of the solution; a weaker one is proved, the entropy of the useful symbol"
+            )
+    if line is not None:
+        draft.proofs.append({**line, "bound": written(-floor(-_bound(draft, line)))})
+    return draft
+
+
+def _posteriors(draft: Draft, prices: Sequence[Any]) -> checker_information.Posteriors:
+    """What the checker makes of the problem."""
+    above = checker.levels(draft.problem["levels"], draft.bits)[1]
+    return checker_information.Posteriors(draft.problem, above, prices, draft.bits)
+
+
+def _bound(draft: Draft, line: Line) -> Fraction:
+    """What a line proves."""
+    above = checker.levels(draft.problem["levels"], draft.bits)[1]
+    return checker_information.most_information(draft.problem, above, line, draft.bits)
+
+
+def _vertices(draft: Draft, dual: dict[str, Any]) -> Line | None:
+    """Every vertex is tried; None if they are too many."""
+    prices = [written(v) for v in dual["pi"]]
+    allowed = _posteriors(draft, prices)
+    n, rows = len(prices), len(allowed.rows)
+    count = sum(math.comb(n, k) * math.comb(rows, k - 1) for k in range(1, min(allowed.most, n) + 1))
+    return {"prices": prices} if count <= SYSTEMS else None
+
+
+def _whole_entropy(draft: Draft) -> Line:
+    """No release says more than the useful symbol itself: one box, and lines of slope 0."""
+    n = sum(1 for weight in checker.prior(draft.problem) if weight)
+    columns = len(draft.problem.get("useful", checker.prior(draft.problem)))
+    return {"prices": [0] * n, "tree": [{"slopes": [0] * columns, "rows": []}]}
+
+
+class _Tree:
+    """A tree of the package in the words of the checker.
+
+    The package multiplies its rows and the sides of a box; a line of another slope is worth as much as the multiplier of a
+    side, and where the useful symbol is the input a price of the sum 1 too.
+    """
+
+    def __init__(self, data: LocalInformationPrivacyData, draft: Draft) -> None:
+        self.data, self.draft = data, draft
+        self.polytope = data.polytope
+        self.itself = data.observation.useful is None
+        self.above = checker.levels(draft.problem["levels"], draft.bits)[1]
+        self.places = self._places()
+
+    def _places(self) -> list[tuple[int, Fraction]]:
+        """For each kept row of the package the place of the checker's row, and what its multipliers are worth there."""
+        polytope, total = self.polytope, self.polytope.total
+        never = {w for w, weight in enumerate(checker.prior(self.draft.problem)) if not weight}
+        hypotheses, pairs = checker.compared(self.draft.problem)
+        kept = [p for p in pairs if not never & (set(hypotheses[p[0]]) | set(hypotheses[p[1]]))]
+        last = len(hypotheses) - 1
+        place = {pair: i for i, pair in enumerate(kept)}
+        found = []
+        for row in polytope.kept:
+            first, second = polytope.names[row]
+            if self.data.notion == "ldp":
+                pair, worth = (first, second, "upper"), Fraction(total)
+            elif second > 0:
+                pair, worth = (first, last, "upper"), Fraction(polytope.secrets[first])
+            else:
+                pair, worth = (last, first, "lower"), polytope.secrets[first] / self.above["lower"]
+            found.append((place[pair], worth * sum(checker.prior(self.draft.problem)) / total))
+        return found
+
+    def line(self, dual: dict[str, Any]) -> Line | None:
+        """Prices and tree."""
+        prices = [written(v) for v in dual["pi"]]
+        allowed = _posteriors(self.draft, prices)
+        occurs = [w for w, weight in enumerate(checker.prior(self.draft.problem)) if weight]
+        low, high = [*map(min, allowed.seen)], [*map(max, allowed.seen)]
+        nodes, after = list[Line](), list[Line]()
+        if self.itself:
+            for w, top, row in self._tops(allowed):
+                x = occurs[w]
+                nodes.append({"x": x, "at": written(top)})
+                after.append(self._closed(allowed, x, w, row, top))
+                high[x] = top
+        waiting = [(low, high)]
+        for node in dual["tree"]:
+            low, high = waiting.pop()
+            if "k" in node:
+                x, t = (occurs[node["k"]] if self.itself else node["k"]), Fraction(node["t"])
+                nodes.append({"x": x, "at": written(t)})
+                waiting += [([*low[:x], t, *low[x + 1 :]], high), (low, [*high[:x], t, *high[x + 1 :]])]
+            else:
+                nodes.append(self._leaf(allowed, occurs, low, high, node))
+        return {"prices": prices, "tree": nodes + after[::-1]}
+
+    def _tops(self, allowed: Any) -> list[tuple[int, Fraction, int]]:
+        """Inputs that may not be certain: the most that each may have, a little more, and the row that says so."""
+        best: dict[int, tuple[Fraction, int]] = {}
+        for place, _ in self.places:
+            row = allowed.rows[place]
+            room = -min(row)
+            for w, a in enumerate(row):
+                if a > 0 and room > 0:
+                    top = floor(room / (a + room) * (1 + WIDER), 60) + Fraction(1, 2**80)
+                    if top < 1 and (w not in best or top < best[w][0]):
+                        best[w] = (top, place)
+        return [(w, top, place) for w, (top, place) in sorted(best.items())]
+
+    def _closed(self, allowed: Any, x: int, w: int, place: int, top: Fraction) -> Line:
+        """A leaf that no posterior is in: one row times a large number."""
+        row = allowed.rows[place]
+        a, room = row[w], -min(row)
+        least = (a + room) * top - room
+        price = Fraction(math.ceil((1 + 2 * max(map(abs, allowed.prices), default=Fraction(0))) * 64 / least))
+        slopes = [Fraction(0)] * len(allowed.seen)
+        slopes[x] = -price * (a + room)
+        return {"slopes": [written(floor(v, GRID)) for v in slopes], "rows": [[place, written(price)]]}
+
+    def _leaf(
+        self, allowed: Any, occurs: list[int], low: list[Fraction], high: list[Fraction], node: Any
+    ) -> Line:
+        """Slopes and prices of rows."""
+        count, k = len(self.places), len(occurs) if self.itself else len(low)
+        rows, tilt = [], [Fraction(0)] * len(low)
+        for i, value in zip(node["rows"], node["values"], strict=True):
+            if i < count:
+                place, worth = self.places[i]
+                if value:
+                    rows.append((place, floor(Fraction(value) * worth, 60)))
+            else:
+                x, sign = (i - count, 1) if i < count + k else (i - count - k, -1)
+                tilt[occurs[x] if self.itself else x] += sign * Fraction(value)
+        slopes = [secant(float(a), float(b)) + t for a, b, t in zip(low, high, tilt, strict=True)]
+        if self.itself:
+            linear = {}
+            for i, w in enumerate(occurs):
+                paid = sum((price * allowed.rows[place][i] for place, price in rows), Fraction(0))
+                linear[w] = slopes[w] - allowed.prices[i] + paid
+            level = filled([(linear[w], low[w], high[w]) for w in occurs])
+            for w in occurs:
+                slopes[w] += level - linear[w]
+        return {
+            "slopes": [written(Fraction(math.floor(v * 2**GRID), 2**GRID)) for v in slopes],
+            "rows": [[place, written(price)] for place, price in rows],
+        }
+
+
+def secant(low: float, high: float) -> Fraction:
+    """The slope of -t ln t between two points, nearly."""
+
+    def phi(t: float) -> float:
+        return -t * math.log(t) if t > 0 else 0.0
+
+    return Fraction((phi(high) - phi(low)) / (high - low)) if high > low else Fraction(0)
+
+
+def filled(parts: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:
+    """The cost of the entry that is filled last when a sum of 1 is filled by cost between low and high."""
+    left = 1 - sum(low for _, low, _ in parts)
+    for cost, low, high in sorted(parts):
+        left -= high - low
+        if left <= 0:
+            return cost
+    return max(cost for cost, _, _ in parts)

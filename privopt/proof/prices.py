@@ -1,0 +1,146 @@
+"""Prices that prove how little a private mechanism can cost: the dual of a linear program, made anew by HiGHS in floats.
+
+Whatever prices come of it, a checker charges them exactly, so that what they prove is proved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.proof import checker
+from privopt.proof.rationals import floor, written
+
+LARGEST = 400_000
+"""Coefficients of a linear program that is still solved."""
+
+DIGITS = 64
+"""Bits of a price."""
+
+TOLERANCE = 1e-10
+"""What the linear program may miss its constraints by, the least that HiGHS takes."""
+
+
+def priced(problem: dict[str, Any], above: dict[str, Fraction]) -> dict[str, Any] | None:
+    """A proof line without its bound, for the cost of a linear problem; None if the program is too large or not solved."""
+    return _Programme(problem, above).line()
+
+
+@dataclass(frozen=True)
+class _Programme:
+    """Least cost over P(y | w), then over what each comparison uses of the slack, then over the worst cost."""
+
+    problem: dict[str, Any]
+    above: dict[str, Fraction]
+
+    @cached_property
+    def cost(self) -> Floats:
+        return np.array([[float(c) for c in row] for row in checker.costs(self.problem)])
+
+    @cached_property
+    def comparisons(self) -> list[dict[int, float]]:
+        """Coefficients of the inputs in each comparison, the largest made 1, and what they were divided by."""
+        hypotheses, pairs = checker.compared(self.problem)
+        rows = []
+        for i, j, name in pairs:
+            row, factor = defaultdict[int, float](float), float(self.above[name])
+            for h, sign in ((hypotheses[i], 1.0), (hypotheses[j], -factor)):
+                for w, v in h.items():
+                    row[w] += sign * (v / sum(h.values()))
+            rows.append(dict(row))
+        return rows
+
+    @property
+    def slack(self) -> float:
+        return float(checker.number(self.problem["slack"]))
+
+    def line(self) -> dict[str, Any] | None:
+        """Prices, and weights of the inputs where the worst counts."""
+        n, m = self.cost.shape
+        if m * (sum(map(len, self.comparisons)) + n) > LARGEST:
+            return None
+        marginals = self._marginals()
+        if marginals is None:
+            return None
+        line: dict[str, Any] = {"prices": []}
+        for p, row in enumerate(self.comparisons):
+            values = marginals[p * m : (p + 1) * m] / max(map(abs, row.values()))
+            if values.any():
+                line["prices"].append([p, [written(floor(v, DIGITS)) for v in values.tolist()]])
+        if self.problem.get("worst"):
+            share = [floor(v, DIGITS) for v in marginals[-n:].tolist()]
+            if not sum(share):
+                return None
+            line["weights"] = [written(v / sum(share)) for v in share]
+        return line
+
+    def _marginals(self) -> Floats | None:
+        """What each inequality is worth: comparisons by release, sums of slacks, costs of the inputs."""
+        import scipy.optimize
+        from scipy.sparse import csr_matrix
+
+        linprog: Any = scipy.optimize.linprog
+
+        n, m = self.cost.shape
+        cells, right, unit = _Cells([], [], []), list[float](), float(np.abs(self.cost).max()) or 1.0
+        extra, worst = len(self.comparisons) * m * bool(self.slack), bool(self.problem.get("worst"))
+        for row in self.comparisons:
+            scale = max(map(abs, row.values()))
+            for y in range(m):
+                for w, v in row.items():
+                    cells.add(len(right), w * m + y, v / scale)
+                if extra:
+                    cells.add(len(right), n * m + len(right), -1.0 / scale)
+                right.append(0.0)
+        for p in range(extra // m):
+            for y in range(m):
+                cells.add(len(right), n * m + p * m + y, 1.0)
+            right.append(self.slack)
+        for w in range(n * worst):
+            for y in range(m):
+                cells.add(len(right), w * m + y, self.cost[w, y] / unit)
+            cells.add(len(right), n * m + extra, -1.0)
+            right.append(0.0)
+        size = n * m + extra + worst
+        objective = np.zeros(size)
+        objective[: n * m] = self.cost.ravel() / unit * (not worst)
+        objective[n * m + extra :] = 1.0
+        sums = csr_matrix((np.ones(n * m), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, size))
+        options = {"dual_feasibility_tolerance": TOLERANCE, "primal_feasibility_tolerance": TOLERANCE}
+        bounds = [*self._bounds(), *[(0.0, None)] * extra, *[(None, None)] * worst]
+        matrix = csr_matrix((cells.values, (cells.rows, cells.columns)), shape=(len(right), size))
+        solved = linprog(
+            objective, A_ub=matrix, b_ub=right, A_eq=sums, b_eq=np.ones(n), bounds=bounds, options=options,
+            method="highs",
+        )  # fmt: skip
+        if solved.status != 0:
+            return None
+        return np.asarray(np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)) * (1.0 if worst else unit))
+
+    def _bounds(self) -> list[tuple[float | None, float | None]]:
+        """What each probability may be."""
+        if "prescribed" not in self.problem:
+            return [(0.0, None)] * self.cost.size
+        ends = [pair for row in self.problem["prescribed"] for pair in row]
+        return [(float(checker.number(a)), float(checker.number(b))) for a, b in ends]
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Coefficients of a sparse matrix, one after the other."""
+
+    rows: list[int]
+    columns: list[int]
+    values: list[float]
+
+    def add(self, row: int, column: int, value: float) -> None:
+        """One more coefficient."""
+        self.rows.append(row)
+        self.columns.append(column)
+        self.values.append(value)

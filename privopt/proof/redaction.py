@@ -1,0 +1,60 @@
+"""Proofs about redaction of Markov chains: the kind of file that checker_redaction.py checks."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from privopt.errors import InvalidProblem
+from privopt.mechanisms.redaction import TOTAL
+from privopt.problems.redaction.data import RedactionData
+from privopt.proof.draft import Draft, Line, Solved, whole_rows
+from privopt.proof.rationals import GUARD, PRECISIONS, floor, levels, written
+
+LONGEST = 2000
+"""Records of a stream whose recursion is still written out."""
+
+
+def redaction(data: RedactionData, solution: Solved) -> Draft:
+    """Which records may be told apart, and how many are released.
+
+    Raises
+    ------
+    InvalidProblem
+        If the adversary knows other records, nothing is promised, or the stream is too long.
+    """
+    if data.side_information is not None:
+        raise InvalidProblem("redaction against those who know other records is not covered by proof files")
+    if data.epsilon == math.inf:
+        raise InvalidProblem("nothing is promised about the private records, so there is no privacy to prove")
+    if data.length > LONGEST:
+        raise InvalidProblem(
+            f"streams of more than {LONGEST} records are not covered by proof files, this one has {data.length}"
+        )
+    steps, places = list[list[list[int]]](), list[int]()
+    for t in range(data.length - 1):
+        rows = whole_rows(data.chain.exact_step(t))
+        if rows not in steps:
+            steps.append(rows)
+        places.append(steps.index(rows))
+    problem: Line = {
+        "initial": list(data.chain.exact_initial.weights),
+        "steps": steps,
+        "step_of": places,
+        "private": list(data.private),
+        "weights": [written(w) for w in data.record_weights.tolist()],
+    }
+    hide = [[int(w) for w in row] for row in solution.mechanism.exact().tolist()]
+    draft = Draft("redaction", problem, {"hide": hide, "total": TOTAL}, {}, GUARD)
+    draft.at(levels({"upper": data.epsilon}, PRECISIONS[0]))
+    if data.form == "local":
+        draft.claim["released"] = written(
+            max(Fraction(0), floor(Fraction(solution.certificate.utility[0]), 60))
+        )
+    else:
+        draft.left_out.append("how much is released, as what follows a release is released too")
+    if solution.bound is not None:
+        draft.left_out.append(
+            "how much any private mechanism releases: such bounds are not covered by proof files"
+        )
+    return draft

@@ -1,0 +1,140 @@
+"""From a solution to a proof file: which kind covers it, the file, and what the checker says of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from privopt.core.reformulation import Reformulation
+from privopt.errors import InvalidProblem
+from privopt.files.json import writing
+from privopt.problems.belief_release.data import BeliefData
+from privopt.problems.boundary_colouring.data import ColouringData
+from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.redaction.data import RedactionData
+from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.trade_off.data import TradeOffData
+from privopt.proof import information, linear, redaction, sequence, trade_off
+from privopt.proof.draft import Draft, Solved
+from privopt.proof.rationals import json_lines
+
+CHECKERS = {
+    "linear": "checker.py",
+    "information": "checker_information.py",
+    "redaction": "checker_redaction.py",
+    "sequence": "checker_sequence.py",
+    "trade_off": "checker_trade_off.py",
+}
+"""The program that checks each kind of file, in the folder of this module."""
+
+FOLDER = Path(__file__).parent
+
+PATIENCE = 600
+"""Seconds that a checker may take."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a checker says of a file: whether all that it claims is proved, and its sentences."""
+
+    ok: bool
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A proof file that is not yet written.
+
+    Parameters
+    ----------
+    kind : str
+        Which checker it is for.
+    text : str
+        One JSON object a line; see docs/proofs.md.
+    left_out : tuple of str
+        What of the solution it does not prove, in sentences.
+    """
+
+    kind: str
+    text: str
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def checker(self) -> Path:
+        """The program that checks it."""
+        return FOLDER / CHECKERS[self.kind]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        with writing(path) as file:
+            file.write(self.text)
+
+    def check(self) -> Checked:
+        """What its checker says, run as a program of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "proof.txt"
+            path.write_text(self.text, encoding="utf-8")
+            return check_file(path, self.kind)
+
+
+def check_file(path: Path, kind: str) -> Checked:
+    """What the checker of a kind says of a file, in a process that imports nothing of this package."""
+    command = [sys.executable, "-S", "-E", str(FOLDER / CHECKERS[kind]), str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return Checked(ended.returncode == 0, tuple((ended.stdout + ended.stderr).strip().splitlines()))
+
+
+def prove(problem: Any, solution: Solved) -> Proof:
+    """The proof file of a certified solution.
+
+    Parameters
+    ----------
+    problem : Problem
+    solution : Solution
+        Of this problem, certified.
+
+    Raises
+    ------
+    InvalidProblem
+        If proof files do not cover the problem, with the reason in a sentence.
+    """
+    draft = draft_of(problem, solution)
+    return Proof(draft.kind, json_lines(draft.lines()), tuple(draft.left_out))
+
+
+def draft_of(problem: Any, solution: Solved) -> Draft:
+    """The lines of a proof; see :func:`prove`."""
+    if isinstance(problem, Reformulation):
+        return draft_of(problem.target, solution)
+    for kind, writer in WRITERS:
+        if isinstance(problem, kind):
+            return writer(problem, solution)
+    raise InvalidProblem(f"proof files do not cover {type(problem).__name__}")
+
+
+def _local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
+    if data.matrix is not None:
+        return linear.local_information(data, solution)
+    return information.local_information(data, solution)
+
+
+def _distortion(data: DistortionData, solution: Solved) -> Draft:
+    return linear.distortion(data, solution) if data.order is None else trade_off.distortion(data, solution)
+
+
+WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
+    (LocalInformationPrivacyData, _local_information),
+    (BeliefData, linear.belief),
+    (DistortionData, _distortion),
+    (ColouringData, linear.colouring),
+    (RedactionData, redaction.redaction),
+    (SequenceData, sequence.sequence),
+    (TradeOffData, trade_off.trade_off),
+)

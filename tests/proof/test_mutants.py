@@ -1,0 +1,91 @@
+"""Every small mistake in the checker is noticed by a file: no changed program gives the same verdict on all of them."""
+
+from __future__ import annotations
+
+import copy
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType, ModuleType
+
+import pytest
+from oracles.crafted_proofs import corpus
+from oracles.mutants import Mutant, mutants
+from oracles.planted_proofs import Lines
+
+from privopt.proof import checker
+
+HARMLESS = {
+    "log: GtE 0 made Gt": "the logarithm of 1 is enclosed by 0 and 0, which have no sign",
+}
+"""Changes that change nothing, with the reason."""
+
+PATIENCE = 20.0
+"""Seconds after which a changed program counts as noticed: it does not end."""
+
+
+class _Late(Exception):
+    """A changed program that does not end."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def late(number: int, frame: FrameType | None) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _verdict(program: ModuleType, lines: Lines) -> bool:
+    """Whether a program accepts a file."""
+    header, problem, mechanism, claim, *proofs = copy.deepcopy(lines)
+    try:
+        program.check(problem, mechanism, claim, proofs, program.position(header["bits"], 10**4))
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        return False
+    return True
+
+
+def _noticed(mutant: Mutant, files: list[Lines], truth: list[bool], first: list[int]) -> bool:
+    """Whether a changed program differs somewhere; files that told changes apart before are tried first."""
+    try:
+        with _limited():
+            for i in [*first, *(i for i in range(len(files)) if i not in first)]:
+                if _verdict(mutant.module, files[i]) != truth[i]:
+                    if i not in first:
+                        first.insert(0, i)
+                    return True
+    except (_Late, NameError, MemoryError):
+        return True
+    return False
+
+
+@pytest.mark.long
+def test_every_changed_program_is_noticed() -> None:
+    files = list(corpus())
+    truth = [_verdict(checker, lines) for lines in files]
+    assert 0.1 < sum(truth) / len(truth) < 0.9
+    first = list[int]()
+    source = Path(checker.__file__).read_text(encoding="utf-8")
+    missed = [m.name for m in mutants(source) if not _noticed(m, files, truth, first)]
+    assert [name for name in missed if not name.startswith(tuple(HARMLESS))] == []
+
+
+@pytest.mark.long
+def test_every_dropped_rule_is_noticed() -> None:
+    files = list(corpus())
+    truth = [_verdict(checker, lines) for lines in files]
+    first = list[int]()
+    source = Path(checker.__file__).read_text(encoding="utf-8")
+    dropped = [m for m in mutants(source) if "rule dropped" in m.name]
+    assert len(dropped) >= 10
+    assert [
+        m.name for m in dropped if not _noticed(m, files, truth, first) and "logarithm" not in m.name
+    ] == []

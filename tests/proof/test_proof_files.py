@@ -1,0 +1,196 @@
+"""Proof files of every kind: written, checked by programs of their own, refused once a number is changed."""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from oracles.planted_proofs import parsed
+from typer.testing import CliRunner
+
+import privopt as po
+from privopt.cli import app
+from privopt.errors import InvalidProblem
+from privopt.files.json import write_json
+from privopt.proof.rationals import json_lines
+from privopt.proof.vipr import vipr
+from privopt.proof.write import CHECKERS, FOLDER, Proof, check_file, draft_of, prove
+
+LIMITS = {"checker.py": 200} | {name: 150 for name in CHECKERS.values() if name != "checker.py"}
+SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
+CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
+HAMMING = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+POSED: dict[str, Any] = {
+    "lip": po.LocalInformationPrivacy(SMALL, 0.25, utility=HAMMING),
+    "lip-information": po.LocalInformationPrivacy(SMALL, 0.25),
+    "pointwise": po.PointwiseMaximalLeakage(SMALL, 0.25),
+    "redaction": po.Redaction(CHAIN, 5, 2, epsilon=1.0),
+    "redaction-first": po.Redaction(CHAIN, 4, (0, 3), epsilon=2.0),
+    "sequence": po.SequenceInformationPrivacy(CHAIN, 0.5, horizon=3),
+    "funnel": po.PrivacyFunnel(SMALL, min_utility=0.8),
+    "bottleneck": po.InformationBottleneck(SMALL, trade_off=0.05),
+    "mutual": po.DistortionPrivacy(SMALL, HAMMING, max_distortion=0.3),
+    "maximal": po.DistortionPrivacy(SMALL, HAMMING, max_leakage=0.2, leakage="maximal_leakage"),
+}
+
+
+BY_NAME = {
+    "lip": "direct-lp", "lip-information": "vertices-exact", "pointwise": "vertices-exact", "funnel": "column-generation",
+    "bottleneck": "column-generation", "redaction": "optimal", "redaction-first": "windows", "sequence": "structure-lp",
+}  # fmt: skip
+"""Solvers that prove what a test needs, however busy the machine is."""
+
+
+@cache
+def solved(name: str) -> tuple[Any, Any]:
+    """A problem with its solution."""
+    return POSED[name], po.solve(POSED[name], BY_NAME.get(name), time_limit=30.0)
+
+
+@cache
+def proof(name: str) -> Proof:
+    """Its proof file."""
+    return prove(*solved(name))
+
+
+@pytest.mark.parametrize("name", sorted(LIMITS))
+def test_a_sceptic_reads_each_checker_in_minutes(name: str) -> None:
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LIMITS[name]
+    assert "float(" not in text, "numbers are exact"
+
+
+@pytest.mark.parametrize("name", POSED)
+def test_a_file_is_accepted_by_a_program_that_cannot_import_the_package(name: str) -> None:
+    checked = proof(name).check()
+    assert checked.ok, checked.said
+    assert all(line.startswith("PROVED: ") for line in checked.said)
+    assert len(proof(name).text.splitlines()) >= 4
+
+
+@pytest.mark.parametrize("name", [n for n in POSED if n not in ("sequence", "mutual", "maximal")])
+def test_a_smaller_budget_or_a_better_claim_is_refused(name: str, tmp_path: Path) -> None:
+    lines = parsed(proof(name).text)
+    wrong = copy.deepcopy(lines)
+    claim, (key, value) = wrong[3], next(iter(lines[3].items()))
+    claim[key] = (
+        [f"{v}/1" for v in (5, 6)]
+        if isinstance(value, list)
+        else 10**6
+        if key in ("information", "released")
+        else -1
+    )
+    assert not _accepted(wrong, name, tmp_path)
+    if "levels" in lines[1]:
+        wrong = copy.deepcopy(lines)
+        for entry in wrong[1]["levels"].values():
+            entry.update(level="1/1000", below=1, above=2)
+        assert not _accepted(wrong, name, tmp_path)
+    if lines[4:]:
+        wrong = copy.deepcopy(lines)
+        wrong[4]["bound"] = -1 if name in ("lip-information", "pointwise", "funnel", "bottleneck") else 1
+        assert not _accepted(wrong, name, tmp_path)
+
+
+def _accepted(lines: list[dict[str, Any]], name: str, folder: Path) -> bool:
+    path = folder / "wrong.txt"
+    path.write_text(json_lines(lines), encoding="utf-8")
+    return check_file(path, proof(name).kind).ok
+
+
+def test_a_kernel_of_a_policy_that_tells_more_is_refused(tmp_path: Path) -> None:
+    lines = parsed(proof("sequence").text)
+    lines[2]["kernels"][-1]["rows"] = [[3, 1], [1, 3]]
+    assert not _accepted(lines, "sequence", tmp_path)
+
+
+def test_bounds_of_information_need_comparisons_without_slack_of_secrets(tmp_path: Path) -> None:
+    for field in ({"slack": "1/8"}, {"notion": "pairs", "pairs": []}):
+        lines = parsed(proof("lip-information").text)
+        lines[1].update(field)
+        assert not _accepted(lines, "lip-information", tmp_path)
+
+
+def test_the_bound_of_a_funnel_follows_from_the_weighed_one() -> None:
+    problem, solution = solved("funnel")
+    line = parsed(proof("funnel").text)[4]
+    bound, price = (float(_rational(line[key])) for key in ("bound", "useful"))
+    assert bound - price * problem.budget == pytest.approx(solution.bound, abs=1e-9)
+
+
+def _rational(value: int | str) -> float:
+    top, _, under = str(value).partition("/")
+    return int(top) / int(under or 1)
+
+
+def test_the_bound_in_a_file_is_that_of_the_solution() -> None:
+    for name, sign in (("lip", -1), ("lip-information", 1)):
+        _, solution = solved(name)
+        assert sign * _rational(parsed(proof(name).text)[4]["bound"]) == pytest.approx(
+            solution.bound, abs=1e-7
+        )
+
+
+def test_what_is_not_covered_is_said_in_a_sentence() -> None:
+    noise = po.BayesianPrivacy(po.GroupModel(2), "sum", 1.0, clip=(0.0, 1.0))
+    with pytest.raises(InvalidProblem, match="do not cover BayesianPrivacy"):
+        draft_of(noise, po.solve(noise, time_limit=1.0))
+
+
+def test_a_solution_writes_its_proof_and_the_command_line_too(tmp_path: Path) -> None:
+    problem, solution = solved("lip")
+    written = solution.prove(tmp_path / "proof.txt")
+    assert (tmp_path / "proof.txt").read_text(encoding="utf-8") == written.text
+    write_json(tmp_path / "problem.json", problem.to_dict())
+    solution.save(tmp_path / "solution.json")
+    command = [
+        "prove",
+        str(tmp_path / "problem.json"),
+        str(tmp_path / "solution.json"),
+        "--output",
+        str(tmp_path / "again.txt"),
+    ]
+    told = CliRunner().invoke(app, command)
+    assert told.exit_code == 0, told.output
+    assert (tmp_path / "again.txt").read_text(encoding="utf-8") == written.text
+    program = [sys.executable, "-S", "-E", str(FOLDER / "checker.py"), str(tmp_path / "again.txt")]
+    assert subprocess.run(program, check=True, capture_output=True, text=True).stdout.count("PROVED") == 4
+
+
+def test_viprchk_accepts_both_files_and_refuses_a_changed_one(tmp_path: Path) -> None:
+    program = os.environ.get("VIPRCHK") or shutil.which("viprchk")
+    if program is None:
+        pytest.skip("viprchk is not installed: build it from github.com/scipopt/vipr, and name it in VIPRCHK")
+    files = vipr(draft_of(*solved("lip")))
+    assert files.bound is not None
+    for text in (files.privacy, files.bound):
+        path = tmp_path / "proof.vipr"
+        path.write_text(text, encoding="utf-8")
+        assert (
+            "Successfully verified"
+            in subprocess.run([program, path], capture_output=True, text=True, check=False).stdout
+        )
+    lines = files.privacy.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("mechanism"))
+    lines[place] = "mechanism 3 0 1 4 1 8 1"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert (
+        "Successfully verified"
+        not in subprocess.run([program, path], capture_output=True, text=True, check=False).stdout
+    )
+
+
+def test_colourings_with_three_colours_and_weights() -> None:
+    graph = po.DatasetGraph.grid(np.array([[0, 1, 2], [0, 1, 1]]))
+    problem = po.BoundaryColouring(graph, 0.5, boundary=None)
+    written = prove(problem, po.solve(problem, "k-colour-lp", time_limit=30.0))
+    assert written.check().ok
+    assert len(written.text.splitlines()) == 5
