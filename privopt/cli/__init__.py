@@ -16,12 +16,16 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from privopt import __version__
+from privopt.cli.audit import audit
 from privopt.cli.bundle import bundle
 from privopt.cli.check_solver import check_solver
 from privopt.cli.compare import compare
 from privopt.cli.explain import explain
 from privopt.cli.fit import fit
 from privopt.cli.frontier import frontier
+from privopt.cli.new import new, print_schema
+from privopt.cli.places import places
+from privopt.cli.prove import prove
 from privopt.cli.publish import publish
 from privopt.cli.release import release
 from privopt.cli.reproduce import reproduce
@@ -30,7 +34,7 @@ from privopt.cli.solve import solve
 from privopt.cli.solvers import solvers
 from privopt.cli.studio import studio
 from privopt.cli.verify import verify
-from privopt.errors import PrivoptError
+from privopt.errors import FileRefused, PrivoptError
 
 # typer exports this one of its usage errors; their parent covers a missing argument and an unknown option too.
 _Usage: type[Exception] = typer.BadParameter.mro()[1]
@@ -50,6 +54,11 @@ def plainly() -> Iterator[None]:
         if "\n" in text:  # the help of a group called without a command
             raise
         complain(f"privopt: {text}")
+        raise typer.Exit(2) from cause
+    except OSError as cause:
+        if cause.filename is None:  # as of a pipe whose reader has left
+            raise
+        complain(f"privopt: {cause.filename}: cannot be used: {cause.strerror}; give another name")
         raise typer.Exit(2) from cause
     except KeyboardInterrupt as cause:
         raise typer.Exit(130) from cause
@@ -81,6 +90,11 @@ class Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """The arguments; none at all asks for help."""
         with plainly():
+            for text in args:
+                if "\0" in text:
+                    raise FileRefused(
+                        f"{text!a}: holds a zero byte, which no file name and no option can; leave it out"
+                    )
             return super().parse_args(ctx, args or ["--help"])
 
     def invoke(self, ctx: Any) -> Any:
@@ -118,16 +132,21 @@ for _command in (
     compare,
     frontier,
     fit,
+    places,
     release,
     verify,
     explain,
+    prove,
+    audit,
     bundle,
     studio,
     solvers,
     check_solver,
+    new,
     reproduce,
 ):
     app.command()(_command)
+app.command("schema")(print_schema)
 
 
 def main() -> None:

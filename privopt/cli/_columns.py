@@ -14,11 +14,15 @@ from privopt.core.certificate import KINDS, ONE_RELEASE
 from privopt.core.solution import FORMAT
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, NotSolved
 from privopt.files.json import check_schema, read_json
+from privopt.files.private import shown, user
 from privopt.mechanisms import mechanism_from_dict
 from privopt.mechanisms.codebook import Codebook, codebook
 from privopt.mechanisms.tables import RELEASED, table_of
 from privopt.models.channel_data import observation
+from privopt.publication.released import joint_of
 
+DRAWS_ONCE = "draws once: a second draw of the same records voids the certificate"
+SAME_AGAIN = "nothing is drawn: a merging answers the same records in the same way each time, and a second release says no more"
 BARE = "a mechanism file carries no certificate: nothing says what it protects"
 Runnable: TypeAlias = (
     po.RedactionMechanism | po.Channel | po.Merging | po.SequencePolicy | po.NoisyQuery | po.Colouring
@@ -35,15 +39,25 @@ class Machine:
     certificate: po.Certificate | None = None
 
     def facts(self) -> list[tuple[str, object]]:
-        """What is said of the privacy of a release: the claim, its kind, its unit, and what it does not cover."""
+        """What is said of the privacy of a release: the claim, for what it holds, its kind, its unit, and what it does not cover."""
+        once = SAME_AGAIN if isinstance(self.mechanism, po.Merging) else DRAWS_ONCE
+        if isinstance(self.mechanism, po.NoisyQuery):  # whose answers add up in a ledger
+            once = ""
         if self.certificate is None:
-            return [("proof", self.proof)]
+            return [("proof", self.proof), ("once", once)]
         told = self.certificate
+        sure = (
+            ""
+            if told.confidence is None
+            else f", which holds the population's with confidence {told.confidence:g}"
+        )
         return [
             ("proof", self.proof),
             ("claim", told.statement),
+            ("holds for", told.distributions and f"every distribution in the set {told.distributions}{sure}"),
             ("kind", f"{told.kind}: {KINDS[told.kind]}" if told.kind in KINDS else ""),
             ("budget per", told.unit),
+            ("once", once),
             ("not covered", list(told.uncovered) or [ONE_RELEASE]),
         ]
 
@@ -141,7 +155,7 @@ def read_symbols(
         if cells not in symbols:
             known = ", ".join(repr(", ".join(text)) for text in list(symbols)[:8])
             known += ", ..." if len(symbols) > 8 else ""
-            what = "holds another value" if any(cells) else "is empty"
+            what = f"holds {shown(', '.join(cells), 'another value')}" if any(cells) else "is empty"
             place = ", ".join(map(repr, columns))
             raise FileRefused(f"{path}: row {row}: {place} {what}; the states are {known}")
     return [symbols[cells] for cells in rows]
@@ -164,9 +178,9 @@ def draw(
     mechanism = machine.mechanism
     if not isinstance(mechanism, po.RedactionMechanism):
         return list(mechanism.release(symbols, rng).tolist())
-    for name, rows in users.items():
+    for number, (name, rows) in enumerate(users.items(), 1):
         if len(rows) != mechanism.length:
-            whose = f"{name!r} has" if len(users) > 1 or name else "the data have"
+            whose = f"{user(name, number)} has" if len(users) > 1 or name else "the data have"
             raise FileRefused(
                 f"{whose} {len(rows)} records, the mechanism is for {mechanism.length}; cut to that window"
             )
@@ -238,8 +252,8 @@ def codebook_of(mechanism: Runnable, problem: Path | None) -> Codebook:
         raise FileRefused(
             "--codebook needs --problem PROBLEM.json: shares and P(x | y) follow from its model"
         )
-    joint = vars(po.load_problem(problem)).get("joint")
-    if not isinstance(joint, (po.JointDistribution, po.ObservedJoint)):
+    joint = joint_of(po.load_problem(problem))
+    if joint is None:
         raise FileRefused(f"{problem}: has no joint distribution, so there is no codebook")
     observed = observation(joint)
     return codebook(mechanism, observed.observed, observed.p_w)

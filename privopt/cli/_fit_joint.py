@@ -17,6 +17,9 @@ MANY = 50
 SMALL = 5
 """Rows below which a cell is called small."""
 
+ENOUGH = 100
+"""Rows of a cell from which on its probability is known to 20 %, which is 0.2 nats: 1.96 / sqrt(100), at 95 %."""
+
 
 @dataclass(frozen=True)
 class JointOptions:
@@ -137,8 +140,16 @@ def _kind(column: Column) -> str:
     return f"{count} {'ordered ' if column.is_ordered else ''}values{rule}"
 
 
-def warnings(joint: po.JointDistribution, options: JointOptions) -> list[str]:
-    """What should be done better: columns of very many values, and cells of very few rows."""
+def warnings(joint: po.JointDistribution, options: JointOptions, confident: bool = False) -> list[str]:
+    """What should be done better: columns of very many values, cells of very few rows, and a table that is taken for the population.
+
+    Parameters
+    ----------
+    joint : JointDistribution
+    options : JointOptions
+    confident : bool
+        The model is a set of distributions that the rows allow, so that few rows make it wide and no claim wrong.
+    """
     columns = joint.columns
     if columns is None:
         raise InvalidModel("the joint was not counted from a table")
@@ -151,8 +162,50 @@ def warnings(joint: po.JointDistribution, options: JointOptions) -> list[str]:
     least = max(SMALL, options.minimum_count)
     small, filled = joint.small_cells(least), joint.small_cells(columns.rows + 1)
     if small:
+        few = "they make the set wide" if confident else "what is proved of them rests on these few"
         said.append(
-            f"{small} of {filled} cells that occur hold fewer than {least} rows: what is proved of them rests on these few; "
+            f"{small} of {filled} cells that occur hold fewer than {least} rows: {few}; "
             f"coarser --bins or a larger --minimum-count makes fewer"
         )
+    thin = len(joint.sensitive) * len(joint.useful) - filled + joint.small_cells(ENOUGH)
+    if thin and not confident:
+        said.append(_thin(joint, columns.rows, thin))
     return said
+
+
+def _thin(joint: po.JointDistribution, rows: int, thin: int) -> str:
+    """That a certificate for this very table may be far from what holds in the population."""
+    values, symbols = len(joint.sensitive), len(joint.useful)
+    return (
+        f"{symbols} symbols for {values} values of the secret are many for {rows} rows: {thin} of {values * symbols} cells hold fewer "
+        f"than {ENOUGH}, where a probability is known to 20 % or worse, so that a release may leak 0.2 nats and more beyond its "
+        "certificate in the population that these rows were drawn from; --confidence 0.95 makes the set of distributions that the "
+        "rows allow, for which a release can be certified ('privopt audit' measures one by other rows)"
+    )
+
+
+def confident(joint: po.JointDistribution, confidence: float, method: str) -> po.JointAmbiguity:
+    """The set of distributions that the counted rows allow.
+
+    Raises
+    ------
+    FileRefused
+        If the confidence or the method is none.
+    """
+    try:
+        return po.JointAmbiguity.from_joint(joint, confidence, method)
+    except InvalidModel as cause:
+        raise FileRefused(f"--confidence, --method: {cause}") from cause
+
+
+def chosen_by_rows(options: JointOptions) -> str:
+    """That what the rows themselves decided makes a confidence a little too high; nothing where they decided nothing."""
+    ruled = [
+        name for name, rule in options.rules().items() if rule.startswith(("quantiles", "equal", "minimum"))
+    ]
+    made = [f"the intervals of {name!r}" for name in ruled] + ["rare combinations"] * bool(
+        options.minimum_count
+    )
+    if not made:
+        return ""
+    return f"these rows chose {', '.join(made)}: the confidence is a little too high; edges and values fixed beforehand keep it"

@@ -17,6 +17,7 @@ from privopt.core.ledger import BudgetLedger
 from privopt.errors import FileRefused
 from privopt.files.csv import CsvTable, read_table, write_table
 from privopt.files.json import write_json
+from privopt.files.private import beside, shown
 from privopt.files.text import number
 from privopt.mechanisms.policy.journal import alone
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
@@ -43,7 +44,7 @@ def fit_gaussian(
         columns[groups] = read.columns[groups]
     model = po.GaussianModel.fit(pd.DataFrame(columns), groups)
     if output is not None:
-        write_json(output, model.to_dict())
+        write_json(output, model.to_dict(), private=True)
     if as_json:
         show.emit(model.to_dict())
         return
@@ -65,7 +66,7 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            what = "is not a finite number" if cell else "is empty, not a finite number"
+            what = f"is not a finite number{beside(cell)}" if cell else "is empty, not a finite number"
             raise FileRefused(f"{path}: row {row}: {column!r} {what}; correct or drop the row")
         values.append(value)
     return values
@@ -110,6 +111,7 @@ def answer_query(
     seed: int | None,
     how: str,
     account: Account,
+    safe: bool = True,
 ) -> None:
     """Answer a noisy query on all cells of some columns and write the answer as CSV."""
     account.check(seed)
@@ -132,7 +134,7 @@ def answer_query(
     else:
         shown = str(answer)
         table = {"query": [mechanism.name], "released": [shown]}
-    write_table(output, table)
+    write_table(output, table, safe)
     if account.receipt is not None:
         make_receipt(
             mechanism,
@@ -141,6 +143,7 @@ def answer_query(
             output,
             table,
             how=how,
+            raw_cells=not safe,
             once=NOT_RECORDED if ledger is None else CHARGED,
             total=None if ledger is None else ledger.leakage,
         ).save(account.receipt)
@@ -213,14 +216,25 @@ def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) 
         for row, value in enumerate(values if mechanism.states is not None else (), 1):
             if value not in (mechanism.states or ()):
                 raise FileRefused(
-                    f"{path}: row {row}: {column!r} holds another value; the states are {_few(mechanism.states)}"
+                    f"{path}: row {row}: {column!r} holds {shown(value, 'another value')}; the states are {_few(mechanism.states)}"
                 )
         return list(values)
     if mechanism.states is None:
         wanted = mechanism.query[1] if isinstance(mechanism.query, tuple) else 1
-        return [wanted if cell == str(wanted) else None for cell in read.columns[column]]
+        return _marked(path, column, read, wanted)
     by_text: dict[Cells, Any] = {(str(state),): state for state in mechanism.states}
     return read_symbols(path, [column], [(cell,) for cell in read.columns[column]], by_text)
+
+
+def _marked(path: Path, column: str, read: CsvTable, wanted: Any) -> list[Any]:
+    """The counted value where a cell is its text, something else in every other row."""
+    other, text = object(), str(wanted)
+    cells = read.columns[column]
+    if "" in cells:
+        raise FileRefused(
+            f"{path}: row {cells.index('') + 1}: {column!r} is empty; fill it in, or drop the row"
+        )
+    return [wanted if cell == text else other for cell in cells]
 
 
 def _few(states: Sequence[Any] | None) -> str:

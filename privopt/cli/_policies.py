@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, columns_of
@@ -20,11 +19,12 @@ from privopt.cli._streams import check_earlier, earlier_digest, gap_facts, strea
 from privopt.cli.fit import user_columns
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.csv import groups_of, read_table, write_table
-from privopt.files.json import read_json, writing
+from privopt.files.json import read_json, write_json
 from privopt.files.labels import Label, decode_labels, encode_labels
+from privopt.files.private import user
 from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
-from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, document, read_document
+from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, alone, document, read_document
 from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
 from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, new_salt
 
@@ -88,7 +88,10 @@ class Journals:
         users = fields.get("users")
         if not isinstance(users, dict):
             raise FileRefused(f"{path}: has no users")
-        journals.accounts = {name: _account(f"{path}: user {name!r}", policy, users[name]) for name in users}
+        journals.accounts = {
+            name: _account(f"{path}: {user(name, number)}", policy, users[name])
+            for number, name in enumerate(users, 1)
+        }
         journals.salt = _hexadecimal(f"{path}: the salt", fields.get("salt", journals.salt))
         return journals
 
@@ -100,20 +103,14 @@ class Journals:
         """Replace the file whole; on return it is on the disk."""
         key = self.policy.fingerprint
         users = {name: _plain(key, account, self.policy.batch) for name, account in self.accounts.items()}
-        with writing(self.path) as stream:
-            fields = {
-                "type": "policy_journals",
-                "version": VERSION,
-                "policy": key,
-                "salt": self.salt,
-                "users": users,
-            }
-            json.dump(fields, stream, allow_nan=False)
-        folder = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)  # so that the new name survives a loss of power
-        finally:
-            os.close(folder)
+        fields = {
+            "type": "policy_journals",
+            "version": VERSION,
+            "policy": key,
+            "salt": self.salt,
+            "users": users,
+        }
+        write_json(self.path, fields, private=True, indent=None)
 
 
 def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
@@ -130,7 +127,7 @@ def _plain(policy: str, account: Account, batch: int) -> dict[str, Any]:
 def _account(what: str, policy: SequencePolicy, fields: object) -> Account:
     if not isinstance(fields, Mapping):
         raise FileRefused(f"{what}: is not a journal")
-    state, _ = read_document(fields, what, policy.fingerprint, policy.chain.k)
+    state, _ = read_document(fields, what, policy.fingerprint, policy.chain.k, policy.ambiguity is not None)
     try:
         there = list(decode_labels(fields.get("released"), "released"))
     except InvalidModel as cause:
@@ -171,6 +168,7 @@ class Order:
     state: Path | None
     seed: int | None
     accepted: float | None = None
+    safe: bool = True
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,8 @@ def _table(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
         outputs.update(zip(places, released[name], strict=False))
     kept = sorted(outputs)
     columns = columns_of(order.columns, [outputs[i] for i in kept], "")
-    write_table(order.output, {**{name: [read.columns[name][i] for i in kept] for name in copied}, **columns})
+    beside_them = {name: [read.columns[name][i] for i in kept] for name in copied}
+    write_table(order.output, {**beside_them, **columns}, order.safe)
     return replace(outcome, beside=beside)
 
 
@@ -252,7 +251,7 @@ def _folder(policy: SequencePolicy, order: Order) -> Outcome:
     released, outcome = _release(policy, sequences, cells, order)
     order.output.mkdir(exist_ok=True)
     for name, letters in released.items():
-        write_table(order.output / name, columns_of(order.columns, letters, ""))
+        write_table(order.output / name, columns_of(order.columns, letters, ""), order.safe)
     return outcome
 
 
@@ -264,18 +263,33 @@ def _release(
 ) -> tuple[dict[str, list[Label | None]], Outcome]:
     """Every release of each user, recorded ones included, and how many are new."""
     codes = {name: encode(letters, policy.letters, gaps=True) for name, letters in sequences.items()}
-    for name, places in codes.items():
+    for number, (name, places) in enumerate(codes.items(), 1):
         try:
             check_transitions(policy.chain, places[None, :], True, True)
         except InvalidMechanism as cause:
-            raise FileRefused(f"{name!r}: {cause}" if name else str(cause)) from cause
-    journals = None if order.state is None else Journals.open(order.state, policy)
+            raise FileRefused(f"{user(name, number)}: {cause}" if name else str(cause)) from cause
+    if order.state is None:
+        return _drawn(policy, codes, cells, order, None)
+    with alone(order.state):  # from reading what is recorded until the rest is
+        return _drawn(policy, codes, cells, order, Journals.open(order.state, policy))
+
+
+def _drawn(
+    policy: SequencePolicy,
+    codes: Mapping[str, NDArray[np.int64]],
+    cells: Mapping[str, Sequence[Cells]],
+    order: Order,
+    journals: Journals | None,
+) -> tuple[dict[str, list[Label | None]], Outcome]:
+    """The releases of letters that are checked: what the journals hold, and the rest, which is drawn and recorded."""
     accounts = {name: Account(policy.start()) if journals is None else journals.of(name) for name in codes}
     pending, waiting = [], 0
-    for name, places in codes.items():
+    for number, (name, places) in enumerate(codes.items(), 1):
         done = len(accounts[name].released)
         if journals is not None:
-            check_earlier(name, cells[name], accounts[name].released, accounts[name].digest, journals.salt)
+            check_earlier(
+                user(name, number), cells[name], accounts[name].released, accounts[name].digest, journals.salt
+            )
         spare = 0 if journals is None else (len(places) - done) % policy.batch
         pending.append(places[done : len(places) - spare])
         waiting += spare
@@ -324,8 +338,6 @@ def release_policy(machine: Machine, policy: SequencePolicy, order: Order, recei
         With the first thing that is wrong; nothing is released then.
     """
     copied_columns(order.columns, order.by, order.keep)
-    show.check_output(order.state, order.data, order.output)
-    show.check_output(receipt, order.data, order.output)
     check_accepted(order.keep, order.accepted)
     how = SYSTEM if order.seed is None else SIMULATED
     outcome = run(machine, policy, order)
@@ -333,7 +345,15 @@ def release_policy(machine: Machine, policy: SequencePolicy, order: Order, recei
         once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
         stream = Stream(order.data, order.output, order.columns, order.by)
         leave_stream_receipt(
-            receipt, machine, policy, stream, outcome.beside, drawn=outcome.drawn, how=how, once=once
+            receipt,
+            machine,
+            policy,
+            stream,
+            outcome.beside,
+            drawn=outcome.drawn,
+            how=how,
+            once=once,
+            raw_cells=not order.safe,
         )
     report(outcome, order, how, machine)
     show.facts([*outcome.beside.facts(), ("receipt", receipt)])

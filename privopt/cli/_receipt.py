@@ -72,6 +72,7 @@ def leave_receipt(
     mark: str,
     how: str,
     once: Once | None,
+    raw_cells: bool,
 ) -> None:
     """Write the receipt of a table that was just released."""
     mechanism = machine.mechanism
@@ -98,6 +99,7 @@ def leave_receipt(
         mark=mark,
         by=by or "",
         hidden=hidden,
+        raw_cells=raw_cells,
         crowds=not isinstance(mechanism, po.Colouring),  # whose rows are datasets, not people
     ).save(path)
 
@@ -153,10 +155,11 @@ def leave_stream_receipt(
     drawn: int,
     how: str,
     once: str,
+    raw_cells: bool,
 ) -> None:
     """Write the receipt of streams that were just released, with what all releases of the longest leak together."""
     by = BY_FILE if stream.output.is_dir() else stream.by
-    read, table = read_released(stream.data), read_released(stream.output)
+    read, table = read_released(stream.data, raw=True), read_released(stream.output, raw_cells)
     copied = {*beside.columns, *(() if by is None else (by,))}
     shown = {name: cells for name, cells in table.items() if name not in copied}
     total = stream_total(policy, max(_lengths(table, shown, by)))
@@ -177,6 +180,7 @@ def leave_stream_receipt(
         total=total.always,
         total_within=total.usually,
         delta=total.delta,
+        raw_cells=raw_cells,
         crowds=False,
     ).save(path)
 

@@ -124,7 +124,7 @@ def _number(data: Path, column: str, row: int, cell: object) -> float | None:
 
 
 def check_earlier(
-    user: str, rows: Sequence[Cells], released: Sequence[object | None], digest: str, salt: str
+    whose: str, rows: Sequence[Cells], released: Sequence[object | None], digest: str, salt: str
 ) -> None:
     """Refuse the records of a user if those that were released before are not the first of them.
 
@@ -136,7 +136,7 @@ def check_earlier(
     FileRefused
         With what to do.
     """
-    done, whose = len(released), f"{user!r}" if user else "this stream"
+    done = len(released)
     if len(rows) < done:
         raise FileRefused(
             f"{whose} has {len(rows)} records here, and of {done} the release is recorded: give the data from the first record on"

@@ -77,5 +77,6 @@ def _fault_of(
     if fault is not None:
         return fault
     layout = None if receipt is None else receipt.layout
-    told = check_table(problem, solution.mechanism, read_released(released), layout)
+    table = read_released(released, receipt is not None and receipt.raw_cells)
+    told = check_table(problem, solution.mechanism, table, layout)
     return None if told.ok else told.sentence().rstrip(".")

@@ -10,11 +10,18 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli._fit_joint import JointOptions, column_lines, count_joint, warnings
+from privopt.cli._fit_joint import (
+    JointOptions,
+    chosen_by_rows,
+    column_lines,
+    confident,
+    count_joint,
+    warnings,
+)
 from privopt.cli._noisy import fit_gaussian
 from privopt.cli._streams import ChainOptions, fit_chain
 from privopt.cli.solve import AsJson
-from privopt.errors import FileRefused
+from privopt.errors import FileRefused, InvalidModel
 from privopt.files.csv import CsvTable, groups_of, read_table
 from privopt.files.json import write_json
 from privopt.files.text import number
@@ -101,6 +108,24 @@ Period = Annotated[
 ]
 
 
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PART",
+        help="Write the set of all distributions that the counts allow, which holds the population's with this confidence, such as "
+        "0.95; releases are then certified for every one of them.",
+    ),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --confidence, of a joint distribution: clopper-pearson (bounds of each probability, the default) or weissman "
+        "(a ball of total variation).",
+    ),
+]
+
+
 def fit(
     data: Data,
     column: Column = None,
@@ -120,6 +145,8 @@ def fit(
     missing: MissingRule = "refuse",
     minimum_count: MinimumCount = 0,
     hierarchy: HierarchyFiles = None,
+    confidence: Confidence = None,
+    method: Method = None,
     output: Annotated[Path | None, typer.Option(metavar="MODEL.json", help="Write the model.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -127,7 +154,7 @@ def fit(
 
     No transition is counted across an empty cell or between users, and an empty cell keeps its place in
     the --period. A joint distribution counts the rows; several columns
-    make one symbol. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
+    make one symbol. With --confidence the model is not the counted table itself but the set of all that the rows allow. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
     """
     show.check_output(output, data)
     if column is None and (period is not None or (bins and not sensitive)):
@@ -138,7 +165,13 @@ def fit(
         raise FileRefused(
             "--ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
         )
+    if method is not None and (confidence is None or not sensitive):
+        raise FileRefused(
+            "--method says how --confidence bounds a joint distribution: give both, with --sensitive and --useful"
+        )
     if record or groups is not None:
+        if confidence is not None:
+            raise FileRefused("--confidence is for a chain or a joint distribution, not for a Gaussian model")
         if column is not None or sensitive or useful or by is not None or states is not None:
             raise FileRefused(
                 "--record and --groups fit a Gaussian model; give no other model's columns beside them"
@@ -152,11 +185,16 @@ def fit(
                 "--sensitive NAME and --useful NAME for a joint distribution, or --record NAME for a Gaussian model"
             )
         options = JointOptions(bins or (), ordered or (), missing, minimum_count, hierarchy or ())
-        _fit_joint(data, (sensitive, useful), options, output, as_json)
+        sure = None if confidence is None else (confidence, method or "clopper-pearson")
+        _fit_joint(data, (sensitive, useful), options, sure, output, as_json)
         return
     if sensitive or useful:
         raise FileRefused(
             "--column fits a chain, --sensitive and --useful a joint distribution; give one of the two"
+        )
+    if confidence is not None and (period is not None or smoothing):
+        raise FileRefused(
+            "--confidence is for counts of a chain with one matrix: leave --period and --smoothing out"
         )
     read = read_table(data, list(dict.fromkeys([column, *user_columns(by)])))
     sequences = list(users(data, by, read).values())
@@ -164,13 +202,15 @@ def fit(
     chain = fit_chain(
         data, column, by, read, sequences, ChainOptions(states, order, smoothing, period, rules)
     )
-    _keep(chain, output)
+    model = chain if confidence is None else _confident_chain(chain, confidence)
+    _keep(model, output)
     if as_json:
-        show.emit(chain.to_dict())
+        show.emit(model.to_dict())
         return
     empty = read.columns[column].count("")
     facts = [
-        ("model", chain),
+        ("model", model),
+        ("set", model.described if isinstance(model, po.ChainAmbiguity) else ""),
         ("records", read.rows),
         ("sequences", len(sequences)),
         ("empty cells", empty or None),
@@ -189,23 +229,44 @@ def _fit_joint(
     data: Path,
     roles: tuple[Sequence[str], Sequence[str]],
     options: JointOptions,
+    sure: tuple[float, str] | None,
     output: Path | None,
     as_json: bool,
 ) -> None:
     joint = count_joint(data, *roles, options)
-    _keep(joint, output)
+    model = joint if sure is None else confident(joint, *sure)
+    _keep(model, output)
     if as_json:
-        show.emit(joint.to_dict())
+        show.emit(model.to_dict())
         return
     columns = joint.columns
-    facts: list[tuple[str, object]] = [("model", joint)]
+    facts: list[tuple[str, object]] = [("model", model)]
+    if isinstance(model, po.JointAmbiguity):
+        facts += [("set", model.described), ("note", chosen_by_rows(options))]
     if columns is not None:
         dropped = f"{columns.dropped} rows with missing values" if columns.dropped else None
         facts += [("records", columns.rows), ("dropped", dropped), ("columns", column_lines(columns))]
-    show.facts([*facts, ("warning", warnings(joint, options)), ("written", output)])
+    show.facts([*facts, ("warning", warnings(joint, options, sure is not None)), ("written", output)])
 
 
-def _keep(model: po.MarkovChain | po.JointDistribution, output: Path | None) -> None:
+def _confident_chain(chain: po.MarkovChain, confidence: float) -> po.ChainAmbiguity:
+    """The set of chains that the counted transitions allow.
+
+    Raises
+    ------
+    FileRefused
+        If there is none.
+    """
+    try:
+        return po.ChainAmbiguity.from_counts(chain, confidence)
+    except InvalidModel as cause:
+        raise FileRefused(f"--confidence: {cause}") from cause
+
+
+def _keep(
+    model: po.MarkovChain | po.JointDistribution | po.JointAmbiguity | po.ChainAmbiguity,
+    output: Path | None,
+) -> None:
     if output is not None:
         write_json(output, model.to_dict())
 

@@ -16,7 +16,7 @@ from privopt.files.csv import read_table
 from privopt.publication.cells import people_of_cells
 from privopt.publication.earlier import earlier
 from privopt.publication.least import Wish, check
-from privopt.publication.people import People, Rules, complete, count_people, roles
+from privopt.publication.people import People, Rules, chosen_by_rows, complete, count_people, roles
 from privopt.publication.publication import BUNDLE, TABLE, check_new
 from privopt.publication.publish import release
 from privopt.publication.published import beside, published
@@ -75,6 +75,14 @@ Contiguous = Annotated[
         "--hierarchy is given.",
     ),
 ]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PART",
+        help="Prove the release for every distribution of people that the rows allow, a set that holds the population's with this "
+        "confidence, such as 0.95; left out, for people who are spread exactly as in this table.",
+    ),
+]
 Seconds = Annotated[float, typer.Option(help="Seconds for all solving, more than 0.")]
 Output = Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder, written whole or not at all.")]
 State = Annotated[
@@ -100,6 +108,7 @@ def publish(
     minimum_count: MinimumCount = None,
     missing: Missing = "symbol",
     contiguous: Contiguous = None,
+    confidence: Confidence = None,
     time_limit: Seconds = 30.0,
     state: State = None,
 ) -> None:
@@ -110,7 +119,7 @@ def publish(
     and one into another folder is refused, since a file beside the data records that they were published.
     """
     near = bool(order or hierarchy) if contiguous is None else contiguous
-    wish = Wish(epsilon, min_utility, time_limit, near)
+    wish = Wish(epsilon, min_utility, time_limit, near, confidence)
     check(wish)
     hidden, shown = roles(_names(secret), _names(columns))
     again = earlier(output)
@@ -119,6 +128,8 @@ def publish(
     options = JointOptions(bins or (), order or (), missing, hierarchies=hierarchy or ())
     people, rules = _read(data, [*hidden, *shown], options, minimum_count)
     joint, notes = count_people(people, hidden, shown, rules)
+    if confidence is not None:
+        notes = (*notes, *chosen_by_rows(joint, rules))
     people = complete(people, rules)
     if again is not None:
         show.sentences([again.answer(people.cells, joint, wish)])

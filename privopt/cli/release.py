@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +29,7 @@ from privopt.cli._streams import check_stream, gap_facts, stream_letters
 from privopt.cli.fit import By, Data, users
 from privopt.errors import FileRefused
 from privopt.files.csv import CsvTable, read_table, write_table
+from privopt.files.private import showing_values
 from privopt.mechanisms.codebook import Codebook
 from privopt.publication.state import Once
 
@@ -119,6 +120,21 @@ ReceiptFile = Annotated[
 ]
 
 
+SafeCells = Annotated[
+    bool,
+    typer.Option(
+        "--safe-cells/--raw-cells",
+        help="Put an apostrophe before texts that a spreadsheet would run as formulas; 'verify' knows of it.",
+    ),
+]
+ShowValues = Annotated[
+    bool,
+    typer.Option(
+        "--show-values", help="Messages quote the cells and users that do not fit: for your eyes only."
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Command:
     """What the command line said of a release of rows or of a query."""
@@ -139,6 +155,7 @@ class Command:
     secret: Sequence[str]
     ledger: Path | None
     total: float | None
+    safe: bool
 
     @property
     def how(self) -> str:
@@ -185,6 +202,8 @@ def release(
     secret: Secret = None,
     ledger: LedgerFile = None,
     total: Total = None,
+    safe_cells: SafeCells = True,
+    show_values: ShowValues = False,
 ) -> None:
     """Run a mechanism on columns of data.
 
@@ -195,35 +214,66 @@ def release(
     of the columns as records and writes a number. A colouring answers about the dataset of its graph that each row names. Only what is released and the users are written; --keep names what else to copy, and
     is refused where it leaks more about the secret than the certificate allows. A solution must be solved and certified; 'privopt verify' proves its certificate again.
     """
-    if not data.is_dir():
-        show.check_output(output, mechanism, data)
-    machine = load_machine(mechanism, simulate is not None)
+    with showing_values(show_values):
+        _release(
+            Command(
+                mechanism, data, column or [], output, by, keep or [], mark, simulate, state, receipt, codebook, problem,
+                accept_leakage, secret or [], ledger, total, safe_cells,
+            )
+        )  # fmt: skip
+
+
+def _release(command: Command) -> None:
+    """Check what can be checked before anything is drawn, and run the mechanism as its kind is run."""
+    _check_places(command)
+    machine = load_machine(command.mechanism, command.simulate is not None)
     runs = machine.mechanism
-    names = check_columns(runs, column)
-    check_stream(runs, names, by)
-    if codebook is not None:
-        show.check_output(codebook, mechanism, data, output)
-    book = None if codebook is None else codebook_of(runs, problem)
-    command = Command(
-        mechanism, data, names, output, by, keep or [], mark, simulate, state, receipt, codebook, problem,
-        accept_leakage, secret or [], ledger, total,
-    )  # fmt: skip
+    command = replace(command, names=check_columns(runs, command.names))
+    check_stream(runs, command.names, command.by)
+    book = None if command.codebook is None else codebook_of(runs, command.problem)
     command.check(runs)
     if isinstance(runs, po.SequencePolicy):
-        order = Order(data, names, output, by, keep or [], state, simulate, accept_leakage)
-        release_policy(machine, runs, order, receipt)
+        order = Order(
+            command.data, command.names, command.output, command.by, command.keep, command.state, command.simulate,
+            command.accept_leakage, command.safe,
+        )  # fmt: skip
+        release_policy(machine, runs, order, command.receipt)
     elif isinstance(runs, po.NoisyQuery):
         _release_query(machine, runs, command)
     else:
         _release_rows(machine, command, book)
 
 
+def _check_places(command: Command) -> None:
+    """Every file that is written can be, and is neither read nor written twice.
+
+    Raises
+    ------
+    FileRefused
+        With the first that is not.
+    """
+    others = [command.mechanism, command.data, *([] if command.problem is None else [command.problem])]
+    if not command.data.is_dir():
+        show.check_output(command.output, *others)
+    others.append(command.output)
+    for written in (command.state, command.ledger, command.receipt, command.codebook):
+        if written is not None:
+            show.check_output(written, *others)
+            others.append(written)
+
+
 def _release_query(machine: Machine, query: po.NoisyQuery, command: Command) -> None:
-    for written in (command.ledger, command.receipt):
-        show.check_output(written, command.data, command.output, command.mechanism)
     account = _noisy.Account(command.ledger, command.total, command.problem, command.receipt)
     _noisy.answer_query(
-        machine, query, command.data, command.names, command.output, command.simulate, command.how, account
+        machine,
+        query,
+        command.data,
+        command.names,
+        command.output,
+        command.simulate,
+        command.how,
+        account,
+        command.safe,
     )
 
 
@@ -234,17 +284,15 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
     symbols = _symbols(machine, command, read)
     stream = isinstance(machine.mechanism, po.RedactionMechanism)  # whose gaps keep their places
     places = [row for row, symbol in enumerate(symbols) if symbol is not None or stream]
-    for written in (command.state, command.receipt):
-        show.check_output(written, command.data, command.output, command.mechanism)
     rows = Rows(command.data, places, read.columns, [symbols[row] for row in places])
     beside = judge_kept(
         machine, command.problem, command.keep, command.by, rows, command.accept_leakage, command.secret
     )
     drawn, once = _drawn(machine, command, rows, users(command.data, command.by, read))
     released = columns_of(command.names, drawn, command.mark, machine.mechanism)
-    write_table(command.output, {**{name: rows.of(name) for name in copied}, **released})
+    write_table(command.output, {**{name: rows.of(name) for name in copied}, **released}, command.safe)
     if book is not None and command.codebook is not None:
-        write_table(command.codebook, book.columns())
+        write_table(command.codebook, book.columns(), command.safe)
     if command.receipt is not None:
         leave_receipt(
             command.receipt,
@@ -258,6 +306,7 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
             mark=command.mark,
             how=command.how,
             once=once,
+            raw_cells=not command.safe,
         )
     dropped = read.rows - len(places)
     others = [name for name in copied if name != command.by]

@@ -12,6 +12,7 @@ from threading import Timer
 from typing import Any, TypeAlias
 
 from privopt.errors import FileRefused
+from privopt.files.paths import check_name, target_of
 from privopt.files.text import plain_table
 
 Progress: TypeAlias = Callable[[float, str], None]
@@ -109,13 +110,15 @@ def check_output(output: Path | None, *inputs: Path) -> None:
     """
     if output is None:
         return
-    if output.is_dir():
-        raise FileRefused(f"{output}: is a folder; give the name of a file to write")
+    target_of(output)
     if not output.parent.is_dir():
         raise FileRefused(f"{output}: cannot be written: there is no folder {output.parent}")
     if not os.access(output.parent, os.W_OK):
         raise FileRefused(f"{output}: cannot be written: no permission in {output.parent}")
     for source in inputs:
+        check_name(source)
+        if os.path.realpath(output) == os.path.realpath(source):
+            raise FileRefused(f"{output}: is also read or written; write to another file")
         if output.exists() and source.exists() and output.samefile(source):
             raise FileRefused(f"{output}: is also read; write to another file")
 

@@ -77,6 +77,13 @@ def verify(
             help="With --data: a column that was read; repeat for more. By default from the receipt.",
         ),
     ] = None,
+    raw_cells: Annotated[
+        bool,
+        typer.Option(
+            "--raw-cells",
+            help="The table was released with --raw-cells, and no receipt says so: apostrophes before formulas belong to its cells.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Prove a solution again from the two files alone, or a bundle; exit code 1 if it is not proved.
@@ -97,7 +104,14 @@ def verify(
     if certificate.ok and answer is not None and released is not None:
         layout = Layout(tuple(column or ()), tuple(keep or ()), mark=mark, by=by, others=others)
         certificate = _with_table(
-            certificate, loaded, answer, released, receipt, layout, _Source(data, tuple(read or ()))
+            certificate,
+            loaded,
+            answer,
+            released,
+            receipt,
+            layout,
+            _Source(data, tuple(read or ())),
+            raw_cells,
         )
     _tell(certificate, "" if answer is None else answer.solver, as_json)
 
@@ -140,6 +154,7 @@ def _with_table(
     receipt: Path | None,
     layout: Layout,
     source: _Source,
+    raw_cells: bool,
 ) -> po.Certificate:
     """The certificate with what is found of a table."""
     paper = None if receipt is None else Receipt.load(receipt)
@@ -156,7 +171,7 @@ def _with_table(
     if fault is not None:
         return replace(certificate, ok=False, reason=fault)
     layout = replace(layout, datasets=datasets)
-    table = read_released(released)
+    table = read_released(released, raw_cells or (paper is not None and paper.raw_cells))
     if datasets is not None and len(next(iter(table.values()))) != len(datasets):
         return replace(
             certificate, ok=False, reason=f"{source.data} has {len(datasets)} rows, the table has others"

@@ -7,10 +7,12 @@ no rows; any other blank line is refused, but where there is one column, whose e
 from __future__ import annotations
 
 import csv
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 from privopt.errors import FileRefused
 from privopt.files.json import writing
+from privopt.files.paths import reading
 
 Columns: TypeAlias = dict[str, list[str]]
 Codes: TypeAlias = NDArray[np.int32]
@@ -136,17 +139,10 @@ def _opened(
 ) -> T:
     """What is read of the header and the rows of a file, whose faults are said."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with reading(path) as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(_text(path, stream), strict=True)
             header = _header(path, next(reader, []), wanted)
             return read(header, _chunks(path, len(header), reader))
-    except (FileNotFoundError, IsADirectoryError) as cause:
-        what = (
-            "check its name and folder" if isinstance(cause, FileNotFoundError) else "name a CSV file in it"
-        )
-        raise FileRefused(f"{path}: cannot be read: {cause.strerror}; {what}") from cause
-    except OSError as cause:
-        raise FileRefused(f"{path}: cannot be read: {cause.strerror or cause}") from cause
     except UnicodeDecodeError as cause:
         raise FileRefused(
             f"{path}: is not UTF-8 text ({cause.reason} at byte {cause.start}); is it a spreadsheet? Save it as CSV, UTF-8"
@@ -169,6 +165,10 @@ def _header(path: Path, header: list[str], wanted: Sequence[str]) -> list[str]:
         )
     twice = [name for name, times in Counter(header).items() if times > 1]
     if twice:
+        if any(map(NUMBER.fullmatch, header)):
+            raise FileRefused(
+                f"{path}: a cell stands twice in the first line, and numbers stand in it: is the line of column names missing?"
+            )
         what = f"the column {twice[0]!r} is" if twice[0] else "a column without a name is"
         raise FileRefused(f"{path}: {what} given twice; rename one")
     if len(header) == 1 and header[0] not in wanted:
@@ -211,6 +211,10 @@ def _checked(
 
 def _place(path: Path, header: list[str], name: str) -> int:
     if name not in header:
+        if any(map(NUMBER.fullmatch, header)):  # then it is a row, whose cells are private
+            raise FileRefused(
+                f"{path}: there is no column {name!r}, and numbers stand in the first line: is the line of column names missing?"
+            )
         raise FileRefused(f"{path}: there is no column {name!r}; there are {_listed(header)}")
     return header.index(name)
 
@@ -240,11 +244,47 @@ def groups_of(path: Path, column: str, cells: Sequence[str]) -> dict[str, Sequen
     return dict(groups)
 
 
-def write_table(path: Path, columns: Mapping[str, Sequence[str]]) -> None:
-    """Write columns of equal length as CSV, whole or not at all."""
+FORMULA = re.compile(r"\'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet runs as a formula, or that looks like one made safe."""
+
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def safe_cell(cell: str) -> str:
+    """A text that no spreadsheet runs: one that begins as a formula does gets an apostrophe before it; numbers never do.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell("-1"), safe_cell("plain"), raw_cell(safe_cell("=1+1"))
+    ("'=1+1", '-1', 'plain', '=1+1')
+    """
+    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
+
+
+def raw_cell(cell: str) -> str:
+    """The text of which :func:`safe_cell` made a cell."""
+    text = cell[1:]
+    return text if cell.startswith("'") and safe_cell(text) == cell else cell
+
+
+def write_table(
+    path: Path, columns: Mapping[str, Sequence[str]], safe: bool = False, private: bool = False
+) -> None:
+    """Write columns of equal length as CSV, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+    columns : mapping of names to cells
+    safe : bool
+        Whether texts that a spreadsheet would run as formulas, names among them, are written as :func:`safe_cell` has them.
+    private : bool
+        Whether only its owner may read a new file.
+    """
+    cells = {name: list(map(safe_cell, column)) if safe else column for name, column in columns.items()}
     # The writer leaves a lone carriage return bare, which readers take for the end of a line.
-    bare = any("\r" in cell for cells in columns.values() for cell in cells)
-    with writing(path) as stream:
+    bare = any("\r" in cell for column in cells.values() for cell in column)
+    with writing(path, private) as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        writer.writerow(map(safe_cell, cells) if safe else cells)
+        writer.writerows(zip(*cells.values(), strict=True))

@@ -6,8 +6,8 @@ import io
 import json
 import math
 import os
+import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,18 +17,24 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from privopt.errors import FileRefused
+from privopt.files.labels import short
+from privopt.files.paths import reading, writing_bytes
+from privopt.files.wanted import wanted
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
-MAX_BYTES = 256 * 2**20
+MAX_BYTES = 128 * 2**20
 MAX_DEPTH = 32
 MAX_VALUES = 20_000_000
+MAX_MARKS = 20_000_000
+"""Commas and brackets, by which a file is weighed before it is parsed."""
+_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 LARGEST = sys.float_info.max  # 1e999 is read as infinity, and an integer of 999 digits cannot become a float
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """One JSON object from a file of at most 256 MiB, 32 levels and 20 million values.
+    """One JSON object from a file of at most 128 MiB, 32 levels and 20 million values.
 
     Raises
     ------
@@ -36,17 +42,28 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         If it cannot be read, is too large or too deep, repeats a key, holds NaN, or is not an object.
     """
     source = Path(path)
+    with reading(source) as stream:
+        content = stream.read(MAX_BYTES + 1)  # not stat: a pipe does not tell its size
+    if len(content) > MAX_BYTES:
+        raise FileRefused(f"{source}: more than {MAX_BYTES} bytes; no more are read")
+    _check_count(content, source)
     try:
-        with source.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)  # not stat: a device or a pipe does not tell its size
-        if len(content) > MAX_BYTES:
-            raise FileRefused(f"{source}: more than {MAX_BYTES} bytes; no more are read")
-        text = content.decode("utf-8")
-    except OSError as cause:
-        raise FileRefused(f"{source}: cannot be read: {cause.strerror or cause}") from cause
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         raise FileRefused(f"{source}: is not UTF-8 text ({cause.reason} at byte {cause.start})") from cause
     return parse_json(text, str(source))
+
+
+def _check_count(content: bytes, source: Path) -> None:
+    """Refuse what would fill the memory when it is parsed: an object takes as much of it as some numbers.
+
+    Raises
+    ------
+    FileRefused
+        If there are more commas and brackets than :data:`MAX_MARKS`.
+    """
+    if content.count(b",") + 2 * content.count(b"[") + 4 * content.count(b"{") > MAX_MARKS:
+        raise FileRefused(f"{source}: more values than fit into memory; divide the data")
 
 
 def parse_json(text: str, source: str = "input") -> dict[str, Any]:
@@ -66,7 +83,19 @@ def parse_json(text: str, source: str = "input") -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FileRefused(f"{source}: expected one JSON object {{...}}, got {type(value).__name__}")
     check_limits(value, source)
+    if _HALF.search(text):
+        _check_whole(value, source)
     return value
+
+
+def _check_whole(value: object, source: str) -> None:
+    """Refuse a text with half of a character, which no file and no screen can show."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as cause:
+        raise FileRefused(
+            f"{source}: a text holds half of a character (the lone surrogate {cause.object[cause.start]!a}); write it whole"
+        ) from cause
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -122,61 +151,41 @@ def _refuse(item: float, source: str) -> NoReturn:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """A text file that appears under its name only when the block ends well; the block only writes.
+def writing(path: str | os.PathLike[str], private: bool = False) -> Iterator[IO[str]]:
+    """A text file that appears under its name only when the block ends well; see :func:`privopt.files.paths.writing_bytes`.
 
     Raises
     ------
     FileRefused
-        If the folder does not exist or cannot be written, the disk is full, or the name is a folder's.
+        If the folder does not exist or cannot be written, the disk is full, or the name is not that of a regular file.
     """
-    with writing_bytes(path) as raw:
+    with writing_bytes(path, private) as raw:
         stream = io.TextIOWrapper(raw, encoding="utf-8", newline="")
         yield stream
         stream.flush()
         stream.detach()
 
 
-@contextmanager
-def writing_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The same for a file of bytes.
+def write_json(
+    path: str | os.PathLike[str], value: Mapping[str, Any], private: bool = False, indent: int | None = 1
+) -> None:
+    """Write one JSON object, whole or not at all; ``private`` as for :func:`privopt.files.paths.writing_bytes`.
 
     Raises
     ------
     FileRefused
-        As :func:`writing`.
+        As :func:`writing`, and if it is larger than what :func:`read_json` reads.
     """
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as cause:
-        raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target)
-    except OSError as cause:
-        Path(name).unlink(missing_ok=True)
-        raise FileRefused(f"{target}: cannot be written: {cause.strerror or cause}") from cause
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def write_json(path: str | os.PathLike[str], value: Mapping[str, Any]) -> None:
-    """Write one JSON object, whole or not at all."""
-    with writing(path) as stream:
-        json.dump(value, stream, indent=1, allow_nan=False)
+    with writing_bytes(path, private) as raw:
+        stream = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+        json.dump(value, stream, indent=indent, allow_nan=False)
         stream.write("\n")
+        stream.flush()
+        if raw.tell() > MAX_BYTES:
+            raise FileRefused(
+                f"{path}: would have more than {MAX_BYTES} bytes, which are never read again; divide the data"
+            )
+        stream.detach()
 
 
 @cache
@@ -187,6 +196,18 @@ def schema(name: str) -> dict[str, Any]:
         raise FileRefused(f"there is no JSON Schema called {name!r}")
     loaded: dict[str, Any] = json.loads(entry.read_text(encoding="utf-8"))
     return loaded
+
+
+def schema_names() -> list[str]:
+    """The names of all published JSON Schemas.
+
+    Examples
+    --------
+    >>> "problem-redaction" in schema_names()
+    True
+    """
+    entries = files("privopt.files.schemas").iterdir()
+    return sorted(entry.name.removesuffix(".json") for entry in entries if entry.name.endswith(".json"))
 
 
 @cache
@@ -229,5 +250,8 @@ def check_schema(value: Mapping[str, Any], name: str) -> None:
     fault = best_match(_validator(name).iter_errors(value))
     if fault is not None:
         place = fault.json_path.removeprefix("$").lstrip(".") or "the file"
-        message = fault.message if len(fault.message) < 300 else fault.message[:300] + " ..."
+        message = fault.message
+        if fault.validator in ("anyOf", "oneOf"):
+            message = f"{short(fault.instance)} does not fit; expected {wanted(fault.schema)}"
+        message = message if len(message) < 300 else message[:300] + " ..."
         raise FileRefused(f"{place}: {message} (schema {name})")

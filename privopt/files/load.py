@@ -13,6 +13,9 @@ from privopt.errors import FileRefused
 from privopt.files.json import check_limits, check_schema, read_json
 from privopt.models import Model, model_from_dict
 
+COMMENT = "//"
+"""Members of a problem file whose names begin so are comments."""
+
 
 def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
     """The problem that ``problem.to_dict()`` wrote, or one written by hand.
@@ -41,7 +44,7 @@ def load_problem(path: str | os.PathLike[str]) -> Problem[Any]:
     """Read a problem from a JSON file; see :func:`problem_from_dict`.
 
     A model may stand in a file of its own: ``{"joint": {"file": "joint.json"}}`` reads the file beside the
-    problem's.
+    problem's. Members whose names begin with ``//`` are comments.
 
     Raises
     ------
@@ -49,7 +52,22 @@ def load_problem(path: str | os.PathLike[str]) -> Problem[Any]:
         If a file cannot be read, or names a model outside the problem's folder.
     """
     folder = Path(path).parent
-    return problem_from_dict({name: _beside(value, folder) for name, value in read_json(path).items()})
+    return problem_from_dict(
+        {name: _beside(value, folder) for name, value in without_comments(read_json(path)).items()}
+    )
+
+
+def without_comments(value: Any) -> Any:
+    """A parsed file without the members whose names begin with ``//``, at any depth.
+
+    Examples
+    --------
+    >>> without_comments({"// epsilon": "in nats", "epsilon": 1, "chain": {"//": "mine", "states": [0]}})
+    {'epsilon': 1, 'chain': {'states': [0]}}
+    """
+    if isinstance(value, dict):
+        return {name: without_comments(item) for name, item in value.items() if not name.startswith(COMMENT)}
+    return [without_comments(item) for item in value] if isinstance(value, list) else value
 
 
 def _beside(value: Any, folder: Path) -> Any:

@@ -144,6 +144,8 @@ class Channel(Mechanism):
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
         """Release each symbol of a column, or of a 2-d array, independently.
 
+        Draw once: a second draw of the same records voids the certificate.
+
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column, or a frame

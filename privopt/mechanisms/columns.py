@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.errors import InvalidMechanism
+from privopt.files.private import shown
 from privopt.models.validation import is_missing
 
 Codes = NDArray[np.int64]
@@ -90,8 +91,9 @@ def _position(letter: Any, positions: dict[Hashable, int], where: int, shape: tu
             f"record {where}" if len(shape) == 1 else f"row {where // shape[1]}, record {where % shape[1]}"
         )
         known = ", ".join(repr(s) for s in list(positions)[:8])
+        what = "is missing; it is" if is_missing(letter) else "is"
         raise InvalidMechanism(
-            f"{place}: letter {letter!r} is not one of the states {known}; recode or drop it"
+            f"{place}: {shown(letter, 'the letter')} {what} not one of the states {known}; recode or drop it"
         )
     return index
 

@@ -136,7 +136,7 @@ class Merging(Mechanism):
         return release_cells(self.inputs, self.outputs, self.messages)
 
     def release(self, data: Any, rng: np.random.Generator | None = None) -> Any:
-        """Release the block of each symbol; nothing is drawn.
+        """Release the block of each symbol; nothing is drawn, so that a second release of the same records says no more.
 
         Parameters
         ----------

@@ -153,6 +153,8 @@ class RedactionMechanism(Mechanism):
     def release(self, data: Any, rng: np.random.Generator | None = None, *, gaps: bool = False) -> Any:
         """Release one sequence of ``length`` letters, or a 2-d array with one row a user.
 
+        Draw once: a second draw of the same records voids the certificate.
+
         Parameters
         ----------
         data : sequence, NumPy array, pandas or Polars column

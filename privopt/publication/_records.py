@@ -23,6 +23,7 @@ from privopt.publication.parts import Parts
 from privopt.publication.words import LARGEST, listed, one, plain, share, times
 
 STEPS = "It is assumed that each record depends on the one before it exactly as the problem writes"
+OVER_SET = "It is assumed that each record depends on the one before it as some chain of the set of the problem says, at each step perhaps another"
 
 
 def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: Certificate) -> Parts:
@@ -48,7 +49,7 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
         f"Whatever is shown, the odds between two of its values are at most {times(data.epsilon)} times what they were"
         if finite
         else say.Names().nothing,
-        STEPS,
+        OVER_SET if data.robust else STEPS,
         "It is for one release of this sequence: a second draw, another sequence that hangs on it, or data kept beside it can undo it",
         useful,
         guessed=say.guess_sentence(
@@ -99,7 +100,7 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
             f"what a stream of {_letters(data)} was ({listed(data.chain.letters)})",
         ),
         bound,
-        STEPS,
+        OVER_SET if data.robust else STEPS,
         "What else is known of the data, a second draw of the same letters, and streams that move in another way are not covered",
         useful,
         guessed=say.guess_sentence("the letters of a stream", guesses),

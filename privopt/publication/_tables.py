@@ -7,6 +7,7 @@ import math
 from privopt.core.certificate import Certificate
 from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel
+from privopt.models import JointAmbiguity
 from privopt.models.channel_data import Release
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.distortion_privacy.data import DistortionData
@@ -78,11 +79,13 @@ def _table(
     return Parts(
         say.against(KNOWS_PEOPLE if free else KNOWS, say.secret_of(observation, names)),
         bound,
-        say.NOTHING_ASSUMED if free else say.table_assumption(observation),
+        say.NOTHING_ASSUMED if free else say.assumption_of(data.joint, observation),
         say.ONCE,
         useful,
         single,
-        say.guess_sentence(f"{names.secret} of a record", guesses),
+        say.guess_sentence(
+            f"{names.secret} of a record", guesses, counted=isinstance(data.joint, JointAmbiguity)
+        ),
         numbers={**numbers, **say.guess_numbers(guesses)},
     )
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from privopt.errors import FileRefused
-from privopt.files.json import MAX_BYTES, writing_bytes
+from privopt.files.json import MAX_BYTES
+from privopt.files.paths import writing_bytes
 
 MOST_PARTS = 16
 MOST_DIRECTORY = 2**16

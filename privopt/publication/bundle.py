@@ -346,7 +346,7 @@ def released_table(contents: Contents, released: str | os.PathLike[str]) -> Tabl
             raise FileRefused("a public bundle without a receipt says nothing of a table")
         return TableCheck(True, "it is the file of the receipt, byte for byte", receipt.rows, receipt.columns)
     layout = None if receipt is None else receipt.layout
-    table = read_released(released)
+    table = read_released(released, receipt is not None and receipt.raw_cells)
     check = check_table(contents.problem, contents.solution.mechanism, table, layout)
     told = None if receipt is None else receipt.fault_of_table(table)
     if check.ok and told is not None:

@@ -57,11 +57,13 @@ class Earlier:
         )
 
     def _is_alike(self, joint: JointDistribution, wish: Wish) -> bool:
-        return self.problem.joint == joint and self.problem.contiguous == wish.contiguous
+        near = self.problem.ambiguity
+        alike = self.problem.nominal == joint and self.problem.contiguous == wish.contiguous
+        return alike and (None if near is None else near.confidence) == wish.confidence
 
     @property
     def _told(self) -> float:
-        joint = self.problem.joint
+        joint = self.problem.nominal
         return told_share(self.solution, joint) if isinstance(joint, JointDistribution) else 0.0
 
 

@@ -14,7 +14,8 @@ from privopt.core.certificate import Certificate
 from privopt.core.problem import Problem
 from privopt.core.reformulation import Reformulation
 from privopt.errors import FileRefused, InvalidProblem, MissingExtra
-from privopt.files.json import writing, writing_bytes
+from privopt.files.json import writing
+from privopt.files.paths import writing_bytes
 from privopt.mechanisms import (
     Channel,
     Colouring,
@@ -29,10 +30,11 @@ from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.metric_privacy.data import MetricData
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
-from privopt.publication import _records, _tables
+from privopt.publication import _places, _records, _tables
 from privopt.publication.constant import plain_constant
 from privopt.publication.parts import Names, Parts, names_of
 from privopt.publication.receipt import Receipt
@@ -273,6 +275,8 @@ def _of_kind(data: Problem[Any], mechanism: Mechanism, certificate: Certificate)
         return _records.sequence(data, mechanism, certificate)
     if isinstance(data, BayesianPrivacyData) and isinstance(mechanism, NoisyQuery):
         return _records.noise(data, mechanism, certificate)
+    if isinstance(data, MetricData) and isinstance(mechanism, Channel):
+        return _places.places(data, mechanism, certificate)
     if isinstance(data, ColouringData) and isinstance(mechanism, Colouring):
         return _records.colouring(data, mechanism, certificate)
     return _general(certificate)

@@ -16,7 +16,7 @@ from privopt.core.solution import Solution, Status
 from privopt.errors import InvalidProblem, NotSolved
 from privopt.measures.shannon import entropy
 from privopt.mechanisms import Merging
-from privopt.models import JointDistribution
+from privopt.models import JointAmbiguity, JointDistribution
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.publication.words import plain, share
 
@@ -50,12 +50,16 @@ class Wish:
         Seconds.
     contiguous : bool
         Messages hold neighbouring values of ordered columns, and nodes of hierarchies, only.
+    confidence : float or None
+        How often the set of distributions that the rows allow, for every one of which the budget is kept, holds the population's; None
+        for the very distribution of the rows.
     """
 
     epsilon: float | None
     min_utility: float | None
     time_limit: float
     contiguous: bool = False
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,16 @@ def check(wish: Wish) -> None:
     if min_utility is not None and not 0 < min_utility <= 1:
         raise InvalidProblem(
             f"min_utility is {min_utility}: give a part of what the columns say, more than 0 and at most 1, such as 0.8 for 80 %"
+        )
+    if wish.confidence is not None and not 0 < wish.confidence < 1:
+        raise InvalidProblem(
+            f"confidence is {wish.confidence}: give a number between 0 and 1, such as 0.95; left out, the release is proved for people who "
+            "are spread exactly as in this table"
+        )
+    if wish.confidence is not None and wish.contiguous:
+        raise InvalidProblem(
+            "messages of neighbouring values only cannot be proved for a set of distributions yet: leave confidence out, or "
+            "contiguous (order and hierarchies ask for it unless it is False; on the command line --any)"
         )
     if not 0 < wish.time_limit < math.inf:
         raise InvalidProblem(f"time_limit is {wish.time_limit}: give seconds, more than 0")
@@ -163,7 +177,9 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.seconds = self.wish.time_limit
-        self.problem = LocalInformationPrivacy(self.joint, GRID[0], contiguous=self.wish.contiguous)
+        sure = self.wish.confidence
+        model = self.joint if sure is None else JointAmbiguity.from_joint(self.joint, sure)
+        self.problem = LocalInformationPrivacy(model, GRID[0], contiguous=self.wish.contiguous)
         everything = self.problem.evaluate(Merging([[symbol] for symbol in self.joint.useful])).leakage
         ends = [_three_digits(everything)] if everything <= LARGEST else [LARGEST]
         self.grid = [*(b for b in GRID if b < everything), *ends]

@@ -11,7 +11,8 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.certificate import Certificate
 from privopt.measures.shannon import entropy
-from privopt.models.channel_data import Joint, Observation, Release
+from privopt.models import JointAmbiguity
+from privopt.models.channel_data import JointOrSet, Observation, Release
 from privopt.publication.guesses import SIMULATED, Guesses, of_joint
 from privopt.publication.words import listed, one, plain, share
 
@@ -46,7 +47,7 @@ class Names:
         return NOTHING.format(secret=self.secret)
 
 
-def names_of(joint: Joint) -> Names:
+def names_of(joint: JointOrSet) -> Names:
     """The names of the columns that a joint distribution was counted from, or words for them."""
     if joint.columns is None:
         return Names()
@@ -118,8 +119,13 @@ def against(whom: str, secret: str) -> str:
     return f"What is protected is {secret}, against anyone who sees the release and knows {whom}"
 
 
-def guess_sentence(what: str, guesses: Guesses) -> str:
-    """The sentence on the best guess."""
+def guess_sentence(what: str, guesses: Guesses, *, counted: bool = False) -> str:
+    """The sentence on the best guess; ``counted`` where people may be spread otherwise than it is computed for."""
+    said = _guess_sentence(what, guesses)
+    return f"If people are spread as they were counted, {said[0].lower()}{said[1:]}" if counted else said
+
+
+def _guess_sentence(what: str, guesses: Guesses) -> str:
     if math.isclose(guesses.before, guesses.after, rel_tol=1e-9):
         return f"Whoever guesses {what} is right in {share(guesses.before)} of cases, and the release does not help"
     most = {"bound": "at most ", SIMULATED: "about "}.get(guesses.how, "")
@@ -141,6 +147,29 @@ def table_assumption(observation: Observation) -> str:
     """That the joint table is taken as it is written."""
     rows, columns = observation.leaking.table.shape
     return f"It is assumed that people are spread exactly as the table of {rows} by {columns} shares in the problem says"
+
+
+def assumption_of(joint: JointOrSet, observation: Observation) -> str:
+    """That the table is taken as it is written, or which other distributions the bound holds for as well, and how often.
+
+    Examples
+    --------
+    >>> from privopt.models import JointAmbiguity
+    >>> from privopt.models.channel_data import observation
+    >>> near = JointAmbiguity.from_counts([[30, 10], [20, 40]])
+    >>> print(assumption_of(near, observation(near.nominal)))
+    The bound holds however people are spread, as far as the 100 rows allow: of samples like this one, drawn row by row from the population, 5 % at most do not allow for how it is spread; that the release was made from these very rows is not covered
+    """
+    if not isinstance(joint, JointAmbiguity):
+        return table_assumption(observation)
+    if joint.confidence is None:
+        return "The bound holds for all the ways in which people may be spread that the problem writes down, and not for one of them only"
+    rows = joint.nominal.rows_counted
+    counted = "the rows" if rows is None else f"the {rows} rows"
+    return (
+        f"The bound holds however people are spread, as far as {counted} allow: of samples like this one, drawn row by row from the "
+        f"population, {share(1 - joint.confidence)} at most do not allow for how it is spread; that the release was made from these very rows is not covered"
+    )
 
 
 def secret_of(observation: Observation, names: Names) -> str:

@@ -336,10 +336,32 @@ def _notes(joint: JointDistribution, missing: int, binned: Sequence[str]) -> tup
     small, filled = joint.small_cells(SMALL), joint.small_cells(columns.rows + 1)
     if small:
         said.append(
-            f"{small} of {filled} pairs of a secret and a combination that occur have fewer than {SMALL} rows: what is assumed of how "
+            f"{small} of {filled} pairs of a secret and a combination that occur have fewer than {SMALL} rows: what is known of how "
             "people are spread rests on these few; coarser intervals or a larger minimum count makes fewer"
         )
     return tuple(said)
+
+
+def chosen_by_rows(joint: JointDistribution, rules: Rules) -> tuple[str, ...]:
+    """That what the rows themselves decided makes a confidence a little too high; nothing where they decided nothing."""
+    columns = joint.columns
+    if columns is None:
+        return ()
+    binned = [column.name for column in (*columns.sensitive, *columns.useful) if column.kind == "binned"]
+    made = [f"the intervals of {name}" for name in binned if not _is_fixed(rules.bins.get(name))]
+    made += ["which combinations are rare"] * bool(columns.minimum_count)
+    if not made:
+        return ()
+    return (
+        f"these rows chose {', '.join(made)}: the confidence is a little too high; edges and values that are fixed beforehand keep it",
+    )
+
+
+def _is_fixed(rule: Bins | None) -> bool:
+    """Whether intervals are given by their edges or their width."""
+    if rule is None or isinstance(rule, int):
+        return False
+    return not isinstance(rule, str) or not rule.startswith(("quantiles", "equal", "minimum"))
 
 
 def _binned(column: Column, columns: TableColumns) -> str:

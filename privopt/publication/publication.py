@@ -16,8 +16,9 @@ from privopt.core.compare import Frontier
 from privopt.core.solution import Solution, Status
 from privopt.errors import FileRefused, InvalidModel, MissingExtra
 from privopt.files.csv import write_table
-from privopt.files.json import write_json, writing, writing_bytes
+from privopt.files.json import write_json, writing
 from privopt.files.labels import Label
+from privopt.files.paths import writing_bytes
 from privopt.files.text import html_table
 from privopt.measures.shannon import entropy
 from privopt.mechanisms.codebook import Codebook
@@ -188,6 +189,7 @@ class Publication:
             ("protected", ", ".join(joint_columns(self.problem).secret_names)),
             ("released", ", ".join(joint_columns(self.problem).reads_names)),
             ("epsilon", f"{plain(budget)}: at most {times(budget)} times as likely, or as unlikely"),
+            *self._set(),
             ("useful", f"keeps {share(self.told)} of what the columns say{self._best()}"),
             ("messages", str(len(self.codebook))),
         ]
@@ -202,6 +204,11 @@ class Publication:
         if self.told <= 0:
             said.append(("note", self._silent()))
         return [*said, *(("note", note) for note in self.notes)]
+
+    def _set(self) -> list[tuple[str, str]]:
+        """For which distributions of people that holds, where for more than the one that was counted."""
+        near = self.problem.ambiguity
+        return [] if near is None else [("holds for", f"every distribution in the set {near.described}")]
 
     def _best(self) -> str:
         """How far that is from the best possible, where the release is not proved to be the most useful one."""
@@ -234,8 +241,8 @@ def _times(factor: float) -> Callable[[Any], Any]:
 
 
 def joint_of(problem: LocalInformationPrivacy) -> JointDistribution:
-    """The joint distribution of the problem of a release."""
-    joint = problem.joint
+    """The joint distribution of the problem of a release, of a set the one that was counted."""
+    joint = problem.nominal
     if not isinstance(joint, JointDistribution):
         raise InvalidModel(
             "the problem of a release is about secret and released columns, and this one is not"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from privopt.errors import InvalidModel, InvalidProblem
+from privopt.errors import InvalidModel
 from privopt.files.csv import write_table
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
@@ -17,7 +17,16 @@ from privopt.models import JointDistribution
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins
 from privopt.publication.least import GRID, Choice, Progress, Wish, at_budget, check, for_utility
-from privopt.publication.people import People, Rules, complete, count_people, eager, people_of, roles
+from privopt.publication.people import (
+    People,
+    Rules,
+    chosen_by_rows,
+    complete,
+    count_people,
+    eager,
+    people_of,
+    roles,
+)
 from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns, joint_of
 from privopt.publication.receipt import Receipt, make_receipt
 from privopt.publication.spelled import spell
@@ -25,10 +34,6 @@ from privopt.publication.words import plain, share
 
 DRAWN = "drawn from the operating system generator"
 
-CONFIDENCE = (
-    "confidence= is for sets of distributions, which a release cannot be made for yet: leave it out. What is proved then holds for people "
-    "who are spread exactly as in this table"
-)
 
 CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only; without this, more can be kept"
 
@@ -84,7 +89,8 @@ def publish(
         Whether messages hold neighbouring values of ordered columns and intervals, and values of a node of a tree, only. By default
         where an order or a hierarchy was given.
     confidence : float, optional
-        Not possible yet.
+        Prove the release for every distribution that the rows allow, a set that holds the population's with this confidence, such
+        as 0.95; by default for people who are spread exactly as in this frame.
     time_limit : float
         Seconds for all solving.
     progress : callable, optional
@@ -106,13 +112,13 @@ def publish(
     """
     hidden, shown = roles(secret, columns)
     rules = Rules(bins or {}, order or {}, hierarchies or {}, minimum_count, missing)
-    if confidence is not None:
-        raise InvalidProblem(CONFIDENCE)
     near = bool(order or hierarchies) if contiguous is None else contiguous
-    wish = Wish(epsilon, min_utility, time_limit, near)
+    wish = Wish(epsilon, min_utility, time_limit, near, confidence)
     check(wish)
     people = people_of(frame, [*hidden, *shown])
     joint, notes = count_people(people, hidden, shown, rules)
+    if confidence is not None:
+        notes = (*notes, *chosen_by_rows(joint, rules))
     return release(complete(people, rules), joint, notes, wish, progress)
 
 

@@ -82,6 +82,8 @@ class Receipt:
     when : str
         In words; may be left out.
     salt : str
+    raw_cells : bool
+        Texts that a spreadsheet would run as formulas stand in the file as they are, not behind an apostrophe.
     """
 
     problem: str
@@ -110,12 +112,15 @@ class Receipt:
     kept_how: str = ""
     total_within: float | None = None
     delta: float | None = None
+    raw_cells: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, sealed with a hash of all the rest but the salt."""
         fields = {"format": FORMAT, "version": VERSION, **_plain(asdict(self))}
         for name in NATS:
             fields[name] = None if fields[name] is None else encode_float(fields[name])
+        if not self.raw_cells:
+            del fields["raw_cells"]
         return {**fields, "seal": _seal(fields)}
 
     @classmethod
@@ -143,8 +148,8 @@ class Receipt:
         return cls(**values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file, whole or not at all."""
-        write_json(path, self.to_dict())
+        """Write a JSON file, whole or not at all; that with the salt is for its owner alone to read."""
+        write_json(path, self.to_dict(), private=bool(self.salt))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -427,6 +432,7 @@ def make_receipt(
     total_within: float | None = None,
     delta: float | None = None,
     crowds: bool = True,
+    raw_cells: bool = False,
 ) -> Receipt:
     r"""The receipt of a file that was just written.
 
@@ -440,7 +446,7 @@ def make_receipt(
         The file that was released.
     released : mapping of names to cells
         Those of its columns that were drawn.
-    kept, drawn, once, how, symbols, mark, by, hidden, accepted_leakage, total, when
+    kept, drawn, once, how, symbols, mark, by, hidden, accepted_leakage, total, when, raw_cells
         As in :class:`Receipt`.
     copied : mapping of names to cells, optional
         The kept columns: groups of equal rows are those of all columns that anybody sees.
@@ -473,6 +479,7 @@ def make_receipt(
         drawn=rows if drawn is None else drawn,
         released=Path(path).name,
         sha256=file_digest(path),
+        raw_cells=raw_cells,
         columns=tuple(released),
         kept=tuple(kept),
         once=once,

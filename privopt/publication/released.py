@@ -6,12 +6,15 @@ import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from privopt.core.problem import Problem
 from privopt.errors import FileRefused
+from privopt.files.csv import raw_cell
 from privopt.files.labels import Label
+from privopt.files.paths import check_name, reading
 from privopt.mechanisms import (
     Channel,
     Mechanism,
@@ -19,7 +22,7 @@ from privopt.mechanisms import (
     RedactionMechanism,
     SequencePolicy,
 )
-from privopt.models import JointDistribution, ObservedJoint
+from privopt.models import JointAmbiguity, JointDistribution, ObservedJoint
 
 RELEASED = "released"
 """The column of a release that is not of the columns it was drawn from."""
@@ -39,8 +42,8 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:6])) + (", ..." if len(names) > 6 else "")
 
 
-def read_released(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """All columns of a CSV file with a header, every cell as it is written.
+def read_released(path: str | os.PathLike[str], raw: bool = False) -> dict[str, list[str]]:
+    """All columns of a CSV file with a header: every cell as it is written if ``raw``, else without what makes formulas safe.
 
     A folder has a file for each user: their rows one after the other, with a column :data:`BY_FILE` of the names of the files.
 
@@ -50,15 +53,14 @@ def read_released(path: str | os.PathLike[str]) -> dict[str, list[str]]:
         If it cannot be read, is not UTF-8, repeats a column, or has rows of other lengths or files of other columns.
     """
     place = Path(path)
+    check_name(place)
     if place.is_dir():
-        return _read_folder(place)
+        return _read_folder(place, raw)
+    if place.is_file() and place.stat().st_size > MOST_BYTES:
+        raise FileRefused(f"{place}: more than {MOST_BYTES} bytes; no more are read")
     try:
-        if place.stat().st_size > MOST_BYTES:
-            raise FileRefused(f"{place}: more than {MOST_BYTES} bytes; no more are read")
-        with place.open(encoding="utf-8-sig", newline="") as stream:
-            lines = list(csv.reader(stream, strict=True))
-    except OSError as cause:
-        raise FileRefused(f"{place}: cannot be read: {cause.strerror or cause}") from cause
+        with reading(place) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+            lines = list(csv.reader(text, strict=True))
     except UnicodeDecodeError as cause:
         raise FileRefused(f"{place}: is not UTF-8 text; save it as UTF-8") from cause
     except csv.Error as cause:
@@ -72,6 +74,8 @@ def read_released(path: str | os.PathLike[str]) -> dict[str, list[str]]:
     odd = next((i for i, row in enumerate(rows, 1) if len(row) != wide), None)
     if odd is not None:
         raise FileRefused(f"{place}: row {odd} has {len(rows[odd - 1])} cells, the header has {wide}")
+    if not raw:
+        header, rows = list(map(raw_cell, header)), [list(map(raw_cell, row)) for row in rows]
     return {name: [row[j] for row in rows] for j, name in enumerate(header)}
 
 
@@ -80,10 +84,10 @@ def released_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".csv", ".txt"))
 
 
-def _read_folder(folder: Path) -> dict[str, list[str]]:
+def _read_folder(folder: Path, raw: bool) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for path in released_files(folder):
-        table = read_released(path)
+        table = read_released(path, raw)
         if BY_FILE in table or (columns and [BY_FILE, *table] != list(columns)):
             raise FileRefused(f"{path}: has other columns than the files before it")
         named = {BY_FILE: [path.name] * len(next(iter(table.values()))), **table}
@@ -159,8 +163,10 @@ def outputs_of(mechanism: Channel | Merging | RedactionMechanism | SequencePolic
 
 
 def joint_of(problem: Problem[Any]) -> JointDistribution | ObservedJoint | None:
-    """The joint distribution of a problem that has one."""
+    """The joint distribution of a problem that has one, of a set the nominal one."""
     joint = vars(problem).get("joint")
+    if isinstance(joint, JointAmbiguity):
+        return joint.nominal
     return joint if isinstance(joint, (JointDistribution, ObservedJoint)) else None
 
 

@@ -87,7 +87,7 @@ def _streamed(policy: SequencePolicy, released: Sequence[Label | None], alarm: f
             continue
         kernel = policy.kernel(state.belief, state.step)
         outputs = kernel.outputs
-        chances = _letters(policy, np.array(state.belief)) @ kernel.matrix
+        chances = _letters(policy, np.array(state.belief[: policy.chain.k])) @ kernel.matrix
         place = outputs.index(letter)
         if chances[place] <= 0:
             return f"row {row} holds what cannot follow the releases before it"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from privopt.errors import FileRefused, InvalidModel
-from privopt.files.json import check_schema, read_json, writing
+from privopt.files.json import check_schema, read_json, write_json
 from privopt.files.labels import Label, decode_label, encode_label
+from privopt.files.private import user
 from privopt.mechanisms.policy.journal import alone
 from privopt.publication.receipt import column_digest, new_salt
 
@@ -73,7 +73,8 @@ def release_once(
     with alone(path):
         salt, kept = _read(path, mechanism) if path.exists() else (new_salt(), {})
         done = {
-            name: _recorded(path, name, rows, kept.get(name), salt, whole) for name, rows in users.items()
+            name: _recorded(path, user(name, i) if name else "the table", rows, kept.get(name), salt, whole)
+            for i, (name, rows) in enumerate(users.items(), 1)
         }
         drawn = draw({name: len(old) for name, old in done.items()})
         released: dict[str, Released] = {}
@@ -90,15 +91,14 @@ def release_once(
                     None if label is None else {"label": encode_label(label)} for label in released[name]
                 ],
             }
-        with writing(path) as stream:
-            fields = {
-                "format": "privopt/releases",
-                "version": 1,
-                "mechanism": mechanism,
-                "salt": salt,
-                "users": kept,
-            }
-            json.dump(fields, stream, allow_nan=False)
+        fields = {
+            "format": "privopt/releases",
+            "version": 1,
+            "mechanism": mechanism,
+            "salt": salt,
+            "users": kept,
+        }
+        write_json(path, fields, private=True, indent=None)
     return Once(released, sum(map(len, drawn.values())), sum(map(len, done.values())))
 
 
@@ -120,7 +120,7 @@ def _digest(rows: Sequence[tuple[str, ...]], salt: str) -> str:
 
 def _recorded(
     path: Path,
-    name: str,
+    whose: str,
     rows: Sequence[tuple[str, ...]],
     entry: Mapping[str, Any] | None,
     salt: str,
@@ -129,7 +129,7 @@ def _recorded(
     """What was released of a user, if these are the records that it was released of."""
     if entry is None:
         return []
-    count, whose = entry["rows"], f"user {name!r}" if name else "the table"
+    count = entry["rows"]
     if len(entry["released"]) != count:
         raise FileRefused(f"{path}: {whose}: {len(entry['released'])} releases do not make {count} rows")
     if len(rows) < count or (whole and len(rows) != count) or _digest(rows[:count], salt) != entry["digest"]:

@@ -22,7 +22,7 @@ from privopt.mechanisms import (
     RedactionMechanism,
     SequencePolicy,
 )
-from privopt.models import JointDistribution, ObservedJoint
+from privopt.models import JointDistribution
 from privopt.models.channel_data import observation
 from privopt.problems.belief_release.data import BeliefData
 from privopt.publication.answers import answer_texts, fault_of_answers
@@ -274,7 +274,7 @@ def _users(table: Columns, by: str | None) -> list[list[int]]:
 
 
 def _drawn(
-    data: object,
+    data: Problem[Any],
     mechanism: Channel | Merging,
     cells: Sequence[tuple[str, ...]],
     written: Sequence[tuple[str, ...]],
@@ -331,14 +331,14 @@ def _columns(matrix: Floats, gather: Ints) -> Floats:
 
 
 def _expected(
-    data: object, mechanism: Channel | Merging, rows: int, others: bool
+    data: Problem[Any], mechanism: Channel | Merging, rows: int, others: bool
 ) -> tuple[Floats, Ints | None, Floats]:
     """Probabilities of the outputs; the people who were counted, if there are as many; and the matrix."""
     matrix = np.asarray(mechanism.matrix)
     if isinstance(data, BeliefData):
         return data.p @ matrix, None, matrix
-    joint = vars(data).get("joint")
-    if not isinstance(joint, (JointDistribution, ObservedJoint)):
+    joint = joint_of(data)
+    if joint is None:
         raise InvalidMechanism(
             "this problem does not say how its data are spread: there are no frequencies to check"
         )

@@ -147,7 +147,7 @@ CHANGES: dict[str, tuple[Callable[[Fields], None], str]] = {
     "chain is a list": (put("chain", value=[]), "chain"),
     "unknown key": (put("epsilom", value=1), "'epsilom' was unexpected"),
     "unknown key in chain": (put("chain", "sates", value=1), "'sates' was unexpected"),
-    "version": (put("version", value=3), "version"),
+    "version": (put("version", value=9), "version"),
     "version of chain": (put("chain", "version", value=7), "version"),
     "no epsilon": (drop("epsilon"), "'epsilon' is a required property"),
     "epsilon negative": (put("epsilon", value=-1), "epsilon"),
@@ -217,7 +217,7 @@ OPTIONS = {
     "fit without column": ("fit data.csv --output out.json", "--column"),
     "fit unknown column": ("fit data.csv --column wether --output out.json", "no column 'wether'; there are 'user'"),
     "fit unknown user column": ("fit data.csv --column weather --by who", "no column 'who'"),
-    "fit unknown letter": ("fit data.csv --column weather --states dry,hot --output out.json", "'wet'"),
+    "fit unknown letter": ("fit data.csv --column weather --states dry,hot --output out.json", "position 1 of sequence 0 holds a value, which"),
     "fit empty letter": ("fit data.csv --column weather --states dry,,wet", "empty letter"),
     "fit repeated letter": ("fit data.csv --column weather --states dry,dry,wet", "states"),
     "fit order 0": ("fit data.csv --column weather --order 0", "--order"),
@@ -318,7 +318,9 @@ def test_records(folder: Path, cells: list[str], fragment: str) -> None:
 def test_one_user_with_too_few_records(folder: Path) -> None:
     (folder / "data.csv").write_text(CSV.removesuffix("v,dry\n"))
     line = "release solution.json data.csv --column weather --by user --output out.csv"
-    check(folder, line.split(), "'v' has 4 records, the mechanism is for 5")
+    check(
+        folder, line.split(), "user number 2 (--show-values says which) has 4 records, the mechanism is for 5"
+    )
 
 
 def test_nothing_to_fit(folder: Path) -> None:

@@ -253,7 +253,7 @@ def test_a_damaged_state_is_refused(folder: Path, missing: object, message: str)
     write_json(Path("s.json"), state)
     before = Path("s.json").read_bytes(), Path("o.csv").read_bytes()
     said = " ".join(goes_on("stream.csv", code=2).stderr.split())
-    assert f"s.json: user '': {message}" in said
+    assert f"s.json: this stream: {message}" in said
     assert (Path("s.json").read_bytes(), Path("o.csv").read_bytes()) == before
 
 
@@ -359,4 +359,4 @@ def test_new_users_come_without_the_earlier_ones(folder: Path) -> None:
     goes_on("later.csv", ("--by", "day"))
     assert sorted(json.loads(Path("s.json").read_text())["users"]) == ["d00", "d01", "d02", "d03"]
     said = " ".join(goes_on("mixed.csv", ("--by", "day"), code=2).stderr.split())
-    assert "'d02': of 24 records the release is recorded" in said
+    assert "user number 1 (--show-values says which): of 24 records the release is recorded" in said

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 import privopt as po
 from privopt.files import json as _files
+from privopt.files.csv import read_table
 from privopt.files.json import check_schema, parse_json, read_json, schema, write_json, writing
 from privopt.mechanisms import mechanism_from_dict
 
@@ -156,12 +157,12 @@ def test_depth(levels: int, accepted: bool) -> None:
         parse_json(text)
 
 
-def test_an_endless_device_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_device_is_not_read() -> None:
     if not Path("/dev/zero").exists():
         pytest.skip("there is no such device here")
-    monkeypatch.setattr(_files, "MAX_BYTES", 10_000)
-    with pytest.raises(po.errors.FileRefused, match="more than 10000 bytes"):
-        read_json("/dev/zero")
+    for read in (read_json, lambda path: read_table(Path(path), ["a"])):
+        with pytest.raises(po.errors.FileRefused, match="/dev/zero: is a device, not a file"):
+            read("/dev/zero")
 
 
 def test_writing(tmp_path: Path) -> None:
@@ -219,7 +220,7 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     for name in ("folder", "no/file", "file/file", "x" * 300):
-        with pytest.raises(po.errors.FileRefused, match="cannot be written"):
+        with pytest.raises(po.errors.FileRefused, match=r"cannot be written|is a folder"):
             write_json(tmp_path / name, {})
     assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
     assert os.listdir(tmp_path / "folder") == []

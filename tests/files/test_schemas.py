@@ -35,11 +35,12 @@ Json = dict[str, Any]
 
 
 def parts(value: object) -> Iterator[Json]:
-    """Every object of a schema, itself included."""
+    """Every object of a schema, itself included; examples are values, not parts."""
     if isinstance(value, dict):
         yield value
-        for inner in value.values():
-            yield from parts(inner)
+        for name, inner in value.items():
+            if name != "examples":
+                yield from parts(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from parts(inner)

@@ -88,11 +88,11 @@ def test_a_short_word_ends_a_sequence() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (["a", "x"], "record 1: letter 'x'"),
-        (["a", "a"], "record 1: letter 'a' cannot follow"),
-        ([["a", "b", "b"], ["b", "a", "a"]], "row 1, record 2: letter 'a' cannot follow"),
-        (iter(["b", "a", "a"]), "record 2: letter 'a' cannot follow"),
-        (iter(["b", "z"]), "record 1: letter 'z'"),
+        (["a", "x"], "record 1: the letter is not one"),
+        (["a", "a"], "record 1: the letter cannot follow"),
+        ([["a", "b", "b"], ["b", "a", "a"]], "row 1, record 2: the letter cannot follow"),
+        (iter(["b", "a", "a"]), "record 2: the letter cannot follow"),
+        (iter(["b", "z"]), "record 1: the letter is not one"),
     ],
 )
 def test_letters_that_cannot_be_are_named_with_their_place(data: Any, message: str) -> None:
@@ -103,14 +103,14 @@ def test_letters_that_cannot_be_are_named_with_their_place(data: Any, message: s
 
 def test_first_letters_long_data_and_long_sequences_are_refused() -> None:
     sure = po.MarkovChain([[0.5, 0.5], [0.5, 0.5]], [1.0, 0.0])
-    with pytest.raises(InvalidMechanism, match="record 0: letter 1 cannot come first"):
+    with pytest.raises(InvalidMechanism, match="record 0: the letter cannot come first"):
         po.SequencePolicy(sure, 1.0).release([1, 0])
     with pytest.raises(InvalidMechanism, match="release 2 is not within the 2"):
         po.SequencePolicy(PLAIN, 1.0, limit=2).release(DATA)
     steps = po.MarkovChain([[[0.5, 0.5], [0.1, 0.9]], [[1.0, 0.0], [0.0, 1.0]]], [0.5, 0.5])
     policy = po.SequencePolicy(steps, 1.0)
     assert len(policy.release([0, 1, 1])) == 3
-    with pytest.raises(InvalidMechanism, match="record 2: letter 0 cannot follow"):
+    with pytest.raises(InvalidMechanism, match="record 2: the letter cannot follow"):
         policy.release([0, 1, 0])
     with pytest.raises(InvalidMechanism, match="data has 4 records, the chain 3"):
         policy.release([0, 1, 1, 1])
@@ -123,7 +123,7 @@ def test_higher_orders_follow_their_words() -> None:
     chain = po.MarkovChain.fit([[0, 0, 1, 1, 0, 0, 1, 1, 0, 0]], order=2)
     policy = po.SequencePolicy(chain, 1.0)
     assert len(policy.release([0, 1, 1, 0, 0, 1], rng)) == 6
-    with pytest.raises(InvalidMechanism, match="record 3: letter 1 cannot follow"):
+    with pytest.raises(InvalidMechanism, match="record 3: the letter cannot follow"):
         policy.release([0, 1, 1, 1], rng)
 
 

@@ -79,8 +79,8 @@ def test_rounding_is_towards_redaction_and_stays() -> None:
     ("data", "fragment"),
     [
         (["wet", "dry"], "2 records, the mechanism is for 3"),
-        (["wet", "snow", "dry"], "record 1: letter 'snow'"),
-        (["wet", None, "dry"], "record 1: letter None"),
+        (["wet", "snow", "dry"], "record 1: the letter is not one of"),
+        (["wet", None, "dry"], "record 1: the letter is missing"),
         ("wet", "not one string"),
         ([["wet", "dry", "dry"], ["wet"]], "different lengths"),
         (np.zeros((1, 1, 3)), "3 dimensions"),

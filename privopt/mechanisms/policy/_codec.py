@@ -16,14 +16,14 @@ from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.rules import find_rule
 from privopt.mechanisms.policy.setting import Setting
 from privopt.mechanisms.policy.stepwise import Prepared
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 
 P = TypeVar("P")
 
 LARGEST_LIMIT = 2**40
 _FIELDS = (
     "type", "version", "chain", "epsilon", "batch", "distortion", "rule", "enforced", "limit", "prepared",
-    "simulation_only",
+    "simulation_only", "ambiguity",
 )  # fmt: skip
 
 
@@ -90,6 +90,7 @@ def decode(fields: Mapping[str, Any], make: Callable[..., P]) -> P:
         chain = MarkovChain.from_dict(fields["chain"])
         epsilon = decode_float(fields.get("epsilon"))
         costs = named if isinstance(named, str) else decode_table(named, "distortion")
+        over = _set(fields.get("ambiguity"))
     except (InvalidModel, ValueError) as cause:
         raise InvalidMechanism(str(cause)) from cause
     for name in ("enforced", "simulation_only"):
@@ -109,7 +110,14 @@ def decode(fields: Mapping[str, Any], make: Callable[..., P]) -> P:
         limit=fields.get("limit", 2**20),
         prepared=_prepared(fields.get("prepared", [])),
         simulation_only=fields.get("simulation_only", False),
+        ambiguity=over,
     )
+
+
+def _set(value: object) -> ChainAmbiguity | None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidMechanism('"ambiguity" must be a set of chains')
+    return None if value is None else ChainAmbiguity.from_dict(value)
 
 
 def _prepared(value: object) -> Prepared:

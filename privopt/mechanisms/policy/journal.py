@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.labels import Label, Labels, decode_label, encode_label
+from privopt.files.paths import PRIVATE, reading, target_of, writing_bytes
 
 MAX_BYTES = 2**26
 
@@ -27,7 +28,8 @@ class PolicyState:
     step : int
         Number of releases so far.
     belief : tuple of float
-        Probabilities of the states of the chain at the next record, given the releases.
+        Probabilities of the states of the chain at the next record, given the releases; over a set of chains followed by
+        what each is at least over the set, and at most.
     ended : bool
         Whether a word of fewer letters than a batch has ended the sequence.
     """
@@ -91,7 +93,7 @@ class PolicyJournal:
         place = None if path is None else Path(path)
         journal = cls(place, policy, start, None, outputs)
         if place is not None and place.exists():
-            journal.current, journal.last = _read(place, policy, len(start.belief))
+            journal.current, journal.last = _read(place, policy, start)
         return journal
 
     @property
@@ -116,7 +118,7 @@ class PolicyJournal:
     def _check_step(self, path: Path) -> None:
         if not path.exists():
             return
-        recorded, _ = _read(path, self.policy, len(self.current.belief))
+        recorded, _ = _read(path, self.policy, self.current)
         if recorded.step != self.current.step:
             raise FileRefused(
                 f"{path}: step {recorded.step} is recorded, this run stands at {self.current.step}: "
@@ -141,8 +143,10 @@ def document(policy: str, state: PolicyState, last: Label | None) -> dict[str, A
     }
 
 
-def read_document(fields: Mapping[str, Any], what: str, policy: str, k: int) -> tuple[PolicyState, Any]:
-    """The state and the last release that :func:`document` wrote.
+def read_document(
+    fields: Mapping[str, Any], what: str, policy: str, k: int, over_set: bool = False
+) -> tuple[PolicyState, Any]:
+    """The state and the last release that :func:`document` wrote, for a policy of k states, perhaps over a set of chains.
 
     Raises
     ------
@@ -159,7 +163,7 @@ def read_document(fields: Mapping[str, Any], what: str, policy: str, k: int) -> 
         raise FileRefused(f"{what}: the step is not a number of releases")
     if not isinstance(belief, list) or not all(type(p) in (int, float) and 0 <= p <= 1.1 for p in belief):
         raise FileRefused(f"{what}: the belief is not a list of probabilities")
-    if len(belief) != k or not math.isclose(sum(belief), 1.0, abs_tol=1e-9):
+    if len(belief) != k * (3 if over_set else 1) or not math.isclose(sum(belief[:k]), 1.0, abs_tol=1e-9):
         raise FileRefused(f"{what}: the belief is not one of {k} states")
     if last is not None and (not isinstance(last, dict) or list(last) != ["release"]):
         raise FileRefused(f"{what}: the last release is not of its form")
@@ -172,27 +176,30 @@ def read_document(fields: Mapping[str, Any], what: str, policy: str, k: int) -> 
     return PolicyState(step, tuple(map(float, belief)), ended), label
 
 
-def _read(path: Path, policy: str, k: int) -> tuple[PolicyState, Label | None]:
+def _read(path: Path, policy: str, like: PolicyState) -> tuple[PolicyState, Label | None]:
+    with reading(path) as stream:
+        content = stream.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise FileRefused(f"{path}: more than {MAX_BYTES} bytes; no journal is that large")
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise FileRefused(f"{path}: more than {MAX_BYTES} bytes; no journal is that large")
         fields = json.loads(content)
-    except OSError as cause:
-        raise FileRefused(f"{path}: cannot be read: {cause.strerror or cause}") from cause
     except (ValueError, RecursionError) as cause:
         raise FileRefused(f"{path}: not valid JSON: {cause}") from cause
     if not isinstance(fields, dict):
         raise FileRefused(f"{path}: is not a policy journal")
-    return read_document(fields, str(path), policy, k)
+    over_set = not math.isclose(sum(like.belief), 1.0, abs_tol=1e-6)
+    return read_document(fields, str(path), policy, len(like.belief) // (3 if over_set else 1), over_set)
+
+
+_HELD: ContextVar[tuple[Path, ...]] = ContextVar("held", default=())
+"""The locks that the running thread holds."""
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Keep other runs from a file while the block runs; the system lets go when a run is killed.
+def alone(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Keep other runs, and other threads, from a file while the block runs; the system lets go when a run is killed.
 
-    The lock is on a file of its own, because the file itself is replaced.
+    The lock is on a file of its own, because the file itself is replaced. Who holds it may take it again within the block.
 
     Raises
     ------
@@ -201,16 +208,23 @@ def alone(path: Path) -> Iterator[None]:
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
     >>> with alone(folder / "journal.json"):
     ...     [place.name for place in folder.iterdir()]
     ['.journal.json.lock']
     """
-    place = path.with_name(f".{path.name}.lock")
+    target = target_of(path)
+    place = Path(os.path.realpath(target.parent)) / f".{target.name}.lock"
+    if place in _HELD.get():
+        yield
+        return
     handle = _locked(place)
+    before = _HELD.set((*_HELD.get(), place))
     try:
         yield
     finally:
+        _HELD.reset(before)
         place.unlink(missing_ok=True)  # still locked: who waits for it finds it gone and makes another
         os.close(handle)
 
@@ -221,7 +235,7 @@ def _locked(place: Path) -> int:
 
     while True:
         try:
-            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+            handle = os.open(place, os.O_RDWR | os.O_CREAT, PRIVATE)
         except OSError as cause:
             raise FileRefused(f"{place}: cannot be written: {cause.strerror or cause}") from cause
         try:
@@ -243,21 +257,6 @@ def _is_open(place: Path, handle: int) -> bool:
 
 
 def _write(path: Path, fields: Mapping[str, Any]) -> None:
-    """Replace a file whole, and flush the folder too, so that the new name survives a loss of power."""
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(fields, stream, allow_nan=False)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as cause:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        raise FileRefused(f"{path}: cannot be written: {cause.strerror or cause}") from cause
+    """Replace a file whole; on return its bytes and its name are on the disk."""
+    with writing_bytes(path, private=True) as stream:
+        stream.write(json.dumps(fields, allow_nan=False).encode())

@@ -22,6 +22,7 @@ import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.mechanisms.policy.fixed import exp, means, total
+from privopt.mechanisms.policy.ranges import Bounds, keeps_over, mixture_over, some
 
 BITS = 52
 TOTAL = 2**BITS
@@ -71,7 +72,14 @@ class Margin:
         return cls(check, check - rounding, faint)
 
 
-def enforce(proposal: Floats, beliefs: Floats, muted: Bools, margin: Margin, best: Ints) -> Ints:
+def enforce(
+    proposal: Floats,
+    beliefs: Floats,
+    muted: Bools,
+    margin: Margin,
+    best: Ints,
+    bounds: Bounds | None = None,
+) -> Ints:
     """Integer kernels that keep the budget, whatever was proposed.
 
     Parameters
@@ -85,6 +93,8 @@ def enforce(proposal: Floats, beliefs: Floats, muted: Bools, margin: Margin, bes
     margin : Margin
     best : int array (M,)
         The output released for every input where nothing else passes the check: it leaks nothing.
+    bounds : (least, most), arrays (M, n), optional
+        Of beliefs, at every one of which the budget must be kept, see :mod:`privopt.mechanisms.policy.ranges`.
 
     Returns
     -------
@@ -94,12 +104,13 @@ def enforce(proposal: Floats, beliefs: Floats, muted: Bools, margin: Margin, bes
     if margin.mix <= 0:
         return constant(best, proposal.shape)
     kernel = cleaned(proposal)
-    weights = integers(_mixed(kernel, beliefs, muted, margin, margin.mix))
-    failed = np.flatnonzero(~passes(weights, beliefs, margin.check))
+    weights = integers(_mixed(kernel, beliefs, muted, margin, margin.mix, bounds))
+    failed = np.flatnonzero(~passes(weights, beliefs, margin.check, bounds))
     if failed.size:  # half of what is left, once, and then nothing
-        again = integers(_mixed(kernel[failed], beliefs[failed], muted[failed], margin, margin.mix / 2))
+        few = some(bounds, failed)
+        again = integers(_mixed(kernel[failed], beliefs[failed], muted[failed], margin, margin.mix / 2, few))
         weights[failed] = again
-        lost = failed[~passes(again, beliefs[failed], margin.check)]
+        lost = failed[~passes(again, beliefs[failed], margin.check, few)]
         weights[lost] = constant(best[lost], (len(lost), *proposal.shape[1:]))
     return weights
 
@@ -123,7 +134,9 @@ def cleaned(proposal: Floats) -> Floats:
     return kernel
 
 
-def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level: float) -> Floats:
+def _mixed(
+    kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level: float, bounds: Bounds | None
+) -> Floats:
     """Kernels at a level: faint outputs dropped, muted rows replaced, the least mixture with the output distribution."""
     loud = np.where(muted, 0.0, beliefs)
     loud /= total(loud)[:, None]
@@ -139,6 +152,9 @@ def _mixed(kernel: Floats, beliefs: Floats, muted: Bools, margin: Margin, level:
         kernel = np.where(muted[:, :, None], marginal[:, None, :], kernel)
     if level == math.inf:
         return kernel
+    if bounds is not None:
+        part = mixture_over(kernel, marginal, bounds, level)[:, None, None]
+        return np.asarray(kernel + part * (marginal[:, None, :] - kernel))
     over = np.where(marginal > 0, marginal, 1.0)
     least = np.where(marginal > 0, kernel.min(axis=1) / over, 1.0).min(axis=1)
     most = np.where(marginal > 0, kernel.max(axis=1) / over, 1.0).max(axis=1)
@@ -173,16 +189,21 @@ def integers(kernel: Floats) -> Ints:
     return flat.reshape(-1, n, m)
 
 
-def keeps(weights: Ints, beliefs: Floats, muted: Bools, level: float) -> Bools:
+def keeps(weights: Ints, beliefs: Floats, muted: Bools, level: float, bounds: Bounds | None = None) -> Bools:
     """Whether integer kernels may be drawn from as they are: ratios within e^±level, muted rows nearly the marginal."""
     real = weights.astype(np.float64)
     marginal = means(np.where(muted, 0.0, beliefs), real) / total(np.where(muted, 0.0, beliefs))[:, None]
     near = np.abs(real - marginal[:, None, :]) <= 2.0**-25 * marginal[:, None, :] + (weights.shape[2] + 2)
-    return np.asarray(passes(weights, beliefs, level) & (near | ~muted[:, :, None]).all(axis=(1, 2)))
+    return np.asarray(passes(weights, beliefs, level, bounds) & (near | ~muted[:, :, None]).all(axis=(1, 2)))
 
 
-def passes(weights: Ints, beliefs: Floats, level: float) -> Bools:
-    """Whether every ratio of integers to their mean is within e^±level at a belief, of impossible inputs too; shape (M,)."""
+def passes(weights: Ints, beliefs: Floats, level: float, bounds: Bounds | None = None) -> Bools:
+    """Whether every ratio of integers to their mean is within e^±level at a belief, of impossible inputs too; shape (M,).
+
+    With bounds, at every belief within them instead.
+    """
+    if bounds is not None:
+        return keeps_over(weights, bounds, level)
     if level == math.inf:
         return np.ones(len(weights), dtype=bool)
     real = weights.astype(np.float64)

@@ -14,8 +14,10 @@ from privopt.mechanisms.policy.beliefs import Filter
 from privopt.mechanisms.policy.fixed import means, total
 from privopt.mechanisms.policy.formulas.formula import Cost
 from privopt.mechanisms.policy.kernel import TOTAL, Margin, cleaned, enforce, integers, keeps
+from privopt.mechanisms.policy.ranges import Bounds, FilterOver, some
 from privopt.mechanisms.policy.rules import cost_of, find_rule
 from privopt.mechanisms.policy.setting import Setting
+from privopt.models import ChainAmbiguity
 
 CELLS = 2**19
 """Cells of kernels that are worked on at once: about 50 MB with all temporaries."""
@@ -39,6 +41,8 @@ class Part:
         Kernels that are whole numbers out of 2**52, and keep the budget, are drawn from as they are.
     drift : float
         Distance of the computed from the true belief that releases of other lengths may have left.
+    ambiguity : ChainAmbiguity, optional
+        The set of chains at every one of which the budget must be kept.
     """
 
     setting: Setting
@@ -47,11 +51,18 @@ class Part:
     limit: int
     prepared: tuple[tuple[Floats, Floats], ...] = ()
     drift: float = 0.0
+    ambiguity: ChainAmbiguity | None = None
 
     @cached_property
     def filter(self) -> Filter:
-        """How beliefs move."""
+        """How beliefs move; over a set of chains each is followed by its bounds."""
+        if self.ambiguity is not None:
+            return FilterOver(self.setting.chain, self.setting.batch, self.ambiguity)
         return Filter(self.setting.chain, self.setting.batch)
+
+    def bounds(self, beliefs: Floats) -> Bounds | None:
+        """Bounds of the beliefs over inputs, which the budget must be kept within; None where there is one chain."""
+        return self.filter.bounds(beliefs) if isinstance(self.filter, FilterOver) else None
 
     @cached_property
     def cost(self) -> Cost:
@@ -107,13 +118,14 @@ class Part:
             return self._some(beliefs, record)
         when = self.setting.chain.phase(record)
         keys = [(when, row.tobytes()) for row in beliefs]
-        new = [i for i, key in enumerate(keys) if key not in self._memory]
+        kept = [self._memory.get(key) for key in keys]  # once: another thread may clear it at any time
+        new = [i for i, known in enumerate(kept) if known is None]
         weights = np.empty((len(beliefs), *self.shape), dtype=np.int64)
         if new:
             weights[new] = self._chunked(beliefs[new], record)
-        for i, key in enumerate(keys):
-            if key in self._memory:
-                weights[i] = self._memory[key]
+        for i, known in enumerate(kept):
+            if known is not None:
+                weights[i] = known
         for i in new:
             if len(self._memory) * weights[0].size > MEMORY:
                 self._memory.clear()
@@ -126,8 +138,9 @@ class Part:
 
     def _some(self, beliefs: Floats, record: int) -> Ints:
         inputs, muted = self.filter.inputs(beliefs, record), self.filter.muted(beliefs, record)
+        bounds = self.bounds(beliefs)
         if not self.prepared:
-            return self._made(self._proposed(inputs), inputs, muted)
+            return self._made(self._proposed(inputs), inputs, muted, bounds)
         which = self._known(inputs)
         weights = np.empty((len(inputs), *self.shape), dtype=np.int64)
         made = which < 0
@@ -137,19 +150,21 @@ class Part:
             weights[at] = (ready[which[at]] * float(TOTAL)).astype(np.int64)
             kept = whole[which[at]]
             if self.enforced:
-                kept &= keeps(weights[at], inputs[at], muted[at], self.margin.check)
+                kept &= keeps(weights[at], inputs[at], muted[at], self.margin.check, some(bounds, at))
             again = at[~kept]
             if again.size:
-                weights[again] = self._made(ready[which[again]], inputs[again], muted[again])
+                ends = some(bounds, again)
+                weights[again] = self._made(ready[which[again]], inputs[again], muted[again], ends)
         if made.any():
-            weights[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made])
+            ends = some(bounds, made)
+            weights[made] = self._made(self._proposed(inputs[made]), inputs[made], muted[made], ends)
         return weights
 
-    def _made(self, proposal: Floats, inputs: Floats, muted: Bools) -> Ints:
+    def _made(self, proposal: Floats, inputs: Floats, muted: Bools, bounds: Bounds | None) -> Ints:
         if not self.enforced:
             return integers(cleaned(proposal))
         best = means(inputs, self.setting.cost).argmin(axis=1)
-        return enforce(proposal, inputs, muted, self.margin, best)
+        return enforce(proposal, inputs, muted, self.margin, best, bounds)
 
     def carried(self, beliefs: Floats, record: int) -> Bools:
         """For which beliefs (M, k) the kernel is the same on every machine: that of a formula, or a prepared one."""

@@ -17,11 +17,12 @@ from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy import _codec as codec
 from privopt.mechanisms.policy.journal import PolicyJournal
 from privopt.mechanisms.policy.kernel import TOTAL
+from privopt.mechanisms.policy.ranges import check_set
 from privopt.mechanisms.policy.release import Progress, release
 from privopt.mechanisms.policy.rules import find_rule
 from privopt.mechanisms.policy.setting import distortion as read_distortion
 from privopt.mechanisms.policy.stepwise import StepwisePolicy
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 
 LIMIT = 2**20
 
@@ -62,6 +63,10 @@ class SequencePolicy(StepwisePolicy):
         are drawn from as they are, so a policy that carries its kernels releases alike on every machine.
     simulation_only : bool
         Set by ``solve(..., certify=False)``: such a mechanism releases only with a simulation generator.
+    ambiguity : ChainAmbiguity, optional
+        A set of chains around ``chain``: no release moves odds by more than its budget whichever of them the data follow,
+        each step perhaps another. Single letters of a chain of order 1 only. Everybody then follows the bounds of the
+        belief over the set, and the kernel keeps the budget at every belief within them.
 
     Raises
     ------
@@ -94,8 +99,11 @@ class SequencePolicy(StepwisePolicy):
         limit: int = LIMIT,
         prepared: Sequence[tuple[ArrayLike, Channel]] = (),
         simulation_only: bool = False,
+        ambiguity: ChainAmbiguity | None = None,
     ) -> None:
         codec.check(chain, epsilon, batch, limit)
+        if ambiguity is not None:
+            check_set(ambiguity, chain, batch)
         values: dict[str, object] = {
             "chain": chain,
             "epsilon": float(epsilon),
@@ -106,6 +114,7 @@ class SequencePolicy(StepwisePolicy):
             "limit": int(limit),
             "prepared": (),
             "simulation_only": bool(simulation_only) or not enforced,
+            "ambiguity": ambiguity,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -190,6 +199,7 @@ class SequencePolicy(StepwisePolicy):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal policy back."""
         named = self.distortion
+        over = {} if self.ambiguity is None else {"ambiguity": self.ambiguity.to_dict()}
         return {
             "type": self.kind,
             "version": 1,
@@ -204,6 +214,7 @@ class SequencePolicy(StepwisePolicy):
                 {"belief": list(belief), "kernel": kernel.to_dict()} for belief, kernel in self.prepared
             ],
             "simulation_only": self.simulation_only,
+            **over,
         }
 
     @classmethod
@@ -229,7 +240,7 @@ class SequencePolicy(StepwisePolicy):
 
     def _key(self) -> tuple[object, ...]:
         what = (self.chain, self.epsilon, self.batch, self.distortion, self.rule)
-        return (*what, self.enforced, self.limit, self.prepared, self.simulation_only)
+        return (*what, self.enforced, self.limit, self.prepared, self.simulation_only, self.ambiguity)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -240,6 +251,7 @@ class SequencePolicy(StepwisePolicy):
         note = "" if self.enforced else ", not enforced"
         note += ", simulation only" if self.simulation_only and self.enforced else ""
         note += f", {len(self.prepared)} prepared" if self.prepared else ""
+        note += f", over {self.ambiguity!r}" if self.ambiguity is not None else ""
         size = f"{len(self.letters)} letters"
         budget = "inf" if self.epsilon == math.inf else f"{self.epsilon:g}"
         return (

@@ -14,7 +14,8 @@ import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.errors import InvalidMechanism
-from privopt.files.labels import Label, Labels, short
+from privopt.files.labels import Label, Labels
+from privopt.files.private import shown
 from privopt.mechanisms.columns import ReleasedArray, decode, encode
 from privopt.mechanisms.policy.formulas.closed import capped
 from privopt.mechanisms.policy.hamming import release_many
@@ -180,7 +181,7 @@ def _begun(policy: StepwisePolicy, users: int) -> Floats:
 
 def _is_plain(policy: StepwisePolicy) -> bool:
     """Whether the closed form in floats may stand for the integer kernels in a simulation."""
-    first = policy.batch == 1 and policy.chain.order == 1 and policy.enforced
+    first = policy.batch == 1 and policy.chain.order == 1 and policy.enforced and policy.ambiguity is None
     return first and policy.rule == "closed-form" and policy.distortion == "hamming" and not policy.prepared
 
 
@@ -270,7 +271,7 @@ class Follower:
     ...     follow.check(1, {0: 0, 1: 1})
     ... except InvalidMechanism as fault:
     ...     print(fault)
-    record 1: letter 1 cannot follow the letters before it under the chain; drop it or fit a chain that allows it
+    record 1: the letter cannot follow the letters before it under the chain; drop it or fit a chain that allows it
     """
 
     chain: MarkovChain
@@ -293,7 +294,7 @@ class Follower:
         except (KeyError, TypeError):
             known = ", ".join(repr(s) for s in list(places)[:8])
             raise InvalidMechanism(
-                f"record {self.record}: letter {short(letter)} is not one of the states {known}; recode or drop it"
+                f"record {self.record}: {shown(letter, 'the letter')} is not one of the states {known}; recode or drop it"
             ) from None
         last = self.chain.max_length
         if last is not None and self.record >= last:
@@ -326,11 +327,11 @@ def refusal(where: str, letter: Label | None, record: int) -> str:
     """The sentence about a letter that cannot be there."""
     if record == 0:
         return (
-            f"{where}: letter {short(letter)} cannot come first under the chain; "
+            f"{where}: {shown(letter, 'the letter')} cannot come first under the chain; "
             "drop it or give another initial distribution"
         )
     return (
-        f"{where}: letter {short(letter)} cannot follow the letters before it under the chain; "
+        f"{where}: {shown(letter, 'the letter')} cannot follow the letters before it under the chain; "
         "drop it or fit a chain that allows it"
     )
 

@@ -237,9 +237,7 @@ class Setting:
     @cached_property
     def inputs(self) -> Labels:
         """Letters; for ``batch`` > 1 the words, tuples of letters, that some state can start."""
-        if self.batch == 1:
-            return self.letters
-        return tuple(tuple(self.letters[i] for i in word) for word in self.paths.words.tolist())
+        return self.letters if self.batch == 1 else _words(self.chain, self.batch)
 
     @cached_property
     def outputs(self) -> Labels:
@@ -258,16 +256,29 @@ class Setting:
         InvalidMechanism
             If the table would have more than 2**25 cells.
         """
-        one = self.letter_cost
-        if self.batch == 1:
-            return one
-        words = self.paths.words
-        square = one.shape[0] == one.shape[1]
-        count = len(words) if square else one.shape[1] ** self.batch
-        if len(words) * count > MAX_CELLS:
-            raise InvalidMechanism(
-                f"words of {self.batch} letters make a table of {len(words)} x {count}, more than {MAX_CELLS} cells: lower batch"
-            )
-        others = words if square else np.array(self.outputs)
-        total = sum(one[words[:, i][:, None], others[:, i][None, :]] for i in range(self.batch))
-        return np.asarray(total / self.batch)
+        return self.letter_cost if self.batch == 1 else _word_costs(self.chain, self.batch, self.distortion)
+
+
+@lru_cache(maxsize=4)
+def _words(chain: MarkovChain, batch: int) -> Labels:
+    """The words that some state can start."""
+    return tuple(tuple(chain.letters[i] for i in word) for word in paths(chain, batch).words.tolist())
+
+
+@lru_cache(maxsize=2)
+def _word_costs(chain: MarkovChain, batch: int, named: Distortion) -> Floats:
+    """Distortion of words: the mean over their letters; read-only."""
+    one, words = costs(named, chain.letters), paths(chain, batch).words
+    square = one.shape[0] == one.shape[1]
+    count = len(words) if square else one.shape[1] ** batch
+    if len(words) * count > MAX_CELLS:
+        raise InvalidMechanism(
+            f"words of {batch} letters make a table of {len(words)} x {count}, more than {MAX_CELLS} cells: lower batch"
+        )
+    others = words if square else np.array(list(product(range(one.shape[1]), repeat=batch)))
+    table = np.zeros((len(words), count))
+    for i in range(batch):
+        table += one[words[:, i][:, None], others[:, i][None, :]]
+    table /= batch
+    table.setflags(write=False)
+    return table

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Label, Labels, short
+from privopt.files.private import shown
 from privopt.mechanisms.base import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.formulas.formula import Cost
@@ -21,7 +22,7 @@ from privopt.mechanisms.policy.kernel import TOTAL, draw
 from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.rules import cost_of
 from privopt.mechanisms.policy.setting import Distortion, Setting
-from privopt.models import MarkovChain
+from privopt.models import ChainAmbiguity, MarkovChain
 
 Prepared: TypeAlias = tuple[tuple[tuple[float, ...], Channel], ...]
 
@@ -41,6 +42,7 @@ class StepwisePolicy(Mechanism):
     limit: int
     prepared: Prepared
     simulation_only: bool
+    ambiguity: ChainAmbiguity | None
 
     @property
     def letters(self) -> Labels:
@@ -68,7 +70,9 @@ class StepwisePolicy(Mechanism):
             known = [(belief, kernel) for belief, kernel in self.prepared if kernel.inputs == setting.inputs]
             tables = tuple((np.array(belief), kernel.matrix) for belief, kernel in known)
             drift = 0.0 if length == self.batch else self._drift
-            self._parts[length] = Part(setting, self.rule, self.enforced, self.limit, tables, drift)
+            self._parts[length] = Part(
+                setting, self.rule, self.enforced, self.limit, tables, drift, self.ambiguity
+            )
         return self._parts[length]
 
     @cached_property
@@ -104,11 +108,23 @@ class StepwisePolicy(Mechanism):
         Parameters
         ----------
         belief : array-like, shape (k,)
+            Over a set of chains also the 3 k numbers of a state: the belief of the nominal chain, and its bounds.
         step : int
             Which release, 0 first; matters only for batches on a chain with a matrix per step.
         """
-        weights, total = self.kernels(read_belief(belief, self.chain)[None, :], step)
+        weights, total = self.kernels(self._row(belief)[None, :], step)
         return Channel(weights[0] / total, self.setting.inputs, self.setting.outputs)
+
+    def _row(self, belief: ArrayLike) -> Floats:
+        """A belief as the filter keeps it: over a set, with its bounds, which are the belief itself where none are given."""
+        if self.ambiguity is None:
+            return read_belief(belief, self.chain)
+        row, k = np.array(belief, dtype=np.float64), self.chain.k
+        if row.shape != (3 * k,):
+            return np.tile(read_belief(belief, self.chain), 3)
+        if not (row >= 0).all() or not (row <= 1.1).all():
+            raise InvalidMechanism("the belief of a state, or one of its bounds, is no probability")
+        return np.concatenate([read_belief(row[:k], self.chain), row[k:]])
 
     def kernels(self, beliefs: Floats, step: int = 0) -> tuple[Ints, int]:
         """Integer kernels at many beliefs over the states of the chain.
@@ -258,10 +274,9 @@ class StepwisePolicy(Mechanism):
             raise InvalidMechanism(
                 "a word of fewer letters has ended this sequence: begin again with start()"
             )
-        if len(state.belief) != self.chain.k:
-            raise InvalidMechanism(
-                f"the state has {len(state.belief)} beliefs, the chain {self.chain.k} states"
-            )
+        length = self.chain.k if self.ambiguity is None else 3 * self.chain.k
+        if len(state.belief) != length:
+            raise InvalidMechanism(f"the state has {len(state.belief)} beliefs, and should have {length}")
         return self.part(word_length(item, self.batch))
 
     def _weights(self, part: Part, state: PolicyState) -> Ints:
@@ -300,7 +315,9 @@ def word_length(item: Label, batch: int) -> int:
     if batch == 1:
         return 1
     if not isinstance(item, tuple) or not 1 <= len(item) <= batch:
-        raise InvalidMechanism(f"a release reads a word, a tuple of 1 to {batch} letters, not {short(item)}")
+        raise InvalidMechanism(
+            f"a release reads a word, a tuple of 1 to {batch} letters, not {shown(item, 'this one')}"
+        )
     return len(item)
 
 
@@ -313,7 +330,7 @@ def place(item: Label, places: dict[Label, int], batch: int) -> int:
     except (KeyError, TypeError):
         known = ", ".join(repr(s) for s in list(places)[:8])
         raise InvalidMechanism(
-            f"{short(item)} is not one of {known}{', ...' if len(places) > 8 else ''}: recode or drop it"
+            f"{shown(item, 'the letter')} is not one of {known}{', ...' if len(places) > 8 else ''}: recode or drop it"
         ) from None
 
 

@@ -73,7 +73,8 @@ def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> 
         return None
     kernel = np.clip(np.asarray(solved.x)[: k * m].reshape(k, m), 0.0, 1.0)
     marginal = np.maximum(np.asarray(solved.x)[k * m :], 0.0) * levels.theta
-    lam = np.asarray(solved.eqlin.marginals)[:k] / (levels.room * p)
+    with np.errstate(all="ignore"):  # prices that are not finite prove nothing, and are refused as a dual
+        lam = np.asarray(solved.eqlin.marginals)[:k] / (levels.room * p)
     return Solved(kernel, marginal, lam, int(solved.nit), str(solved.message))
 
 

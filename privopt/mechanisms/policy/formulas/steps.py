@@ -312,7 +312,8 @@ def definition(step: Step, seconds: float) -> Answer:
     )
     matrix = np.clip(np.asarray(solved.x).reshape(n, m), 0.0, None)
     matrix *= p @ matrix > 1e-11
-    matrix[p == 0] = p @ matrix
+    lost = (p == 0) | (matrix.sum(axis=1) == 0)  # of hardly any probability: they answer as the others do
+    matrix[lost] = p @ matrix
     matrix /= matrix.sum(axis=1, keepdims=True)
     return Answer(matrix, np.zeros(0), {"iterations": int(solved.nit), "stop": str(solved.message)})
 
