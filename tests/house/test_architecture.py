@@ -23,13 +23,14 @@ FOLDERS = ("privopt", "problems", "solvers", "benchmarks")
 LAYERS = ("base", "knowledge", "core", "problems", "solvers", "shown", "top")
 BASE = {
     "privopt.arrays", "privopt.errors", "privopt.core.exact", "privopt.core.balls",
-    "privopt.files.labels", "privopt.files.numbers", "privopt.files.text",
+    "privopt.files.labels", "privopt.files.numbers", "privopt.files.paths",
+    "privopt.files.private", "privopt.files.text",
 }  # fmt: skip
 """Leaves: they import nothing of the package but each other."""
 
 ROOMS = {
     "models": "knowledge", "mechanisms": "knowledge", "measures": "knowledge", "core": "core", "files": "core",
-    "proof": "core", "problems": "problems", "solvers": "solvers", "plots": "shown", "cluster": "shown",
+    "proof": "shown", "problems": "problems", "solvers": "solvers", "plots": "shown", "cluster": "shown",
     "publication": "shown", "benchmarks": "top", "cli": "top",
 }  # fmt: skip
 HEAVY = {
@@ -98,7 +99,12 @@ def imported(module: str) -> tuple[tuple[str, bool], ...]:
                         and not (
                             inside
                             and name.startswith(
-                                ("privopt.plots.", "privopt.publication.", "privopt.cluster.")
+                                (
+                                    "privopt.plots.",
+                                    "privopt.publication.",
+                                    "privopt.cluster.",
+                                    "privopt.proof.",
+                                )
                             )
                         ),
                     )

@@ -22,7 +22,8 @@ PARTED = re.compile(r"(?<![A-Za-z])(laws?|questions?|tells|doors?)(?![A-Za-z])",
 """Given up for: distribution or invariant, problem, influence or reveals, argument validation."""
 
 TERMS = re.compile(
-    r"law of large numbers|power[ -]laws?|\b(?:bayesian|lip|redaction|sequence)-laws\b", re.IGNORECASE
+    r"law of large numbers|law of the iterated logarithm|power[ -]laws?|\b(?:bayesian|lip|redaction|sequence)-laws\b",
+    re.IGNORECASE,
 )
 """Terms of the field, and names of measurements, which people type."""
 
