@@ -41,6 +41,8 @@ from privopt.mechanisms import NoisyQuery as NoisyQuery
 from privopt.mechanisms import Query as Query
 from privopt.mechanisms import RedactionMechanism as RedactionMechanism
 from privopt.mechanisms import SequencePolicy as SequencePolicy
+from privopt.models import ChainAmbiguity as ChainAmbiguity
+from privopt.models import CovarianceAmbiguity as CovarianceAmbiguity
 from privopt.models import DatasetGraph as DatasetGraph
 from privopt.models import GaussianModel as GaussianModel
 from privopt.models import GroupModel as GroupModel
@@ -51,6 +53,7 @@ from privopt.models import ObservedJoint as ObservedJoint
 from privopt.models import RowSet as RowSet
 from privopt.models import model_from_dict as model_from_dict
 from privopt.models.distance import distance as distance
+from privopt.models.metric import Metric as Metric
 from privopt.plots.colourings import accuracy_figure as accuracy_figure
 from privopt.plots.colourings import colouring_figure as colouring_figure
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy as BayesianPrivacy
@@ -61,6 +64,7 @@ from privopt.problems.information_bottleneck.problem import InformationBottlenec
 from privopt.problems.local_information_privacy.problem import (
     LocalInformationPrivacy as LocalInformationPrivacy,
 )
+from privopt.problems.metric_privacy.problem import MetricPrivacy as MetricPrivacy
 from privopt.problems.pointwise_maximal_leakage.problem import (
     PointwiseMaximalLeakage as PointwiseMaximalLeakage,
 )

@@ -7,13 +7,44 @@ from typing import Any
 
 from privopt.benchmarks.manuscript.cells import escape_latex, written
 from privopt.benchmarks.manuscript.charts import GREY, OTHERS, PALE, Axis, Chart, Curve, Look
-from privopt.benchmarks.report.figure import LIGHT
 
 WIDTH, HEIGHT = 420, 260
 """Pixels of the frame of a drawing."""
 SCALE = 3.0
 """Pixels of a PNG for one of the drawing."""
 _SHAPES = {"circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond", "cross": "cross"}  # fmt: skip
+
+PAPER: dict[str, Any] = {
+    "background": "#ffffff",
+    "font": "system-ui, sans-serif",
+    "padding": 6,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "#1c2024",
+        "titleColor": "#1c2024",
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "gridColor": "#d9dee3",
+        "gridOpacity": 0.6,
+        "domainColor": "#5b6570",
+        "tickColor": "#5b6570",
+        "labelFlush": False,
+        "labelSeparation": 5,
+        "labelOverlap": True,
+    },
+    "legend": {
+        "orient": "bottom",
+        "labelColor": "#1c2024",
+        "titleColor": "#1c2024",
+        "labelFontSize": 12,
+        "symbolSize": 70,
+        "symbolStrokeWidth": 1.8,
+        "labelLimit": 170,
+        "columnPadding": 14,
+    },
+}
+"""The look of a figure on paper."""
 
 
 def specification(chart: Chart) -> dict[str, Any]:
@@ -33,8 +64,8 @@ def specification(chart: Chart) -> dict[str, Any]:
         "layer": layers,
         "resolve": {"legend": {"strokeDash": "independent"}},
         "config": {
-            **LIGHT,
-            "legend": {**LIGHT["legend"], "columns": 3, "labelLimit": 0, "orient": "bottom"},
+            **PAPER,
+            "legend": {**PAPER["legend"], "columns": 3, "labelLimit": 0, "orient": "bottom"},
         },
     }
 

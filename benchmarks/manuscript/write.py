@@ -20,7 +20,8 @@ from privopt.benchmarks.report.judged import Judged, Value, encode
 from privopt.benchmarks.runner.rows import AUTO
 from privopt.benchmarks.runner.vocabulary import Vocabulary
 from privopt.errors import FileRefused, InvalidProblem, MissingExtra
-from privopt.files.json import writing, writing_bytes
+from privopt.files.json import writing
+from privopt.files.paths import writing_bytes
 
 FORMATS = ("html", "md", "tex", "csv", "parquet", *PICTURES)
 """What a report can be written as; "all" stands for every one."""

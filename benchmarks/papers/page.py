@@ -131,29 +131,25 @@ SUB = "Every figure, table, algorithm, testable statement and printed number of 
 def reproduced_page(
     reproduced: Results, begun: str, took: float, command: str, environment: Mapping[str, str]
 ) -> str:
-    """The page of items as text: style, script and figures are inside.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-    """
+    """The page of items as text: style, script and figures are inside."""
     findings = [one.finding for _, one in reproduced]
     counted = shares(findings)
     return render(
         "reproduce.html.j2",
-        title="The papers, computed again",
-        mark="reproduce",
-        kicker=f"Run of {begun}, {took:.0f} s",
-        headline=headline(findings),
-        sub=SUB,
-        alarms=_alarms(counted),
-        shares=counted,
-        total=len(findings),
-        first="off" if any(share.kind == "off" for share in counted) else "",
-        sources=tuple(_sources(reproduced)),
-        command=command,
-        environment=environment,
+        {
+            "title": "The papers, computed again",
+            "mark": "reproduce",
+            "kicker": f"Run of {begun}, {took:.0f} s",
+            "headline": headline(findings),
+            "sub": SUB,
+            "alarms": _alarms(counted),
+            "shares": counted,
+            "total": len(findings),
+            "first": "off" if any(share.kind == "off" for share in counted) else "",
+            "sources": tuple(_sources(reproduced)),
+            "command": command,
+            "environment": environment,
+        },
     )
 
 
@@ -239,13 +235,7 @@ def _cell(value: object) -> Cell | str:
 
 
 def paper_page(report: PaperReport, begun: str, command: str, environment: Mapping[str, str]) -> str:
-    """The page of one paper as text.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-    """
+    """The page of one paper as text."""
     findings = [claim.finding for claim in report.claims]
     counted = shares(findings)
     source = Source(
@@ -259,18 +249,20 @@ def paper_page(report: PaperReport, begun: str, command: str, environment: Mappi
     )
     return render(
         "reproduce.html.j2",
-        title=f"{report.title}: computed again",
-        mark=report.name,
-        kicker=f"Run of {begun}, {report.seconds:.0f} s",
-        headline=headline(findings, "printed statement"),
-        sub=" ".join(report.about),
-        alarms=_alarms(counted),
-        shares=counted,
-        total=len(findings),
-        first="off" if any(share.kind == "off" for share in counted) else "",
-        sources=(source,),
-        command=command,
-        environment=environment,
+        {
+            "title": f"{report.title}: computed again",
+            "mark": report.name,
+            "kicker": f"Run of {begun}, {report.seconds:.0f} s",
+            "headline": headline(findings, "printed statement"),
+            "sub": " ".join(report.about),
+            "alarms": _alarms(counted),
+            "shares": counted,
+            "total": len(findings),
+            "first": "off" if any(share.kind == "off" for share in counted) else "",
+            "sources": (source,),
+            "command": command,
+            "environment": environment,
+        },
     )
 
 

@@ -202,30 +202,26 @@ def matrix(rows: Sequence[PeerRow]) -> ToolMatrix:
 def page(
     rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mapping[str, str], command: str = ""
 ) -> str:
-    """The page as text: style and script are inside.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-    """
+    """The page as text: style and script are inside."""
     titles = {question: _title(question) for question in dict.fromkeys(r.question for r in rows)}
     made = matrix(rows)
     return render(
         "peers.html.j2",
-        title="privopt beside other tools",
-        mark="other tools",
-        kicker=f"Run of {begun}, {seconds:.0f} s",
-        headline=made.headline,
-        sub=made.said,
-        matrix=made,
-        tables=[
-            (title, _rows(title, [r for r in rows if r.question == question]))
-            for question, title in titles.items()
-        ],
-        meanings=_WORDS,
-        command=command or "privopt bench peers",
-        environment=environment,
+        {
+            "title": "privopt beside other tools",
+            "mark": "other tools",
+            "kicker": f"Run of {begun}, {seconds:.0f} s",
+            "headline": made.headline,
+            "sub": made.said,
+            "matrix": made,
+            "tables": [
+                (title, _rows(title, [r for r in rows if r.question == question]))
+                for question, title in titles.items()
+            ],
+            "meanings": _WORDS,
+            "command": command or "privopt bench peers",
+            "environment": environment,
+        },
     )
 
 

@@ -35,8 +35,6 @@ LARGE = 2**30
 """Bytes of a process after which the next task gets a fresh one."""
 AT_ONCE = 2
 """Solvers by name that run side by side."""
-SLOW_TO_BUILD = 0.3
-"""Seconds; cases that take longer are built once for all runs of a process."""
 Listener = Callable[[str, float | None], None]
 """Told the name of a case that begins, and again with its seconds when it is done."""
 
@@ -143,13 +141,13 @@ class Measuring:
         return self.known
 
     def _case(self, case: Case, workers: Sequence[Worker]) -> None:
-        takers, slow = self._survey(case, workers[0])
+        takers = self._survey(case, workers[0])
         limits = limits_of(case, self.limits)
         for limit in limits:
-            self._solve(case, limit, slow, workers[0])
+            self._solve(case, limit, workers[0])
         chosen = [name for name in takers if not self.solvers or name in self.solvers]
         for limit in reversed(limits):
-            tasks = list(self._by_name(case, limit, chosen, slow))
+            tasks = list(self._by_name(case, limit, chosen))
             self._side_by_side(tasks, list(workers))
 
     def _side_by_side(self, tasks: Sequence[dict[str, Any]], free: list[Worker]) -> None:
@@ -157,37 +155,35 @@ class Measuring:
             for done in [pool.submit(self._on_a_free_one, task, free) for task in tasks]:
                 done.result()
 
-    def _survey(self, case: Case, worker: Worker) -> tuple[list[str], bool]:
-        """The solvers that take a case, and whether it is slow to build."""
+    def _survey(self, case: Case, worker: Worker) -> list[str]:
+        """The solvers that take a case."""
         known = runs_of(self.known, case.name, ANCHOR)
         if not known:
             task = {"case": case.name, "solver": ANCHOR}
             answer = worker.ask(task, SURVEYING)
             if isinstance(answer, str):
                 self._keep(_failure({**task, "limit": SURVEYING, "repetition": 0}, answer, 0.0))
-                return [], True
+                return []
             known = [Run.from_dict(answer)]
             self._keep(known[0])
         failed = known[-1].status == "FAILED" and known[-1].limit == SURVEYING
-        return [] if failed else known[-1].reason.split(), known[-1].limit > SLOW_TO_BUILD
+        return [] if failed else known[-1].reason.split()
 
-    def _solve(self, case: Case, limit: float, slow: bool, worker: Worker) -> None:
+    def _solve(self, case: Case, limit: float, worker: Worker) -> None:
         while True:
             done = runs_of(self.known, case.name, SOLVE, limit)
             if len(done) >= self.repetitions or (len(done) == 2 and alike(done)):
                 return
-            self._ask(_task(case, SOLVE, limit, slow, len(done)), worker)
+            self._ask(_task(case, SOLVE, limit, len(done)), worker)
 
-    def _by_name(
-        self, case: Case, limit: float, names: Sequence[str], slow: bool
-    ) -> Iterator[dict[str, Any]]:
+    def _by_name(self, case: Case, limit: float, names: Sequence[str]) -> Iterator[dict[str, Any]]:
         """The runs by name that are still needed at a limit."""
         ours = runs_of(self.known, case.name, SOLVE, limit)
         needed = enough(ours, limit)
         for name in names:
             rows = runs_of(self.known, case.name, name)
             if not any(serves(row, limit, needed, ours) for row in rows):
-                yield _task(case, name, needed, slow, 0)
+                yield _task(case, name, needed, 0)
 
     def _on_a_free_one(self, task: dict[str, Any], free: list[Worker]) -> None:
         with self._lock:
@@ -213,8 +209,8 @@ def limits_of(case: Case, limits: Sequence[float]) -> list[float]:
     return sorted(limit for limit in limits if limit < LONGEST or case.long)
 
 
-def _task(case: Case, solver: str, limit: float, slow: bool, repetition: int) -> dict[str, Any]:
-    return {"case": case.name, "solver": solver, "limit": limit, "keep": slow, "repetition": repetition}
+def _task(case: Case, solver: str, limit: float, repetition: int) -> dict[str, Any]:
+    return {"case": case.name, "solver": solver, "limit": limit, "repetition": repetition}
 
 
 def _failure(task: dict[str, Any], reason: str, seconds: float) -> Run:

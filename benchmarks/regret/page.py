@@ -90,34 +90,30 @@ def page(
     environment: Mapping[str, str],
     command: str = "privopt bench dispatch",
 ) -> str:
-    """The page as text: style, script and picture are inside.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-    """
+    """The page as text: style, script and picture are inside."""
     kinds = dict.fromkeys(s.case.partition("/")[0] for s in stands)
     return render(
         "regret.html.j2",
-        title="privopt: is solve ever beaten, or late?",
-        mark="dispatch",
-        kicker=f"Run of {begun}, {seconds:.0f} s",
-        headline=headline(stands),
-        sub="What solve() answers by itself, beside every solver by name at the same limit.",
-        alarms=tuple(alarms(stands)),
-        header=[name.replace("<=", "≤").replace(" x ", " × ") for name in HEADER],
-        lines=summary(stands),
-        picture=_picture(stands),
-        extremes=[
-            _table("largest", "Largest regrets", worst(stands)),
-            _table("latest", "Latest", latest(stands)),
-            _table("slowest", "Slowest where the optimum is proved", slowest(stands)),
-        ],
-        kinds=[_table(kind.replace("_", "-"), _titled(kind), _of(stands, kind)) for kind in kinds],
-        meanings=_WORDS,
-        command=command,
-        environment=environment,
+        {
+            "title": "privopt: is solve ever beaten, or late?",
+            "mark": "dispatch",
+            "kicker": f"Run of {begun}, {seconds:.0f} s",
+            "headline": headline(stands),
+            "sub": "What solve() answers by itself, beside every solver by name at the same limit.",
+            "alarms": tuple(alarms(stands)),
+            "header": [name.replace("<=", "≤").replace(" x ", " × ") for name in HEADER],
+            "lines": summary(stands),
+            "picture": _picture(stands),
+            "extremes": [
+                _table("largest", "Largest regrets", worst(stands)),
+                _table("latest", "Latest", latest(stands)),
+                _table("slowest", "Slowest where the optimum is proved", slowest(stands)),
+            ],
+            "kinds": [_table(kind.replace("_", "-"), _titled(kind), _of(stands, kind)) for kind in kinds],
+            "meanings": _WORDS,
+            "command": command,
+            "environment": environment,
+        },
     )
 
 

@@ -12,11 +12,10 @@ import resource
 import sys
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run
-from privopt.benchmarks.runner.case import find_case
+from privopt.benchmarks.runner.case import find_case, forget
 from privopt.core.dispatch import candidates, solve
 from privopt.core.problem import Problem
 from privopt.core.solution import Solution
@@ -37,16 +36,12 @@ def _warm_up(problem: Problem[Any], solver: str) -> None:
         solve(example.problem, name, time_limit=WARMING)
 
 
-@lru_cache(maxsize=1)
-def _problem(case: str) -> Problem[Any]:
-    return find_case(case).make()
-
-
 def run(task: Mapping[str, Any]) -> Run:
-    """One run, on a problem that was built for it."""
-    problem = _problem(task["case"]) if task["keep"] else find_case(task["case"]).make()
+    """One run, on a problem that was built for it, of which nothing is known yet."""
+    problem = find_case(task["case"]).make()
     name = task["solver"]
     _warm_up(problem, name)
+    forget()
     begun = time.monotonic()
     answer = solve(problem, None if name == SOLVE else name, time_limit=task["limit"])
     return _row(task, problem, answer, time.monotonic() - begun)
@@ -73,7 +68,7 @@ def _row(task: Mapping[str, Any], problem: Problem[Any], answer: Solution[Any], 
 def survey(task: Mapping[str, Any]) -> Run:
     """What a case is about: its anchor, the solvers that take it but no oracles, and the seconds that asking took."""
     begun = time.monotonic()
-    problem = _problem(task["case"])
+    problem = find_case(task["case"]).make()
     building = time.monotonic() - begun
     begun = time.monotonic()
     listed = candidates(problem)

@@ -25,6 +25,10 @@ class Named:
     adds: int
 
 
+NOTHING = 1e-9
+"""A share of the best answers at which the simple method reaches nothing but rounding."""
+
+
 @dataclass(frozen=True)
 class Gain:
     """What the best answers gain on the simple method, over the cases where that has a certified answer.
@@ -314,7 +318,7 @@ def _change(pairs: Sequence[tuple[float, float]], share: bool) -> float:
     if share:
         return statistics.fmean(best - simple for best, simple in pairs)
     best, simple = (math.fsum(side) for side in zip(*pairs, strict=True))
-    if simple == 0:
+    if abs(simple) <= NOTHING * abs(best):
         return math.copysign(math.inf, best) if best else 0.0
     return best / simple - 1
 

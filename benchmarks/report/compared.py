@@ -141,11 +141,6 @@ def compared_page(
         What the two runs are called.
     command : str
         What writes the page.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
     """
     (old, first), (new, second) = before, after
     words = new.words.joined(old.words)
@@ -154,23 +149,25 @@ def compared_page(
     ratios = time_ratios(first, second)
     return render(
         "compare.html.j2",
-        title=f"{names[0]} and {names[1]}",
-        mark="two runs",
-        kicker=f"A: {names[0]}, {old.begun} · B: {names[1]}, {new.begun} · {comparison.pairs} runs in both",
-        headline=headline(pairs),
-        sub=f"The best certified answer of B against that of A, in each of {len(pairs)} cases that both asked the same solvers.",
-        alarms=_alarms(second),
-        problems=_lines(pairs, comparison, words, first, second),
-        changes=tuple(_change(change, words) for change in _ranked(comparison)[:MOST]),
-        changed=len(comparison.changes),
-        told=[ratio for ratio in ratios if ratio.clear],
-        silent=len([ratio for ratio in ratios if not ratio.clear]),
-        confidence=f"{CONFIDENCE:.0%}".replace("%", " %"),
-        only=(_only(comparison.only_before), _only(comparison.only_after)),
-        machines=_machines(old, new),
-        called=lambda solver: "solve()" if solver == AUTO else solver,
-        factor=_factor,
-        command=command,
+        {
+            "title": f"{names[0]} and {names[1]}",
+            "mark": "two runs",
+            "kicker": f"A: {names[0]}, {old.begun} · B: {names[1]}, {new.begun} · {comparison.pairs} runs in both",
+            "headline": headline(pairs),
+            "sub": f"The best certified answer of B against that of A, in each of {len(pairs)} cases that both asked the same solvers.",
+            "alarms": _alarms(second),
+            "problems": _lines(pairs, comparison, words, first, second),
+            "changes": tuple(_change(change, words) for change in _ranked(comparison)[:MOST]),
+            "changed": len(comparison.changes),
+            "told": [ratio for ratio in ratios if ratio.clear],
+            "silent": len([ratio for ratio in ratios if not ratio.clear]),
+            "confidence": f"{CONFIDENCE:.0%}".replace("%", " %"),
+            "only": (_only(comparison.only_before), _only(comparison.only_after)),
+            "machines": _machines(old, new),
+            "called": lambda solver: "solve()" if solver == AUTO else solver,
+            "factor": _factor,
+            "command": command,
+        },
     )
 
 
@@ -256,8 +253,6 @@ def write_comparison(before: Path, after: Path, page: Path, command: str) -> Non
     ------
     FileRefused
         If a file of a run is missing or malformed, or the page cannot be written.
-    MissingExtra
-        If Jinja2 is not installed.
     """
     text = compared_page(read_run(before), read_run(after), (str(before), str(after)), command)
     with writing(page) as stream:

@@ -50,7 +50,6 @@ def draw_redaction(released: Released) -> Figure | None:
         for i, state in enumerate(states)
     ]
     return Figure(
-        name="mechanism",
         title=f"Redaction probability by distance from the private record, by {solution.solver}",
         caption=(
             "How often each record is hidden, by its distance from the private record and by its value: the mechanism of "
@@ -59,7 +58,6 @@ def draw_redaction(released: Released) -> Figure | None:
         ),
         spec=_spec(dict(zip(states, COLOURS * len(states), strict=False)), states),
         data={"bars": Dataset(("distance", "value", "redacted"), tuple(records))},
-        shown="bars",
     )
 
 

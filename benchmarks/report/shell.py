@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
-
-from privopt.errors import MissingExtra
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -14,27 +13,21 @@ if TYPE_CHECKING:
 
 WEB = "web"
 """Folder of the templates, styles and scripts."""
-NEEDS = "pages need Jinja2: pip install jinja2"
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, values: Mapping[str, object]) -> str:
     """A page as text: the template of that name, which extends ``shell.html.j2``; values are escaped.
 
     The shell reads ``title`` and ``mark`` (what stands beside the name in the bar), and has the blocks ``title``, ``mark``,
     ``style``, ``places``, ``tools``, ``main`` and ``scripts``.
 
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-
     Examples
     --------
-    >>> page = render("shell.html.j2", title="a < b", mark="quick")
+    >>> page = render("shell.html.j2", {"title": "a < b", "mark": "quick"})
     >>> "<title>a &lt; b</title>" in page, "default-src 'none'" in page
     (True, True)
     """
-    return _environment().get_template(template).render(**values)
+    return _environment().get_template(template).render(values)
 
 
 def resource(name: str) -> str:
@@ -50,11 +43,9 @@ def resource(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as cause:
-        raise MissingExtra(NEEDS) from cause
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
+
     made = Environment(
         loader=FunctionLoader(resource),
         autoescape=True,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -99,3 +101,22 @@ def find_case(name: str) -> Case:
     1.0
     """
     return next((case for case in cases() if case.name == name), None) or cases(name)[0]
+
+
+def forget() -> None:
+    """Empty what the package remembers of the last few problems: an equal one is met as for the first time.
+
+    Examples
+    --------
+    >>> from privopt.models import MarkovChain
+    >>> from privopt.mechanisms.policy.setting import forgets
+    >>> forgets(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0)
+    True
+    >>> forget()
+    >>> forgets.cache_info().currsize
+    0
+    """
+    for cache in [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]:
+        of_problems = cache.cache_parameters()["maxsize"] is not None
+        if of_problems and str(cache.__wrapped__.__module__).startswith("privopt."):
+            cache.cache_clear()

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from privopt.benchmarks.runner.case import forget
 from privopt.benchmarks.timings.run import measuring
 from privopt.benchmarks.timings.sizes import instances
 from privopt.cli.show import check_output, emit, table
@@ -133,23 +134,25 @@ def _reading(
 def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[float, bool] | None:
     """Seconds of one run without judging, and whether it was stopped; None where it fails, or other work kept it waiting.
 
-    A run in this process counts with its processor time where that is less than the time on the wall, so that other
-    work on the machine does not matter; one that needs a process of its own pays for the start of that.
+    A run counts with its processor time where that is less than the time on the wall, so that other work on the machine
+    does not matter; one that needs a process of its own pays for the start of that. Nothing is known of the instance
+    from an earlier run.
     """
+    forget()
     inside = believed(solver)
     start = 0.0 if inside else _starting()
-    if not inside:
-        _executor().submit(_ready).result()
-    begun, worked = time.monotonic(), time.process_time()
+    worked = time.process_time() if inside else _executor().submit(_ready).result()
+    begun = time.monotonic()
     try:
         propose(solver, problem, Budget(begun + limit))
     except SolverTimeout:
         return limit, True
     except SolverFailure:
         return None
-    wall, work = time.monotonic() - begun, time.process_time() - worked
+    wall = time.monotonic() - begun
+    work = (time.process_time() if inside else _executor().submit(_ready).result()) - worked
     if not inside:
-        return start + wall, False
+        return start + (min(wall, work) if work > 0 else wall), False
     if wall < 0.9 * limit:
         return min(wall, work), False
     return (wall, True) if work >= 0.5 * limit else None

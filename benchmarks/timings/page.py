@@ -173,29 +173,25 @@ def headline(measured: Sequence[Measured]) -> str:
 def page(
     measured: Sequence[Measured], begun: str, quick: bool, environment: Mapping[str, str], command: str = ""
 ) -> str:
-    """The page as text: style, script and figures are inside.
-
-    Raises
-    ------
-    MissingExtra
-        If Jinja2 is not installed.
-    """
+    """The page as text: style, script and figures are inside."""
     seconds = sum(one.seconds for one in measured)
     kind = "small sizes only" if quick else "all sizes"
     return render(
         "timings.html.j2",
-        title="privopt: timed measurements",
-        mark="timings",
-        kicker=f"Run of {begun}, {seconds:.0f} s, {kind}",
-        headline=headline(measured),
-        sub="The same work by privopt and by a reference, on one machine in one run.",
-        alarms=() if holds(measured) else tuple(_invariants(measured)),
-        lines=[line for one in measured for line in _against(one.timings)],
-        invariants=tuple(_invariants(measured)),
-        measured=[_shown(one) for one in measured],
-        meanings=_WORDS,
-        command=command or "privopt bench measure",
-        environment=environment,
+        {
+            "title": "privopt: timed measurements",
+            "mark": "timings",
+            "kicker": f"Run of {begun}, {seconds:.0f} s, {kind}",
+            "headline": headline(measured),
+            "sub": "The same work by privopt and by a reference, on one machine in one run.",
+            "alarms": () if holds(measured) else tuple(_invariants(measured)),
+            "lines": [line for one in measured for line in _against(one.timings)],
+            "invariants": tuple(_invariants(measured)),
+            "measured": [_shown(one) for one in measured],
+            "meanings": _WORDS,
+            "command": command or "privopt bench measure",
+            "environment": environment,
+        },
     )
 
 

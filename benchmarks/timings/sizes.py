@@ -13,6 +13,7 @@ from privopt.benchmarks.data import joints
 from privopt.benchmarks.suites.boundary_colouring import regions
 from privopt.benchmarks.suites.dispatch.records import tree
 from privopt.benchmarks.suites.dispatch.tables import itself, line
+from privopt.benchmarks.suites.metric_privacy import street, towns
 from privopt.benchmarks.suites.redaction import random_chain
 from privopt.core.problem import Problem
 from privopt.models import DatasetGraph, GaussianModel, MarkovChain
@@ -50,6 +51,10 @@ class Family:
 
 def _lip(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0)
+
+
+def _near(points: int, outputs: int) -> Problem[Any]:
+    return towns(points, outputs, 0.4)
 
 
 def _hamming(n_s: int, n_x: int) -> Problem[Any]:
@@ -274,6 +279,8 @@ FAMILIES = (
         ((2, 6), (2, 100), (2, 1000), (5, 30), (5, 300), (12, 100)),
         ((2, 30), (3, 60), (8, 100)),
     ),
+    Family("places in towns", _near, ((12, 4), (50, 10), (120, 20), (300, 20)), ((25, 8), (80, 15))),
+    Family("places along a street", street, _ones(8, 20, 40), _ones(14, 30)),
     Family("noise for a row", _row, _ones(4, 20, 100, 500), _ones(10, 50, 250)),
 )
 

@@ -23,6 +23,12 @@ ONE_RELEASE = (
 )
 """What every certificate does not cover, whatever the problem."""
 
+FRESH_RECORD = (
+    "the records of a sample that the set or the mechanism was computed from: the claim is about a fresh record of the "
+    "population, and what the mechanism itself says of that sample is not bounded"
+)
+"""What a certificate for a set of distributions does not cover, whatever the problem."""
+
 KINDS = {
     "privacy": "it holds for every release",
     "average": "it is an average over releases, and a single one may tell much more",
@@ -48,7 +54,12 @@ class Terms:
     unit : str
         Of what the budget is: a release, a letter, a record.
     uncovered : tuple of str
-        What the claim says nothing about; that it is for one release is added to each certificate.
+        What the claim says nothing about; that it is for one release is added to each certificate, and for a set
+        :data:`FRESH_RECORD`.
+    distributions : str
+        The set of distributions for every one of which the claim holds, in words; empty where it holds for one only.
+    confidence : float, optional
+        How often, over samples, a set that was made from one holds the distribution of the population.
     """
 
     kind: str
@@ -57,6 +68,19 @@ class Terms:
     adversary: str
     unit: str
     uncovered: tuple[str, ...] = ()
+    distributions: str = ""
+    confidence: float | None = None
+
+
+def over_set(claim: str) -> str:
+    """A claim about one distribution, made of every distribution in a set.
+
+    Examples
+    --------
+    >>> over_set("leakage <= budget")
+    'for every distribution in the set, leakage <= budget'
+    """
+    return f"for every distribution in the set, {claim}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +116,10 @@ class Certificate:
         What the claim says nothing about.
     remarks : tuple of str
         Where a record differs from what was proved although the claim holds; see :func:`privopt.verify`.
+    distributions : str
+        The set of distributions for every one of which the claim holds, in words; empty where it holds for one only.
+    confidence : float or None
+        How often, over samples, such a set made from one holds the distribution of the population.
 
     Examples
     --------
@@ -118,6 +146,8 @@ class Certificate:
     unit: str = ""
     uncovered: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    distributions: str = ""
+    confidence: float | None = None
 
     def __bool__(self) -> bool:
         return self.ok
@@ -155,6 +185,14 @@ class Certificate:
         ]
         named = (("Assumed", self.assumption), ("Against", self.adversary), ("Budget per", self.unit))
         said += [*plain, f"{self.reason}{f' [{self.method}]' if self.method else ''}."]
+        said += (
+            [f"Holds for every distribution in the set: {self.distributions}."] if self.distributions else []
+        )
+        if self.confidence is not None:
+            said.append(
+                f"Confidence: of such sets at least {number(100 * self.confidence, 9)} % hold the distribution of the "
+                "population, over the samples they are made from."
+            )
         said += [f"{name}: {text}." for name, text in named if text]
         said += [f"Not covered: {'; '.join(self.uncovered)}."] if self.uncovered else []
         return [*said, *(f"Remark: {text}." for text in self.remarks)]
@@ -164,9 +202,10 @@ class Certificate:
         return html_table([(key, value) for key, value in shown.items()])
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-safe dictionary."""
+        """A JSON-safe dictionary; what a certificate for one distribution has not is left out."""
+        unset = [name for name in ("distributions", "confidence") if not getattr(self, name)]
         return {
-            **{f.name: getattr(self, f.name) for f in fields(self)},
+            **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in unset},
             "version": VERSION,
             "budget": encode_float(self.budget),
             "leakage": [encode_float(x) for x in self.leakage],
@@ -192,7 +231,9 @@ class Certificate:
                 name: str(fields[name])
                 for name in ("claim", "reason", "where", "problem", "mechanism", "method")
             }
-            later = {name: str(fields.get(name, "")) for name in ("kind", "statement", "adversary", "unit")}
+            names = ("kind", "statement", "adversary", "unit", "distributions")
+            later = {name: str(fields.get(name, "")) for name in names}
+            sure = fields.get("confidence")
             return cls(
                 ok=fields["ok"] is True,
                 budget=decode_float(fields["budget"]),
@@ -202,6 +243,7 @@ class Certificate:
                 assumption=str(fields["law"] if "law" in fields else fields["assumption"]),
                 uncovered=tuple(str(text) for text in fields.get("uncovered", ())),
                 remarks=tuple(str(text) for text in fields.get("remarks", ())),
+                confidence=None if sure is None else decode_float(sure),
                 **texts,
                 **later,
             )

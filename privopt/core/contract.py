@@ -115,8 +115,10 @@ def check_solver(
         findings += check_example(solver, example, time_limit)
     if not any(finding.check is Check.REFUSES for finding in findings):
         findings.append(Finding(Check.REFUSES, note="it refuses none of them"))
+    taken = [example for example in cases if _takes(solver, example)]
     findings += (
-        check_deadline(solver, example) for example in (*cases[-1:], *large) if _takes(solver, example)
+        check_deadline(solver, example)
+        for example in (*taken[-1:], *(example for example in large if _takes(solver, example)))
     )
     return tuple(findings)
 

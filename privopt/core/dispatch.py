@@ -25,6 +25,10 @@ BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
 
 RESERVE = 0.3
 """Share of the time limit that is kept, at most, for judging the last proposal."""
+HARMLESS = 0.5
+"""Seconds of judging, as predicted, that may pass the limit: for less nothing is kept until it is measured."""
+FIRST = 2
+"""While no more was judged, or predicted, than the anchor, half of what is left is for the first solver all the same."""
 
 
 def candidates(problem: Problem[Any]) -> tuple[Candidate, ...]:
@@ -52,6 +56,8 @@ def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
             return Candidate(
                 solver, "the problem asks for intervals and nodes of a hierarchy, which it does not keep to"
             )
+        if posed.robust and not solver.robust:
+            return Candidate(solver, "the problem is over a set of distributions, and it knows one only")
         refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))
@@ -158,7 +164,7 @@ def solve_from(
     begun = time.monotonic()
     told = progress or (lambda fraction, message: None)
     needed = problem.judging_seconds
-    call = _Call(problem, begun, time_limit, certify, seed, told, [needed])
+    call = _Call(problem, begun, time_limit, certify, seed, told, [needed if needed > HARMLESS else 0.0])
     if needed > time_limit:
         return _too_large(needed, time_limit)
     carried = None if start is None else carried_over(problem, start, certify)
@@ -201,8 +207,11 @@ class _Call(Generic[M]):
 
     @property
     def left(self) -> float:
+        rest = self.begun + self.time_limit - time.monotonic()
         reserve = min(max(self.judgings, default=0.0), RESERVE * self.time_limit)
-        return self.begun + self.time_limit - reserve - time.monotonic()
+        if len(self.judgings) <= FIRST:
+            reserve = min(reserve, rest / 2)
+        return rest - reserve
 
     def run(
         self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
@@ -252,6 +261,14 @@ class _Call(Generic[M]):
         bound = self.problem.check_bound(claimed, proposal.dual)
         return raise_alarm(self.problem, judged, replace(judged, bound=bound, dual=proposal.dual))
 
+    def anchor(self) -> Solution[M]:
+        """The anchor, judged; what is made once of a problem, such as its fingerprint, is no part of a judging."""
+        start, fingerprint = self.problem.anchor(), self.problem.fingerprint
+        begun = time.monotonic()
+        judged = judge(self.problem, Proposal(start), certify=self.certify)
+        self.judgings.append(time.monotonic() - begun)
+        return replace(judged, solver="anchor", problem=fingerprint)
+
     def finish(self, solution: Solution[M], alternatives: tuple[str, ...]) -> Solution[M]:
         return replace(solution, problem=self.problem.fingerprint, alternatives=alternatives)
 
@@ -260,11 +277,8 @@ def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
     """Search from the anchor; the best judged answer wins, with the best bound that was checked."""
     listed = candidates(call.problem)
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
-    begun = time.monotonic()
-    anchor = judge(call.problem, Proposal(call.problem.anchor()), certify=call.certify)
-    call.judgings.append(time.monotonic() - begun)
     search = Search(call, takers)
-    search.runs.append(replace(anchor, solver="anchor"))
+    search.runs.append(call.anchor())
     if carried is not None:
         search.runs.append(carried)
     search.run()

@@ -65,10 +65,10 @@ def integer_row(values: Iterable[Number]) -> IntegerRow:
     return IntegerRow(reduced, sum(reduced))
 
 
-def exp_at_least(epsilon: float, numerator: int, denominator: int) -> bool | None:
+def exp_at_least(epsilon: float | Fraction, numerator: int, denominator: int) -> bool | None:
     """Whether numerator / denominator <= e**epsilon, proved; None where 4096 bits do not decide.
 
-    ``epsilon`` is the rational that the float stores; ``inf`` admits every ratio, also x / 0. At
+    A float ``epsilon`` is the rational that it stores; ``inf`` admits every ratio, also x / 0. At
     epsilon = 0 integers are compared. Otherwise e**epsilon is irrational and enclosed by balls of
     growing precision.
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
+from functools import cache
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,12 @@ def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> P
 
 def believed(solver: Solver[Any]) -> bool:
     """Whether a solver may run in this process: one of the package that polls the deadline."""
-    module = type(solver).__module__
-    inside = module.startswith("privopt.solvers.") and not is_own(module)
-    return inside and (solver.interruptible or _isolated.get())
+    return _of_the_package(type(solver).__module__) and (solver.interruptible or _isolated.get())
+
+
+@cache
+def _of_the_package(module: str) -> bool:
+    return module.startswith("privopt.solvers.") and not is_own(module)
 
 
 def _run_here(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:

@@ -22,6 +22,7 @@ from privopt.measures.bayesian.proof import Setting, prove_leakage
 from privopt.mechanisms import NoisyQuery, Query
 from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import Clip, read_clip, spacing, up
+from privopt.mechanisms.policy.journal import alone
 from privopt.models import GaussianModel, GroupModel, MarkovChain, model_from_dict
 
 KIND = "budget_ledger"
@@ -231,8 +232,9 @@ class BudgetLedger:
     ) -> tuple[Any, Self]:
         """Charge, save the ledger to a file, and only then release; a crash in between spends and shows nothing.
 
-        A file that is already there must be an earlier state of this ledger. Only one process at a time may use it: hold
-        :func:`privopt.mechanisms.policy.journal.alone` from loading it until here, as ``privopt release --ledger`` does.
+        A file that is already there must be an earlier state of this ledger: of two that were loaded at once and are used by two
+        processes or threads, the second is refused. Who wishes to wait for the other instead holds
+        :func:`privopt.mechanisms.policy.journal.alone` from loading the ledger until here, as ``privopt release --ledger`` does.
 
         Returns
         -------
@@ -244,18 +246,19 @@ class BudgetLedger:
             If the charge is refused, or the file holds releases that this ledger does not know.
         """
         after = self.charge(mechanism, data, columns)
-        if os.path.lexists(path):
-            before = type(self).load(path)
-            if replace(self, entries=self.entries[: len(before.entries)]) != before:
-                raise InvalidMechanism(
-                    f"{os.fspath(path)} is not an earlier state of this ledger: load it, or it would lose releases"
-                )
-        after.save(path)
+        with alone(path):
+            if os.path.lexists(path):
+                before = type(self).load(path)
+                if replace(self, entries=self.entries[: len(before.entries)]) != before:
+                    raise InvalidMechanism(
+                        f"{os.fspath(path)} is not an earlier state of this ledger: load it, or it would lose releases"
+                    )
+            after.save(path)
         return mechanism.release(records, rng), after
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the ledger, whole or not at all."""
-        write_json(path, self.to_dict())
+        """Write the ledger, whole or not at all; a new file is for its owner alone to read."""
+        write_json(path, self.to_dict(), private=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -80,10 +80,15 @@ class Call(Protocol[M]):
 
 
 def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    """Those that bound the optimum: first what is predicted to end in time, then what improves until it is stopped."""
+    """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
     provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
-    fitting = [c for c in provers if predicted(c) <= 0.5 * seconds]
+    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds), key=_ready_after)
     return fitting + [c for c in provers if c not in fitting and c.solver.interruptible]
+
+
+def _ready_after(c: Candidate) -> float:
+    """Predicted seconds with the start of a process, where a solver needs one of its own."""
+    return predicted(c) + (0.0 if c.solver.interruptible else PATIENCE)
 
 
 def predicted(c: Candidate) -> float:
@@ -140,23 +145,33 @@ class Search(Generic[M]):
         self._wait_beside()
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
-        """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that."""
+        """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
+
+        Where no proof is expected in what is left, whoever fits in half of it, and again the best so far if it was stopped.
+        """
         for c in feasible:
-            if c.name not in self.tried and predicted(c) <= min(soonest / SLICE, CHEAP * self.call.left):
-                self._try(c, min(SLICE * predicted(c), self.call.left / 2))
+            left = self.call.left
+            again = c.name in self.cut
+            if c.name in self.tried and not (
+                again and self._best is not None and self._best.solver == c.name
+            ):
+                continue
+            share = CHEAP * left if again or soonest <= left else left / 2
+            if self._expected(c) <= min(share, math.inf if soonest > left else soonest / SLICE):
+                self._try(c, min(SLICE * self._expected(c), CHEAP * left if again else left / 2))
 
     def _rest(self) -> None:
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""
         while left := self._waiting():
             c = min(left, key=self._hope)
-            last = len(left) == 1 or not c.solver.interruptible or predicted(c) <= self.call.left / 2
+            last = not c.solver.interruptible or predicted(c) <= self.call.left / 2 or self._alone(c, left)
             self._try(c, self.call.left if last else self.call.left / 2)
             if self.settled or self.call.left <= 0:
                 return
 
     def _waiting(self) -> list[Candidate]:
         """Who has not run, or may have twice as long as before; else whoever was ended with nothing and may have longer."""
-        unfinished = [c for c in self.takers if self._unfinished(c)]
+        unfinished = [c for c in self.takers if self._unfinished(c) and self._worth_a_process(c)]
         longer = [c for c in unfinished if 2 * self._stopped(c) < self.call.left]
         return longer or [
             c for c in unfinished if not c.solver.interruptible and LONGER * self._stopped(c) < self.call.left
@@ -165,8 +180,12 @@ class Search(Generic[M]):
     def _stopped(self, c: Candidate) -> float:
         return self.cut.get(c.name, 0.0)
 
+    def _expected(self, c: Candidate) -> float:
+        """Predicted seconds, or twice those after which it was stopped."""
+        return max(predicted(c), 2 * self._stopped(c))
+
     def _hope(self, c: Candidate) -> tuple[bool, bool, float, str]:
-        fits = max(predicted(c), 2 * self._stopped(c)) <= self.call.left
+        fits = self._expected(c) <= self.call.left
         return not fits, not c.solver.interruptible, max(predicted(c), self._stopped(c)), c.name
 
     def _unfinished(self, c: Candidate) -> bool:
@@ -177,18 +196,36 @@ class Search(Generic[M]):
         """The last that can be stopped gets all the time that is left; those before it several predictions."""
         for i, c in enumerate(provers):
             left = self.call.left
+            if not c.solver.interruptible and self._answered:
+                after = [
+                    predicted(o) for o in provers[i + 1 :] if o.solver.interruptible and self._unfinished(o)
+                ]
+                if after and min(after) <= left < _ready_after(c) + min(after):
+                    continue  # it would take the time of one that ends in it, and may still run afterwards
             slice_ = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
             if predicted(c) <= left:
                 slice_ = max(slice_, min(FITTING * predicted(c), left))
+            others = [o for o in self.takers if self._unfinished(o)]
             if not c.solver.interruptible:
-                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3) if self._others(c) else left
+                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3) if len(others) > 1 else left
+            elif self._alone(c, others):
+                slice_ = left
             elif not any(after.solver.interruptible for after in provers[i + 1 :]):
-                slice_ = left if self._answered or not self._others(c) else 0.6 * left
+                slice_ = left if self._answered else 0.6 * left
             self._try(c, slice_)
 
-    def _others(self, c: Candidate) -> bool:
-        """Whether any other taker could still run."""
-        return any(self._unfinished(other) for other in self.takers if other is not c)
+    def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
+        """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""
+        left = self.call.left
+        could = [
+            o for o in others if o is not c and (o.solver.interruptible or predicted(o) + PATIENCE <= left)
+        ]
+        slower = max(left, 2 * predicted(c))
+        return not could or (2 * predicted(c) > left and all(predicted(o) > slower for o in could))
+
+    def _worth_a_process(self, c: Candidate) -> bool:
+        """Whether a solver may be of use: one that needs a process of its own is started for no fraction of its time."""
+        return c.solver.interruptible or not self._answered or predicted(c) <= SLICE * self.call.left
 
     def _affords(self, c: Candidate, seconds: float) -> bool:
         """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""

@@ -12,14 +12,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from privopt.core.certificate import ONE_RELEASE, Certificate, Terms
+from privopt.core.certificate import FRESH_RECORD, ONE_RELEASE, Certificate, Terms
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Labels
 from privopt.files.text import html_table, number
 from privopt.mechanisms import Mechanism
 from privopt.models import JointDistribution, ObservedJoint
-from privopt.models.ambiguity.joint import Ambiguity
+from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
 from privopt.models.columns import TableColumns
 
 M = TypeVar("M", bound=Mechanism)
@@ -124,6 +124,11 @@ class Problem(ABC, Generic[M]):
 
     contiguous: bool = False
     """Whether blocks must be intervals of ordered columns, and nodes of hierarchies; only few solvers make such."""
+
+    @property
+    def robust(self) -> bool:
+        """Whether the model is a set of distributions, for every one of which the promise must hold; few solvers keep to it."""
+        return False
 
     @property
     def judging_seconds(self) -> float:
@@ -292,7 +297,9 @@ class Problem(ABC, Generic[M]):
             statement=terms.statement,
             adversary=terms.adversary,
             unit=terms.unit,
-            uncovered=(ONE_RELEASE, *terms.uncovered),
+            uncovered=_not_covered(terms),
+            distributions=terms.distributions,
+            confidence=terms.confidence,
         )
 
     def restated(self, proved: Certificate, mechanism: M, *, claim: str, where: str) -> Certificate:
@@ -310,7 +317,9 @@ class Problem(ABC, Generic[M]):
             statement=terms.statement,
             adversary=terms.adversary,
             unit=terms.unit,
-            uncovered=(ONE_RELEASE, *terms.uncovered),
+            uncovered=_not_covered(terms),
+            distributions=terms.distributions,
+            confidence=terms.confidence,
         )
 
     @classmethod
@@ -331,7 +340,10 @@ class Problem(ABC, Generic[M]):
     def columns(self) -> TableColumns | None:
         """What the model remembers of the table that it was counted from, if it was."""
         models = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]  # problems are dataclasses
-        return next((m.columns for m in models if isinstance(m, (JointDistribution, ObservedJoint))), None)
+        return next(
+            (m.columns for m in models if isinstance(m, (JointDistribution, ObservedJoint, JointAmbiguity))),
+            None,
+        )
 
     @property
     def release_labels(self) -> Labels | None:
@@ -366,6 +378,10 @@ class Problem(ABC, Generic[M]):
         return fingerprint_of(self.to_dict())
 
 
+def _not_covered(terms: Terms) -> tuple[str, ...]:
+    return (ONE_RELEASE, *terms.uncovered, *((FRESH_RECORD,) if terms.distributions else ()))
+
+
 def fingerprint_of(fields: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical JSON form of a dictionary, without what its models remember of their columns.
 
@@ -386,7 +402,7 @@ def _without_columns(value: Any) -> Any:
     """A model without what it remembers of a table; anything else as it is."""
     if not isinstance(value, Mapping) or "type" not in value:
         return value
-    return {name: part for name, part in value.items() if name != "columns"}
+    return {name: _without_columns(part) for name, part in value.items() if name != "columns"}
 
 
 def _summary(value: object) -> object:

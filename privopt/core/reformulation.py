@@ -116,6 +116,11 @@ class Reformulation(Problem[M]):
         return self.target.check_infeasible(witness)
 
     @property
+    def robust(self) -> bool:
+        """Whether the target is over a set of distributions."""
+        return self.target.robust
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Those of the target."""
         return self.target.sizes

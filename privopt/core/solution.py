@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Self
@@ -19,6 +19,8 @@ from privopt.files.text import Named, html_table, number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from privopt.proof.write import Proof
+    from privopt.publication.audit import Audit
     from privopt.publication.explain import Explanation
 
 FORMAT = "privopt/solution"
@@ -199,6 +201,77 @@ class Solution(Generic[M]):
         if posed is None:
             raise InvalidProblem("a solution from a file does not hold its problem: give it as plot(problem)")
         return mechanism_figure(posed, self.mechanism)
+
+    def audit(
+        self,
+        frame: object,
+        problem: Problem[M] | None = None,
+        *,
+        secret: str | Sequence[str] = (),
+        columns: str | Sequence[str] = (),
+        confidence: float = 0.95,
+        method: str = "clopper-pearson",
+        unseen: str = "refuse",
+    ) -> Audit:
+        """What the mechanism leaks under other rows of the population than those it was computed from, with an interval.
+
+        See :func:`privopt.publication.audit.audit`; a solution from a file needs its ``problem``.
+
+        Raises
+        ------
+        InvalidProblem
+            If there is no problem at hand, it is another one, or it is not about a table.
+        InvalidModel
+            If a column is missing or a row does not fit.
+
+        Examples
+        --------
+        >>> import pandas as pd, privopt as po
+        >>> people = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
+        >>> solution = po.solve(po.LocalInformationPrivacy(po.JointDistribution.from_frame(people, "vote", "age"), 0.3))
+        >>> solution.audit(people[:80]).rows
+        80
+        """
+        from privopt.publication.audit import audit
+
+        return audit(
+            self.instance if problem is None else problem, self, frame, secret=secret, columns=columns,
+            confidence=confidence, method=method, unseen=unseen,
+        )  # fmt: skip
+
+    def prove(self, path: str | os.PathLike[str], problem: Problem[M] | None = None) -> Proof:
+        """Write a proof that a short program checks without this library; see ``docs/proofs.md``.
+
+        Returns
+        -------
+        Proof
+            What was written; ``.left_out`` names what it does not prove, ``.check()`` runs the program.
+
+        Raises
+        ------
+        InvalidProblem
+            If there is no problem at hand, or proof files do not cover it.
+
+        Examples
+        --------
+        >>> import privopt as po
+        >>> solution = po.solve(po.BeliefRelease([0.75, 0.25], 1.0))
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     proof = solution.prove(f"{folder}/proof.txt")
+        >>> proof.checker.name, proof.check().ok
+        ('checker.py', True)
+        """
+        from privopt.proof.write import prove
+
+        posed = self.instance if problem is None else problem
+        if posed is None:
+            raise InvalidProblem(
+                "a solution from a file does not hold its problem: give it as prove(path, problem)"
+            )
+        proof = prove(posed, self)
+        proof.save(path)
+        return proof
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; the mechanism carries its integer weights."""

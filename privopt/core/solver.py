@@ -130,7 +130,8 @@ class Solver(ABC, Generic[P]):
     ``guaranteed`` is what the algorithm proves for every instance; one that depends on the instance overrides
     :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers
     inside the package; everything else runs in a child process that is ended at the deadline. ``contiguous`` says that it
-    answers problems whose blocks must be intervals or nodes of a hierarchy. A solver that is not
+    answers problems whose blocks must be intervals or nodes of a hierarchy, ``robust`` that it answers problems over sets of
+    distributions. A solver that is not
     ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
     """
 
@@ -140,6 +141,7 @@ class Solver(ABC, Generic[P]):
     guaranteed: ClassVar[Guarantee | None] = None
     interruptible: ClassVar[bool] = True
     contiguous: ClassVar[bool] = False
+    robust: ClassVar[bool] = False
     repairable: ClassVar[bool] = True
 
     def guarantee(self, problem: P) -> Guarantee:

@@ -125,9 +125,24 @@ class _Check:
             yield "the stored certificate says that nothing is proved"
         if stored.budget != fresh.budget:
             yield f"the certificate states the budget {stored.budget!r}, the problem's is {fresh.budget!r}"
+        if stored.confidence != fresh.confidence:
+            yield f"the certificate states the confidence {stored.confidence!r}, that of the problem's set is {fresh.confidence!r}"
+        if bool(stored.distributions) != bool(fresh.distributions):
+            yield "the certificate is for one distribution where the problem has a set of them, or the other way round"
         if stored.worst != fresh.worst and (stored.worst or not self._old):
             yield from self._pair(stored)
-        words = ("claim", "reason", "where", "method", "assumption", "kind", "statement", "adversary", "unit")
+        words = (
+            "claim",
+            "reason",
+            "where",
+            "method",
+            "assumption",
+            "kind",
+            "statement",
+            "adversary",
+            "unit",
+            "distributions",
+        )
         changed = [name for name in words if getattr(stored, name) != getattr(fresh, name)]
         if stored.uncovered != fresh.uncovered:
             changed.append("uncovered")

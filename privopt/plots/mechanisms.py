@@ -23,7 +23,9 @@ from privopt.mechanisms import (
 )
 from privopt.plots.axes import COLOURS, MARKERS, new_figure
 from privopt.plots.colourings import MOST, accuracy_figure, colouring_figure
+from privopt.plots.places import on_a_map, places_figure
 from privopt.problems.boundary_colouring.data import ColouringData
+from privopt.problems.metric_privacy.data import MetricData
 from privopt.problems.redaction.data import RedactionData
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ def mechanism_figure(problem: Problem[Any], mechanism: Mechanism) -> Figure:
     >>> mechanism_figure(problem, po.solve(problem).mechanism).axes[0].get_xlabel()
     'record (counted from 0)'
     """
+    if isinstance(problem, MetricData) and isinstance(mechanism, Channel) and on_a_map(problem):
+        return places_figure(problem, mechanism)
     if isinstance(mechanism, (Channel, Merging)):
         return _table(
             mechanism.matrix, mechanism.inputs, mechanism.outputs, "what each value is released as", "value"

@@ -10,7 +10,7 @@ from typing import ClassVar
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.measures.bayesian.leakage import calibrate
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 
@@ -159,7 +159,7 @@ def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
 
 def not_gaussian(problem: BayesianPrivacy) -> str | None:
     """Why bounds for Gaussian records inside an interval do not apply, or None."""
-    if not isinstance(levels.judged_model(problem), GaussianModel):
+    if not isinstance(levels.judged_model(problem), (GaussianModel, CovarianceAmbiguity)):
         if isinstance(problem.model, GaussianModel):
             return "of a function only the sensitivity is known, Gaussian bounds need a sum or a mean"
         return f"it is for Gaussian records, these follow a {type(problem.model).__name__}"

@@ -26,6 +26,7 @@ class General(calibrated.Calibrated):
     """
 
     name: ClassVar[str] = "general"
+    robust: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class GaussianColumn(_Gaussian):
     """
 
     name: ClassVar[str] = "gaussian-column"
+    robust: ClassVar[bool] = True
 
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """As all; feasible where the column sum is too large to bound anything."""

@@ -43,6 +43,7 @@ class MarkovRecursion(_Markov):
     """
 
     name: ClassVar[str] = "markov-recursion"
+    robust: ClassVar[bool] = True
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Some thirty readings of the recursion."""

@@ -50,6 +50,7 @@ class Oracle(Solver[BayesianPrivacy]):
             return calibrated.proposal(problem, problem.epsilon / model.size, {})
         if isinstance(model, GaussianModel):
             return calibrated.proposal(problem, problem.epsilon / max(_gaussian(model.covariance)), {})
+        assert isinstance(model, MarkovChain)
         rows = list(_counts(problem, model))
         low, high = 0.0, problem.epsilon * 4
         for _ in range(60):

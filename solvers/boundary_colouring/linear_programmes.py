@@ -293,6 +293,33 @@ def best_distributions(programme: Programme, seconds: float) -> Distributions | 
     return Distributions(rows, -float(result.fun), multipliers / total, last / total)
 
 
+def contradiction(programme: Programme, seconds: float) -> dict[str, Any] | None:
+    """Multipliers that prove that no distributions are private with those that are fixed; None where there are some.
+
+    All constraints of privacy are loosened by one number. If its least value is above 0, the multipliers that prove this
+    are, by Farkas' lemma, a proof that at 0 there is nothing.
+    """
+    from scipy.sparse import csr_array, hstack
+
+    _, k, arcs = programme.shape
+    (table, limits), (whole, ones) = programme.inequalities(), programme.equations()
+    loose = np.zeros((table.shape[0], 1))
+    loose[: arcs * k] = -programme.one.decay
+    cost = np.zeros(programme.unknowns + 1)
+    cost[-1] = 1.0
+    result = _highs(
+        cost,
+        (hstack([table, csr_array(loose)], format="csr"), limits),
+        (hstack([whole, csr_array((len(ones), 1))], format="csr"), ones),
+        np.vstack([programme.bounds(), [[0.0, 1.0]]]),
+        seconds,
+    )
+    if result is None or not float(result.fun) > 0.0:
+        return None
+    multipliers = np.maximum(-result.ineqlin.marginals[: arcs * k], 0.0) * programme.one.decay
+    return linear_dual(multipliers.reshape(arcs, k))
+
+
 @register
 @dataclass(frozen=True)
 class KColourLp(Solver[BoundaryColouring]):
@@ -335,7 +362,8 @@ class KColourLp(Solver[BoundaryColouring]):
         programme = Programme(small.graph, problem.step, small.weights if mean else None, fixed)
         best = best_distributions(programme, 0.45 * budget.remaining)
         if best is None:
-            return Proposal(stats={"stop": "HiGHS ended without an answer"})
+            witness = None if fixed is None else contradiction(programme, 0.9 * budget.remaining)
+            return Proposal(infeasible=witness, stats={"stop": "HiGHS ended without an answer"})
         rows, weights = best.rows, best.weights
         if small.classes is not None:
             rows = rows[small.classes]

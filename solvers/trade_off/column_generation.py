@@ -21,7 +21,6 @@ from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
 from privopt.solvers.trade_off.zero_leakage import (
-    ZeroLeakage,
     independent_release,
     nothing_may_leak,
     posteriors,
@@ -90,20 +89,21 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Seconds until the gap is closed, or nothing helps: about 2 ms a support, more for posteriors of many symbols."""
-        if nothing_may_leak(problem):
-            return ZeroLeakage().cost(problem)
         n, rank = len(problem.observation.support), len(problem.observation.p_s)
         proof = 2e-3 * supports(problem) * 1.5 ** max(0, min(rank, n) - 4)
         return 0.5 + 0.02 * n + min(proof, ENDLESS)
+
+    def refuse(self, problem: PrivacyFunnel) -> str | None:
+        """Refuse perfect privacy, which is another search."""
+        if nothing_may_leak(problem):
+            return "where nothing may leak posteriors have no price: zero-leakage searches the independent releases"
+        return super().refuse(problem)
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
-        free = independent_release(problem, budget)
-        if nothing_may_leak(problem):
-            return free.proposal(problem)
-        channel = free.channel
+        channel = independent_release(problem, budget).channel
         if channel is not None and problem.is_floor and problem.budget <= problem.evaluate(channel).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)

@@ -260,7 +260,7 @@ class SoftClusters(Solver[InformationBottleneck]):
         """Steps times the entries of the channel."""
         n, width = len(problem.observation.support), len(problem.observation.p_s)
         steps = ROUNDS * (4 if problem.mode == "trade_off" else STEPS)
-        return 0.02 + 6e-6 * n * (4 + width) + steps * (1e-4 + 1e-7 * n * min(n, CLUSTERS, 2 * width + 2))
+        return 0.02 + 6e-6 * n * (4 + width) + steps * (1e-4 + 2e-8 * n * min(n, CLUSTERS, 2 * width + 2))
 
     def refuse(self, problem: InformationBottleneck) -> str | None:
         """Refuse mergings, and channels that are too large to judge."""

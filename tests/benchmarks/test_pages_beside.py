@@ -34,7 +34,6 @@ from privopt.cli import app
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytest.importorskip("jinja2")
 WIDTHS = (320, 390, 768, 1280, 1920)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LONG_WORD = "x" * 90

@@ -231,7 +231,7 @@ def test_what_was_measured_is_shown_again(tmp_path: Path) -> None:
 
 def test_a_process_that_does_not_come_back_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker(4.0)
-    task = {"case": "redaction/records-12", "solver": SOLVE, "limit": 0.2, "keep": False, "repetition": 0}
+    task = {"case": "redaction/records-12", "solver": SOLVE, "limit": 0.2, "repetition": 0}
     assert worker.ask(task, 0.01) == "did not come back within 0.01 s"
     monkeypatch.setattr(measure.sys, "executable", "/bin/false")  # type: ignore[attr-defined]
     assert worker.ask(task, 5.0) in ("its process died", "its process had died")

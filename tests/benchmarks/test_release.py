@@ -118,7 +118,7 @@ def test_the_frost_chain_is_positively_correlated_with_a_medium_region() -> None
 
 
 def test_external_sets_have_everything_stated() -> None:
-    assert len(external_sets()) == 15
+    assert len(external_sets()) == 16
     for entry in external_sets().values():
         assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
         assert not Path(entry.file).is_absolute()

@@ -164,7 +164,6 @@ def test_a_malformed_cell_is_named(tmp_path: Path, old: str, new: str, said: str
 
 
 def test_the_section_on_other_tools_is_there_only_with_their_rows(tmp_path: Path) -> None:
-    pytest.importorskip("jinja2")
     folder = write_folder(tmp_path / "run", repeated())
     write_report(folder, folder / "page.html")
     assert "Against other tools" not in (folder / "page.html").read_text(encoding="utf-8")

@@ -255,3 +255,67 @@ def test_who_keeps_half_of_a_short_time_runs_again_with_more(monkeypatch: pytest
     assert solution.solver == "planted"
     assert solution.objective is not None
     assert solution.objective > 0.1
+
+
+@dataclass(frozen=True)
+class Noting(Planted):
+    """Notes how much time it has, and brings the constant mechanism."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+    interruptible: ClassVar[bool] = True
+    seconds: ClassVar[float] = 3.0
+    times: ClassVar[list[float]] = []
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        self.times.append(budget.remaining)
+        return po.Proposal(problem.safe())
+
+
+@dataclass(frozen=True)
+class Endless(Noting):
+    """Would take far longer."""
+
+    name: ClassVar[str] = "endless"
+    seconds: ClassVar[float] = 300.0
+
+
+@dataclass(frozen=True)
+class Apart(Planted):
+    """Needs a process of its own, and far longer than any limit here."""
+
+    name: ClassVar[str] = "apart"
+    seconds: ClassVar[float] = 200.0
+
+
+def test_no_time_is_kept_for_who_could_not_end_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Noting, Endless)}
+    monkeypatch.setattr(_registry, "_solvers", only)
+    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
+    Noting.times.clear()
+    po.solve(WIDE, time_limit=5.0)
+    first, second = Noting.times  # both provers ended by themselves
+    assert first > 0.75 * 5.0
+    assert 0 < second <= first
+
+
+def test_no_process_is_started_for_a_fraction_of_what_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    better = po.solve(WIDE, "subset-merging").mechanism
+
+    @dataclass(frozen=True)
+    class Quick(Noting):
+        name: ClassVar[str] = "quick"
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+        seconds: ClassVar[float] = 0.01
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            return po.Proposal(better)
+
+    only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Quick, Apart)}
+    monkeypatch.setattr(_registry, "_solvers", only)
+    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
+    solution = po.solve(WIDE, time_limit=10.0)
+    assert solution.solver == "quick"
+    (line,) = [line for line in solution.alternatives if line.startswith("apart")]
+    assert "not run" in line

@@ -71,7 +71,7 @@ def programme(problem: Linear) -> tuple[Floats, Floats]:
 
 def _of_belief(problem: BeliefRelease) -> LocalInformationPrivacy:
     """The same bounds on a joint distribution of S = X."""
-    table = [[0] * i + [p] + [0] * (len(problem.belief) - i - 1) for i, p in enumerate(problem.belief)]
+    table = [[0] * i + [p] + [0] * (len(problem.nominal) - i - 1) for i, p in enumerate(problem.nominal)]
     joint = JointDistribution.normalised(table, problem.letters, problem.letters)
     return LocalInformationPrivacy(joint, problem.epsilon, utility=problem.matrix)
 

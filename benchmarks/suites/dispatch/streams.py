@@ -10,7 +10,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.runner.case import register_cases
 from privopt.core.problem import Problem
-from privopt.models import GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
@@ -75,6 +75,10 @@ def _sequence(k: int, horizon: int, distortion: str = "hamming", stay: float = 0
     return SequenceInformationPrivacy(_sticky(k, stay), 1.0, distortion=distortion, horizon=horizon)
 
 
+def _over_set(k: int, share: float, horizon: int) -> Problem[Any]:
+    return SequenceInformationPrivacy(ChainAmbiguity.interval(_sticky(k, 0.3), share), 1.0, horizon=horizon)
+
+
 def _words(k: int, batch: int, horizon: int) -> Problem[Any]:
     return SequenceInformationPrivacy(_sticky(k, 0.6), 0.5, batch=batch, horizon=horizon)
 
@@ -100,6 +104,7 @@ register_cases(
         *((f"l1-{k}-horizon-4", "", partial(_sequence, k, 4, "l1")) for k in (4, 64)),
         *((f"squared-{k}-horizon-4", "", partial(_sequence, k, 4, "squared")) for k in (4, 16)),
         ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
+        *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(
             (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))
             for k, w, n, marks in ((2, 2, 4, "q"), (2, 5, 10, ""), (2, 10, 20, ""), (3, 4, 8, ""))

@@ -188,7 +188,7 @@ def _at_least(high: Solution[Release], low: Solution[Release]) -> bool:
 
 def _relabelled(rng: np.random.Generator) -> bool:
     one = question(rng)
-    if not isinstance(one.joint, ObservedJoint):
+    if isinstance(one.joint, JointDistribution):
         other = with_joint(one, shuffled(rng, one.joint))
         blocks = [_utility(solve(p, SubsetMerging())) for p in (one, other)]
         a, b = solve(one), solve(other)

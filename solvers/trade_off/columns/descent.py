@@ -31,7 +31,8 @@ def reduced_costs(cost: Cost, prices: Floats, columns: Floats) -> Floats:
     [-1.5, -2.0]
     """
     seen = columns if cost.coordinates is None else columns @ cost.coordinates.T
-    weighed = cost.concave * phi(seen).sum(axis=1) - cost.convex * phi(columns @ cost.tangents.T).sum(axis=1)
+    down = columns if cost.plain else columns @ cost.tangents.T
+    weighed = cost.concave * phi(seen).sum(axis=1) - cost.convex * phi(down).sum(axis=1)
     return np.asarray(weighed - columns @ prices)
 
 
@@ -59,7 +60,7 @@ def descend(cost: Cost, prices: Floats, starts: Floats, rounds: int, deadline: f
         if time.monotonic() > deadline:
             break
         up = logs if cost.coordinates is None else _log(v @ cost.coordinates.T) @ cost.coordinates
-        step = logs + tilt + ratio * up - _log(v @ cost.tangents.T) @ cost.tangents
+        step = logs + tilt + ratio * up - _pulled_back(cost, v)
         step -= step.max(axis=1, keepdims=True)
         v = np.exp(np.maximum(step, LOWEST))  # results below the smallest normal float would be slow
         v[step <= LOWEST] = 0.0
@@ -115,17 +116,22 @@ def marginal_costs(cost: Cost, p_w: Floats, joint: Floats) -> Floats:
     v = joint / joint.sum(axis=1, keepdims=True)
     seen = v if cost.coordinates is None else v @ cost.coordinates.T
     up = _log(seen) if cost.coordinates is None else _log(seen) @ cost.coordinates
-    gradient = cost.convex * (_log(v @ cost.tangents.T) @ cost.tangents) - cost.concave * up
+    gradient = cost.convex * _pulled_back(cost, v) - cost.concave * up
     return np.asarray((joint * gradient).sum(axis=0) / p_w)
 
 
 def _exponent(cost: Cost, v: Floats, *, bold: bool) -> Floats:
     """Ln of P(y | w) / P(y), up to what depends on w only."""
-    down = _log(v @ cost.tangents.T) @ cost.tangents
+    down = _pulled_back(cost, v)
     if bold:
         return np.asarray((_log(v) - down) / (1.0 - cost.concave / cost.convex))
     up = _log(v) if cost.coordinates is None else _log(v @ cost.coordinates.T) @ cost.coordinates
     return np.asarray(_log(v) + cost.concave / cost.convex * up - down)
+
+
+def _pulled_back(cost: Cost, v: Floats) -> Floats:
+    """D^T ln(D v) of posteriors (m, n)."""
+    return _log(v) if cost.plain else np.asarray(_log(v @ cost.tangents.T) @ cost.tangents)
 
 
 def _log(v: Floats) -> Floats:

@@ -167,7 +167,7 @@ class Generation:
     def prove(self, at: Prices) -> Search:
         """Exact pricing at some prices."""
         tolerance = 0.6 * self.tolerance / self._scale(at)
-        search = Search(at.cost, at.prices, tolerance)
+        search = Search(at.cost, at.prices, tolerance, self._exact.deadline)
         search.run(self._exact, -5 * tolerance)
         self.nodes += search.nodes
         weighed = weighed_bound(self.problem, at.multiplier, search.prices, search.bound)

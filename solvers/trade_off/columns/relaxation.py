@@ -6,6 +6,7 @@ They are solved many at a time by a primal-dual interior-point method.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,9 @@ FINEST = 1e-4
 EXTRA = 8
 """Newton steps more for a fine tolerance."""
 
+DENSE = 60
+"""Symbols up to which Newton's systems are solved whole, which is more accurate where boxes are empty."""
+
 THIN = 1e-8
 """Sides of boxes of C v shorter than this are treated as if they were unbounded."""
 
@@ -57,14 +61,21 @@ def refined(tolerance: float) -> float:
 
 
 def relax(
-    cost: Cost, prices: Floats, low: Floats, high: Floats, steps: int = STEPS, tolerance: float = USUAL
+    cost: Cost,
+    prices: Floats,
+    low: Floats,
+    high: Floats,
+    steps: int = STEPS,
+    tolerance: float = USUAL,
+    deadline: float = math.inf,
 ) -> tuple[Floats, Floats, Floats]:
     """Points (b, n), tangents (b, n_q) and multipliers (b, 2 k) of the convex relaxations over boxes (b, k).
 
-    The concave part is replaced by its secants, the rest kept.
+    The concave part is replaced by its secants, the rest kept. There are fewer steps when the deadline passes.
     """
     if cost.coordinates is not None:
-        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps, refined(tolerance))
+        fine = refined(tolerance)
+        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps, fine, deadline)
     points = np.zeros(low.shape)
     tilt = cost.concave * secant_slopes(low, high) - prices
     sizes = (high > 0).sum(axis=1)
@@ -73,12 +84,14 @@ def relax(
         index = np.nonzero(high[some] > 0)[1].reshape(len(some), size)
         rows = some[:, None]
         points[rows, index] = _relax_box(
-            tilt[rows, index], cost, index, (low[rows, index], high[rows, index])
+            tilt[rows, index], cost, index, (low[rows, index], high[rows, index]), deadline
         )
     return points, tangents_at(cost, points, DIGITS), np.zeros((len(low), 2 * cost.dimension))
 
 
-def _relax_box(tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Floats, Floats]) -> Floats:
+def _relax_box(
+    tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Floats, Floats], deadline: float
+) -> Floats:
     """Over some entries of v, of which the box has to hold the sum 1."""
     low, high = box
     b, n = low.shape
@@ -89,26 +102,32 @@ def _relax_box(tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Flo
     spare = (1.0 - low.sum(axis=1, keepdims=True)) / (high - low).sum(axis=1, keepdims=True)
     start = low + np.clip(spare, 0.0, 1.0) * (high - low)
     matrix = np.ascontiguousarray(cost.tangents[:, index].transpose(1, 0, 2))
-    sides = np.vstack([np.eye(n), -np.eye(n)])
-    programme = Relaxation(tilt, cost.convex, matrix, sides, np.hstack([high, -low]))
-    return programme.solve(start / start.sum(axis=1, keepdims=True))[0]
+    programme = Relaxation(tilt, cost.convex, matrix, None, np.hstack([high, -low]))
+    return programme.solve(start / start.sum(axis=1, keepdims=True), deadline=deadline)[0]
 
 
 def _relax_rows(
-    cost: Cost, coordinates: Floats, prices: Floats, box: tuple[Floats, Floats], steps: int, fine: float
+    cost: Cost,
+    coordinates: Floats,
+    prices: Floats,
+    box: tuple[Floats, Floats],
+    steps: int,
+    fine: float,
+    deadline: float,
 ) -> tuple[Floats, Floats, Floats]:
     """Over the whole simplex, with the box as rows."""
     low, high = box
     b, n = len(low), cost.size
     tilt = cost.concave * secant_slopes(low, high) @ coordinates - prices
-    sides = np.vstack([coordinates, -coordinates, -np.eye(n)])
     room = np.where(
         high - low > THIN * fine, PADDING * fine, 1.0
     )  # a side without width has no interior: its rows are left out
     limits = np.hstack([high + room, room - low, np.zeros((b, n))])
-    programme = Relaxation(tilt, cost.convex, cost.tangents, sides, limits, CENTRE * fine)
+    programme = Relaxation(
+        tilt, cost.convex, None if cost.plain else cost.tangents, coordinates, limits, CENTRE * fine
+    )
     more = 0 if fine == 1 else EXTRA
-    points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps + more)
+    points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps + more, deadline)
     points = np.maximum(points, 0.0)
     points /= points.sum(axis=1, keepdims=True)
     kept = multipliers[:, : 2 * cost.dimension]
@@ -119,28 +138,31 @@ def _relax_rows(
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """Minimise g . v + d sum (D v) ln (D v) over sum v = 1 and G v <= h, for a batch of b programmes.
+    """Minimise g . v + d sum (D v) ln (D v) over a box of the simplex, for a batch of b programmes.
+
+    With G = (C, -C, -1), or (1, -1) where C is the identity, the box is G v <= h.
 
     Parameters
     ----------
     g : array (b, n)
     d : float
-    D : array (b, n_q, n) or (n_q, n)
-    G : array (m, n)
-        Such that G v <= h keeps v >= 0.
-    h : array (b, m)
+    D : array (b, n_q, n) or (n_q, n), or None
+        None for the identity.
+    C : array (k, n) or None
+        None for the identity; h then has to keep v >= 0.
+    h : array (b, 2 k + n) or (b, 2 n)
     centre : float
         The least product of slack and multiplier aimed at.
     """
 
     g: Floats
     d: float
-    D: Floats
-    G: Floats
+    D: Floats | None
+    C: Floats | None
     h: Floats
     centre: float = CENTRE
 
-    def solve(self, start: Floats, steps: int = STEPS) -> tuple[Floats, Floats]:
+    def solve(self, start: Floats, steps: int = STEPS, deadline: float = math.inf) -> tuple[Floats, Floats]:
         """Points (b, n) and multipliers (b, m) of the rows, near the optimum; the latter grow if there is no point.
 
         Parameters
@@ -149,15 +171,20 @@ class Relaxation:
             Sums to 1, with h - G v > 0 wherever that keeps v positive.
         steps : int
             Newton steps; more of them make the multipliers of an empty programme larger.
+        deadline : float
+            On the clock of ``time.monotonic()``.
         """
         v = start
-        room = self.h - v @ self.G.T
+        room = self.h - self._sides(v)
         slack = np.where(room > 0, room, 0.1)
         z = np.full(self.h.shape, 0.1)
-        pairs = (self.G[:, :, None] * self.G[:, None, :]).reshape(len(self.G), -1)
+        n = v.shape[1]
+        pairs = None if self.C is None or (self.D is None and n > DENSE) else _pairs(self.C)
         sigma = np.full((len(v), 1), 0.2)
         with np.errstate(all="ignore"):  # multipliers of an empty programme run away, and are dropped below
             for _ in range(steps):
+                if time.monotonic() > deadline:
+                    break
                 dv, ds, dz = self._direction(v, slack, z, sigma, pairs)
                 step = np.minimum(1.0, NEAR * np.minimum(_reach(slack, ds), _reach(z, dz)))[:, None]
                 slack, z = np.maximum(slack + step * ds, TINY), np.maximum(z + step * dz, TINY)
@@ -165,25 +192,63 @@ class Relaxation:
         good = np.isfinite(v).all(axis=1, keepdims=True) & np.isfinite(z).all(axis=1, keepdims=True)
         return np.where(good, v, start), np.where(good & (z < LARGEST), z, 0.0)
 
+    def _sides(self, v: Floats) -> Floats:
+        """G v."""
+        if self.C is None:
+            return np.hstack([v, -v])
+        seen = v @ self.C.T
+        return np.hstack([seen, -seen, -v])
+
+    def _against(self, y: Floats) -> Floats:
+        """G^T y."""
+        k = self.g.shape[1] if self.C is None else len(self.C)
+        both = y[:, :k] - y[:, k : 2 * k]
+        return both if self.C is None else np.asarray(both @ self.C - y[:, 2 * k :])
+
     def _direction(
-        self, v: Floats, slack: Floats, z: Floats, sigma: Floats, pairs: Floats
+        self, v: Floats, slack: Floats, z: Floats, sigma: Floats, pairs: Floats | None
     ) -> tuple[Floats, Floats, Floats]:
         """The Newton step of the perturbed optimality conditions."""
-        q = np.maximum(_through(self.D, v), TINY)
-        gradient = self.g + self.d * _back(self.D, np.log(q) + 1.0)
-        missed = v @ self.G.T + slack - self.h
+        q = np.maximum(v if self.D is None else _through(self.D, v), TINY)
+        logs = np.log(q) + 1.0
+        gradient = self.g + self.d * (logs if self.D is None else _back(self.D, logs))
+        missed = self._sides(v) + slack - self.h
         target = np.maximum(sigma * (slack * z).mean(axis=1, keepdims=True), self.centre)
         ratio = z / slack
-        n = v.shape[1]
-        hessian = (ratio @ pairs).reshape(-1, n, n) + self.d * _curvature(self.D, 1.0 / q)
-        hessian[:, range(n), range(n)] += RIDGE * np.abs(hessian[:, range(n), range(n)]) + RIDGE
-        right = -gradient - (target / slack + ratio * missed) @ self.G
+        right = -gradient - self._against(target / slack + ratio * missed)
         both = np.stack([right, np.ones_like(right)], axis=2)
-        free, ones = np.moveaxis(_solved(hessian, both), 2, 0)
+        free, ones = np.moveaxis(self._newton(ratio, q, both, pairs), 2, 0)
         price = (free.sum(axis=1) + v.sum(axis=1) - 1.0) / ones.sum(axis=1)
         dv = free - price[:, None] * ones
-        ds = -missed - dv @ self.G.T
+        ds = -missed - self._sides(dv)
         return dv, ds, target / slack - z - ratio * ds
+
+    def _newton(self, ratio: Floats, q: Floats, right: Floats, pairs: Floats | None) -> Floats:
+        """Solutions with G^T diag(ratio) G + d D^T diag(1 / q) D, of which two parts are diagonal where they may be."""
+        n = self.g.shape[1]
+        k = n if self.C is None else len(self.C)
+        across = ratio[:, :k] + ratio[:, k : 2 * k]
+        diagonal = across if self.C is None else ratio[:, 2 * k :]
+        if self.D is None:
+            diagonal = diagonal + self.d / q
+        if self.D is None and self.C is not None and pairs is None:
+            return _thin(diagonal + RIDGE * np.abs(diagonal) + RIDGE, self.C, across, right)
+        hessian = np.zeros((len(q), n, n)) if self.D is None else self.d * _curvature(self.D, 1.0 / q)
+        if pairs is not None:
+            hessian += (across @ pairs).reshape(-1, n, n)
+        hessian[:, range(n), range(n)] += diagonal
+        hessian[:, range(n), range(n)] += RIDGE * np.abs(hessian[:, range(n), range(n)]) + RIDGE
+        return _solved(hessian, right)
+
+
+def _thin(diagonal: Floats, rows: Floats, weights: Floats, right: Floats) -> Floats:
+    """Solutions with diag(diagonal) + rows^T diag(weights) rows, for a few rows (Woodbury)."""
+    scaled = rows / diagonal[:, None, :]
+    free = right / diagonal[:, :, None]
+    small = scaled @ rows.T
+    k = len(rows)
+    small[:, range(k), range(k)] += 1.0 / np.maximum(weights, TINY)
+    return np.asarray(free - scaled.transpose(0, 2, 1) @ _solved(small, rows @ free))
 
 
 def _solved(matrices: Floats, right: Floats) -> Floats:
@@ -218,9 +283,13 @@ def _curvature(matrix: Floats, weights: Floats) -> Floats:
     """D^T diag(weights) D, shape (b, n, n)."""
     if matrix.ndim == 2:
         n = matrix.shape[1]
-        pairs = (matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1)
-        return np.asarray((weights @ pairs).reshape(-1, n, n))
+        return np.asarray((weights @ _pairs(matrix)).reshape(-1, n, n))
     return np.asarray(matrix.transpose(0, 2, 1) @ (weights[:, :, None] * matrix))
+
+
+def _pairs(matrix: Floats) -> Floats:
+    """The outer product of each row with itself, flat."""
+    return np.asarray((matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1))
 
 
 def shortened(values: Floats, digits: int) -> Floats:
@@ -232,5 +301,7 @@ def shortened(values: Floats, digits: int) -> Floats:
 
 def tangents_at(cost: Cost, points: Floats, digits: int) -> Floats:
     """The distributions D v at which tangents are taken, positive and short to write."""
-    tangents = np.maximum(points, 0.0) @ cost.tangents.T
+    tangents = np.maximum(points, 0.0)
+    if not cost.plain:
+        tangents = tangents @ cost.tangents.T
     return shortened(np.maximum(tangents / tangents.sum(axis=1, keepdims=True), LEAST), digits)

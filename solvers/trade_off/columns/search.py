@@ -107,6 +107,8 @@ class Search:
     prices : array (n,)
     tolerance : float
         A box is closed once its bound is within this of the least reduced cost met, or of 0.
+    deadline : float
+        On the clock of ``time.monotonic()``; relaxations that have begun end near it.
 
     Attributes
     ----------
@@ -120,8 +122,9 @@ class Search:
         Boxes, and about the characters of the proof.
     """
 
-    def __init__(self, cost: Cost, prices: Floats, tolerance: float) -> None:
+    def __init__(self, cost: Cost, prices: Floats, tolerance: float, deadline: float = math.inf) -> None:
         self.cost, self.prices, self.tolerance = cost, prices, tolerance
+        self._deadline = deadline
         self.columns: list[Floats] = []
         self.least, self.closed = 0.0, math.inf
         self.nodes = self.size = 0
@@ -216,7 +219,9 @@ class Search:
 
     def _relaxed(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Points, bounds, tangents and multipliers of boxes; an empty one takes longer to be shown so."""
-        points, tangents, multipliers = relax(self.cost, self.prices, low, high, tolerance=self.tolerance)
+        points, tangents, multipliers = relax(
+            self.cost, self.prices, low, high, tolerance=self.tolerance, deadline=self._deadline
+        )
         bounds = self._proved(low, high, tangents, multipliers)
         if self.cost.coordinates is None:
             return points, bounds, tangents, multipliers
@@ -224,7 +229,9 @@ class Search:
         empty = ((seen < low - OUTSIDE) | (seen > high + OUTSIDE)).any(axis=1)
         some = np.flatnonzero(empty & (bounds < self.least - self.tolerance))
         if len(some):
-            _, fresh, more = relax(self.cost, self.prices, low[some], high[some], LONGER, self.tolerance)
+            _, fresh, more = relax(
+                self.cost, self.prices, low[some], high[some], LONGER, self.tolerance, self._deadline
+            )
             proved = self._proved(low[some], high[some], fresh, more)
             better = proved > bounds[some]
             some = some[better]
