@@ -64,7 +64,7 @@ def test_the_table_keeps_that_a_stopped_run_took_at_least_so_long() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_solvers_are_read_but_no_oracles() -> None:
-    read = list(readings(recorded=True, limit=1.0, told=lambda name, seconds: None))
+    read = list(readings(recorded=True, limit=0.3, told=lambda name, seconds: None))
     assert {r.kind for r in read} == {"belief_release"}
     assert {r.sizes for r in read} == {(4,), (6,)}
     assert all(r.seconds >= 0 and r.formula > 0 for r in read)
@@ -72,6 +72,7 @@ def test_solvers_are_read_but_no_oracles() -> None:
     assert Guarantee.ORACLE.name not in {r.solver for r in read}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_the_command_writes_a_table_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -85,6 +86,7 @@ def test_the_command_writes_a_table_of_ones_own(tmp_path: Path, monkeypatch: pyt
     timings.cache_clear()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_predictions_in_between_are_compared_with_runs() -> None:
     total, *rows = predictions.predictions(True)

@@ -206,6 +206,7 @@ def test_figures_are_named_by_what_they_show_and_have_units_but_no_title() -> No
     assert axes == {"ε", "records released (%)"}
 
 
+@pytest.mark.long
 def test_a_picture_holds_its_axes_and_not_its_caption(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     folder = write_folder(tmp_path / "run", [j.row for j in repeated()])

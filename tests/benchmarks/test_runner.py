@@ -354,6 +354,7 @@ def _abandoned() -> set[str]:
     return {name for name in names if not Path("/proc", name.split("-")[1]).exists()}
 
 
+@pytest.mark.long
 def test_solvers_from_outside_run_in_limits_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rude.py").write_text(HOSTILE)
     monkeypatch.setenv("PRIVOPT_SOLVERS", str(tmp_path))
@@ -419,6 +420,7 @@ def test_what_is_done_is_not_done_again_unless_forced(tmp_path: Path) -> None:
     assert {row.solver for row in read_run(tmp_path)[1]} == {"windows", "optimal"}
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_costs_one_row_and_not_the_run() -> None:
     pool = Pool(1, Limits(2.0))
     sleeper = task("oracle", limit=30.0)

@@ -404,6 +404,7 @@ def test_out_of_time_is_a_status(folder: Path, plugins: Path) -> None:
     assert "TIME_OUT" in done.stdout
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "privopt", "compare", "problem.json", "--json"],

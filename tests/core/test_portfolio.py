@@ -70,6 +70,7 @@ def test_a_wrong_promise_costs_time_and_no_answer(
     assert solution.objective == pytest.approx(alone.objective, rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [20, 30])
 def test_the_anchor_is_no_answer_where_a_solver_has_a_better_one(n: int) -> None:
     rows = np.random.default_rng(3).dirichlet(np.ones(n), n)
@@ -102,6 +103,7 @@ class Late(po.Solver[po.LocalInformationPrivacy]):
         return po.Proposal(solution.mechanism, bound=solution.bound, dual=solution.dual)
 
 
+@pytest.mark.long
 def test_a_prover_that_was_stopped_too_early_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "late"): Late})
     monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
@@ -162,6 +164,7 @@ def test_the_lane_keeps_what_a_solver_brings_and_ends_one_that_does_not_stop() -
     assert isinstance(late.outcome, SolverTimeout)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
 def test_improvers_run_beside_a_prover(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes: list[frozenset[str]] = []
@@ -223,6 +226,7 @@ def _solved_by_a_daemon(answers: Any) -> None:
     answers.put((solution.status.name, solution.objective))
 
 
+@pytest.mark.long
 def test_a_process_that_may_have_no_children_solves_without_them() -> None:
     """As the workers of a Dask cluster do."""
     spawned = multiprocessing.get_context("spawn")
@@ -248,6 +252,7 @@ class Halting(Planted):
         return po.Proposal(po.solve(problem, "subset-merging").mechanism if enough else problem.safe())
 
 
+@pytest.mark.long
 def test_who_keeps_half_of_a_short_time_runs_again_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "planted"): Halting})
     monkeypatch.setattr(_registry, "_scan_everything", lambda: None)

@@ -17,6 +17,7 @@ SLOW = {
     "bayesian_privacy-oracle-swing",
     "privacy_funnel-column-generation-lecture",
     "privacy_funnel-difference-of-convex-lecture",
+    "privacy_funnel-difference-of-convex-nothing-leaks",
     "privacy_funnel-difference-of-convex-small-capped",
     "redaction-central-lp-three-states",
     "redaction-constant-search-binary-8",
@@ -26,6 +27,7 @@ SLOW = {
     "redaction-joint-search-three-states",
     "redaction-joint-search-two-private",
     "redaction-oracle-nothing-allowed",
+    "redaction-slowest-chain-interval-three-states",
     "redaction-oracle-steps-2",
 }
 """Cases of several seconds; the same solvers answer other examples in the short run."""

@@ -154,6 +154,7 @@ def test_relabelling_changes_nothing(
         assert value(shuffled) == pytest.approx(value(joint), rel=1e-12, abs=tolerance(name))
 
 
+@pytest.mark.long
 def test_sibson_and_maximal_alpha_leakage_never_fall_with_the_order() -> None:
     orders = [1, 1 + 1e-9, 1.01, 1.3, 2, 5, 20, 200, math.inf]
     for joint in joints(15, 8):

@@ -149,6 +149,7 @@ print(po.Solution.load(sys.argv[1]).mechanism.rule, any(name.startswith("privopt
 """
 
 
+@pytest.mark.long
 def test_a_rule_in_a_folder_of_ones_own_is_known_in_every_process(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
     answer = str(tmp_path / "solution.json")

@@ -105,6 +105,7 @@ def test_counted_bounds_are_those_of_scipy_rounded_outward(count: int, total: in
         assert tail <= miss / 2
 
 
+@pytest.mark.long
 def test_sets_of_counts_hold_the_population_as_often_as_they_say() -> None:
     rng, population = np.random.default_rng(1), np.array([[0.3, 0.15, 0.05], [0.1, 0.15, 0.25]])
     joint = po.JointDistribution.normalised(population)

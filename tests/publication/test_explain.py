@@ -112,6 +112,7 @@ def test_guesses_of_a_table_are_those_of_the_best_reader() -> None:
     assert numbers["guessed before"] == pytest.approx(0.6)
 
 
+@pytest.mark.long
 def test_text_page_and_pdf_are_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     explanation = po.solve(po.LocalInformationPrivacy(VOTE, 0.3)).explain()

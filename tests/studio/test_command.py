@@ -57,6 +57,7 @@ def test_a_missing_table_is_said_at_once_and_on_the_page(tmp_path: Path) -> None
     assert "No such file or directory; check its name and folder" in ended(process)
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken_is_misuse(tmp_path: Path) -> None:
     path = str(write_people(tmp_path / "people.csv", 40))
     process, address = started(path)

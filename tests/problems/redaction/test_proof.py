@@ -291,6 +291,7 @@ def test_nothing_allowed_is_proved_exactly() -> None:
             assert (solution.status, solution.objective, solution.bound) == (po.Status.OPTIMAL, 0.0, 0.0)
 
 
+@pytest.mark.long
 def test_examples_stay_optimal() -> None:
     for example in po.Redaction.examples():
         if example.optimum is None or example.problem.robust:

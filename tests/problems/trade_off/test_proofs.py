@@ -432,7 +432,7 @@ def test_silence_is_proved_best_only_where_it_is(seed: int) -> None:
 # ---------------------------------------------------------------- scales and machines
 
 
-@pytest.mark.parametrize("kind", [PrivacyFunnel, InformationBottleneck])
+@pytest.mark.parametrize("kind", [pytest.param(PrivacyFunnel, marks=pytest.mark.long), InformationBottleneck])
 def test_examples_are_optimal_by_their_own_scale(kind: Any) -> None:
     for example in kind.examples():
         solution = solved(example.problem, seconds=30.0)

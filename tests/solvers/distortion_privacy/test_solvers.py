@@ -78,6 +78,7 @@ def test_all_solvers_agree_with_the_oracle(leakage: str, alpha: float | None, ki
             assert solution.objective == pytest.approx(expected, abs=2e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("leakage", "alpha"), MEASURES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_channel_of_a_grid_is_better(leakage: str, alpha: float | None, kind: str) -> None:
@@ -152,6 +153,7 @@ def test_more_room_never_costs(leakage: str, alpha: float | None, kind: str) -> 
     assert values == sorted(values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_measures_are_ordered_at_the_optimum(seed: int) -> None:
     """Sibson's information grows with its order, and no order exceeds LIP, nor LIP LDP."""

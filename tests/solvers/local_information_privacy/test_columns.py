@@ -292,6 +292,7 @@ def test_a_deadline_leaves_a_feasible_answer_and_an_honest_gap(seconds: float) -
     assert len(json.dumps(proposal.dual)) < 5_000_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1e-3, 1e-5, 1e-6])
 def test_thin_slabs_never_prove_too_little(epsilon: float) -> None:
     rng = np.random.default_rng(5)

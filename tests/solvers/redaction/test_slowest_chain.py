@@ -51,6 +51,7 @@ def test_where_no_chain_of_the_set_is_the_worst_the_rest_is_found_by_less_budget
     assert solution.bound < 0.61
 
 
+@pytest.mark.long
 def test_other_sets_and_forms() -> None:
     sets = [po.RowSet.total_variation(row, F(1, 50)) for row in ([F(3, 4), F(1, 4)], [F(1, 2), F(1, 2)])]
     chain = po.MarkovChain([[F(3, 4), F(1, 4)], [F(1, 2), F(1, 2)]])
