@@ -1,6 +1,6 @@
 """Check that a private release says something of the useful symbol, and that no private one says more.
 
-Run with checker.py beside it: python checker_information.py proof.txt. Releases leave posteriors v of the input, which average to
+Run alone: python checker_information.py proof.txt. Releases leave posteriors v of the input, which average to
 its distribution P, and say H(X) - H(X | v) of the useful symbol X. So for any prices no private release says more than
 H(X) - prices . P - least, if H(X | v) - prices . v >= least for all v >= 0 with sum 1 and row . v <= 0, a row for each comparison.
 The least is that of all vertices, as it is concave; or on boxes that of lines below each -t ln t.
@@ -8,15 +8,12 @@ The least is that of all vertices, as it is concave; or on boxes that of lines b
 
 from __future__ import annotations
 
+import json
 import sys
 from fractions import Fraction
-from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING or __package__:
-    from privopt.proof.checker import compared, dot, log, main, need, number, position, prior, private, table
-else:  # run as a program
-    from checker import compared, dot, log, main, need, number, position, prior, private, table
+from itertools import combinations, permutations, product
+from math import lcm
+from typing import Any
 
 Row = list[Fraction]
 
@@ -144,6 +141,131 @@ def solved(rows: list[Row]) -> Row | None:
             if i != column and left[i][column]:
                 left[i] = [a - left[i][column] * b for a, b in zip(left[i], left[column], strict=True)]
     return [row[k] for row in left]
+
+
+# From checker.py, word for word.
+
+
+def need(holds: bool, why: str) -> None:
+    """Refuse the file unless something holds."""
+    if not holds:
+        raise ValueError(why)
+
+
+def number(value: Any) -> Fraction:
+    """A rational number, from an integer or from a text "p/q"."""
+    need(set(str(value)) <= set("-/0123456789"), f"{value!r} is no integer and no text p/q")
+    return Fraction(value)
+
+
+def position(value: Any, count: int) -> int:
+    """One of 0, 1, ... count - 1."""
+    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    return int(value)
+
+
+def table(rows: Any) -> list[list[int]]:
+    """Rows of equally many integers >= 0."""
+    good = all(type(v) is int and v >= 0 for row in rows for v in row) and len(set(map(len, rows))) == 1
+    need(good, "a table has rows of equally many integers >= 0")
+    return [list(row) for row in rows]
+
+
+def dot(first: Any, second: Any) -> Fraction:
+    """The sum of products."""
+    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True)), Fraction(0))
+
+
+def artanh(s: Fraction, bits: int) -> tuple[int, int]:
+    """Integers around 2^bits (s + s^3/3 + s^5/5 + ...) for 0 <= s <= 1/3: each term rounded down, and up."""
+    low, high, k, down, up = 0, 0, 1, s * 2**bits // 1, -(-s * 2**bits // 1)
+    before, after = s * s * 2**bits // 1, -(-s * s * 2**bits // 1)
+    while up > 1:
+        low, high, k = low + down // k, high - (-up // k), k + 2
+        down, up = down * before >> bits, -(-up * after >> bits)
+    return low, high + 2 * up  # the terms that are left out are at most up, up / 9, up / 81, ...
+
+
+def log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around ln x = 2 artanh((m - 1) / (m + 1)) + 2 e artanh(1/3), where x = m 2^e with 1/2 < m < 2."""
+    need(x > 0, "only positive numbers have a logarithm")
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    m = x / Fraction(2) ** e
+    low, high = artanh(abs((m - 1) / (m + 1)), bits)
+    low, high = (low, high) if m >= 1 else (-high, -low)
+    twos = sorted(e * end for end in artanh(Fraction(1, 3), bits))
+    return Fraction(2 * (low + twos[0]), 2**bits), Fraction(2 * (high + twos[1]), 2**bits)
+
+
+def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """By name, numbers below and above e^level: ln below <= level <= ln above."""
+    below, above = dict[str, Fraction](), dict[str, Fraction]()
+    for name, entry in entries.items():
+        level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
+    return below, above
+
+
+def prior(problem: Any) -> list[int]:
+    """How often each input occurs."""
+    return [*map(sum, zip(*table(problem["distribution"]), strict=True))]
+
+
+def compared(problem: Any) -> tuple[list[dict[int, int]], list[tuple[int, int, str]]]:
+    """Hypotheses, as weights of inputs, and (i, j, level): P(y | i) <= e^level P(y | j) for every release y."""
+    total, notion, named = prior(problem), problem["notion"], set(problem["levels"])
+    n, secrets = len(total), [row for row in table(problem["distribution"]) if any(row)]
+    if notion == "pairs":  # the inputs themselves, each pair in both directions
+        listed = [(position(u, n), position(v, n), name) for u, v, name in problem["pairs"]]
+        return [{w: 1} for w in range(n)], listed + [(v, u, name) for u, v, name in listed]
+    never = [[int(w == i) for w in range(n)] for i in range(n) if total[i] == 0]
+    rows, last = (
+        [*secrets, *never, total],
+        len(secrets) + len(never),
+    )  # who never occurs must not be told apart
+    if notion == "lip":  # against all together, which is what is expected before the release
+        need(set() < named <= {"upper", "lower"}, "lip has the levels upper and lower, or one of them")
+        pairs = [(i, last, "upper") for i in range(last)] + [(last, i, "lower") for i in range(last)]
+    else:  # against each other
+        need(notion == "ldp" and named == {"upper"}, "the notion is lip, pairs, or ldp with the level upper")
+        pairs = [(i, j, "upper") for i, j in permutations(range(last), 2) if min(i, j) < len(secrets)]
+    return [{w: v for w, v in enumerate(row) if v} for row in rows], [p for p in pairs if p[2] in named]
+
+
+def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
+    """P(y | w) times a total, and that total."""
+    rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
+    of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
+    need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    return [[v * (total // sum(row)) for v in row] for row in of], total
+
+
+def private(problem: Any, mechanism: Any, bits: int) -> tuple[list[list[int]], int, dict[str, Fraction]]:
+    """Check every comparison; returns the rows of the mechanism, their total, and the numbers above e^level."""
+    (below, above), (rows, total) = levels(problem["levels"], bits), channel(mechanism, len(prior(problem)))
+    hypotheses, pairs = compared(problem)
+    outputs = [[sum(v * rows[w][y] for w, v in h.items()) for y in range(len(rows[0]))] for h in hypotheses]
+    seen = [[Fraction(v, sum(h.values())) for v in sums] for h, sums in zip(hypotheses, outputs, strict=True)]
+    for i, j, name in pairs:
+        beyond = sum(max(Fraction(0), a - below[name] * b) for a, b in zip(seen[i], seen[j], strict=True))
+        need(beyond <= number(problem["slack"]) * total, f"not private: hypothesis {i} against {j}")
+    for row, ends in zip(rows, problem.get("prescribed", ()), strict="prescribed" in problem):
+        met = [number(a) * total <= v <= number(b) * total for v, (a, b) in zip(row, ends, strict=True)]
+        need(all(met), "what is prescribed is not met")
+    return rows, total, above
+
+
+def main(kind: str, check: Any, path: str) -> None:
+    """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
+    sys.set_int_max_str_digits(0)
+    try:
+        with open(path, encoding="utf-8") as file:
+            header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
+        bits = position(header.pop("bits"), 10**4)
+        need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
+        print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+        sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Check that hiding records of a Markov chain keeps single records private, and how much of the stream is released.
 
-Run with checker.py beside it: python checker_redaction.py proof.txt. Record t with value v is hidden with probability
+Run alone: python checker_redaction.py proof.txt. Record t with value v is hidden with probability
 hide[t][v] / total, whatever else happens. Given a private record its two sides are independent, and beyond the first record
 that is released on a side nothing says more of it. So the likeliest ratio of two values x and y of the private record is the
 largest over first releases on the left times the largest over those on the right, no release at all included.
@@ -8,16 +8,12 @@ largest over first releases on the left times the largest over those on the righ
 
 from __future__ import annotations
 
+import json
 import sys
 from fractions import Fraction
 from math import gcd
 from operator import mul
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING or __package__:
-    from privopt.proof.checker import levels, main, need, number, position, table
-else:  # run as a program
-    from checker import levels, main, need, number, position, table
+from typing import Any
 
 Table = list[list[int]]
 
@@ -127,6 +123,77 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
         said.append(f"PROVED: the share that is released is at least {claim['released']}")
     need(not proofs, "bounds are not of this kind of file")
     return said
+
+
+# From checker.py, word for word.
+
+
+def need(holds: bool, why: str) -> None:
+    """Refuse the file unless something holds."""
+    if not holds:
+        raise ValueError(why)
+
+
+def number(value: Any) -> Fraction:
+    """A rational number, from an integer or from a text "p/q"."""
+    need(set(str(value)) <= set("-/0123456789"), f"{value!r} is no integer and no text p/q")
+    return Fraction(value)
+
+
+def position(value: Any, count: int) -> int:
+    """One of 0, 1, ... count - 1."""
+    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    return int(value)
+
+
+def table(rows: Any) -> list[list[int]]:
+    """Rows of equally many integers >= 0."""
+    good = all(type(v) is int and v >= 0 for row in rows for v in row) and len(set(map(len, rows))) == 1
+    need(good, "a table has rows of equally many integers >= 0")
+    return [list(row) for row in rows]
+
+
+def artanh(s: Fraction, bits: int) -> tuple[int, int]:
+    """Integers around 2^bits (s + s^3/3 + s^5/5 + ...) for 0 <= s <= 1/3: each term rounded down, and up."""
+    low, high, k, down, up = 0, 0, 1, s * 2**bits // 1, -(-s * 2**bits // 1)
+    before, after = s * s * 2**bits // 1, -(-s * s * 2**bits // 1)
+    while up > 1:
+        low, high, k = low + down // k, high - (-up // k), k + 2
+        down, up = down * before >> bits, -(-up * after >> bits)
+    return low, high + 2 * up  # the terms that are left out are at most up, up / 9, up / 81, ...
+
+
+def log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around ln x = 2 artanh((m - 1) / (m + 1)) + 2 e artanh(1/3), where x = m 2^e with 1/2 < m < 2."""
+    need(x > 0, "only positive numbers have a logarithm")
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    m = x / Fraction(2) ** e
+    low, high = artanh(abs((m - 1) / (m + 1)), bits)
+    low, high = (low, high) if m >= 1 else (-high, -low)
+    twos = sorted(e * end for end in artanh(Fraction(1, 3), bits))
+    return Fraction(2 * (low + twos[0]), 2**bits), Fraction(2 * (high + twos[1]), 2**bits)
+
+
+def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """By name, numbers below and above e^level: ln below <= level <= ln above."""
+    below, above = dict[str, Fraction](), dict[str, Fraction]()
+    for name, entry in entries.items():
+        level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
+    return below, above
+
+
+def main(kind: str, check: Any, path: str) -> None:
+    """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
+    sys.set_int_max_str_digits(0)
+    try:
+        with open(path, encoding="utf-8") as file:
+            header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
+        bits = position(header.pop("bits"), 10**4)
+        need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
+        print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+        sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 
 if __name__ == "__main__":

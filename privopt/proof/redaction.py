@@ -21,8 +21,10 @@ def redaction(data: RedactionData, solution: Solved) -> Draft:
     Raises
     ------
     InvalidProblem
-        If the adversary knows other records, nothing is promised, or the stream is too long.
+        If the adversary knows other records, nothing is promised, the chain varies in a set, or the stream is too long.
     """
+    if data.ambiguity is not None:
+        raise InvalidProblem("redaction for a set of chains is not covered by proof files")
     if data.side_information is not None:
         raise InvalidProblem("redaction against those who know other records is not covered by proof files")
     if data.epsilon == math.inf:
