@@ -135,14 +135,22 @@ class Search(Generic[M]):
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
         until = self.call.left - min(FEASIBLE_SHARE * limit, max(QUICK, soonest))
         for c in feasible:
-            if self._affords(c, self.call.left - until):
-                self._try(c, self.call.left - until)
+            seconds = self.call.left - until
+            if self._affords(c, seconds):
+                self._try(c, max(seconds, self._first_answer(c, soonest)))
         self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
         if self.lane is None:
             self._before_long_proofs(feasible, soonest)
         self._prove([c for c in provers if self._unfinished(c)])
         self._rest()
         self._wait_beside()
+
+    def _first_answer(self, c: Candidate, soonest: float) -> float:
+        """Seconds in which the first answer is expected from a solver that fits in what is left, where no proof does."""
+        left = self.call.left
+        if self._answered or soonest <= left or predicted(c) > left:
+            return 0.0
+        return min(FITTING * predicted(c), left)
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
