@@ -68,6 +68,7 @@ from privopt.problems.metric_privacy.problem import MetricPrivacy as MetricPriva
 from privopt.problems.pointwise_maximal_leakage.problem import (
     PointwiseMaximalLeakage as PointwiseMaximalLeakage,
 )
+from privopt.problems.post_randomisation.problem import PostRandomisation as PostRandomisation
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel as PrivacyFunnel
 from privopt.problems.redaction.problem import Redaction as Redaction
 from privopt.problems.sequence_information_privacy.problem import (

@@ -1,4 +1,4 @@
-"""Loader of the election survey that ships with the package."""
+"""Loaders of the data that ship with the package: weather, a survey, employment, airports."""
 
 from __future__ import annotations
 
@@ -135,3 +135,50 @@ def anes() -> DataFrame:
         column: [WORDS[column][code - FIRST[column]] for code in codes[column].tolist()] for column in WORDS
     }
     return pd.DataFrame({**words, "tv_news": codes["tv_news"]})
+
+
+def us_employment() -> dict[str, float]:
+    """Employees in the United States in December 2015, in thousands, by sector (Bureau of Labor Statistics).
+
+    Examples
+    --------
+    >>> sectors = us_employment()
+    >>> len(sectors), sectors["construction"], round(sum(sectors.values()))
+    (15, 6632.0, 143093)
+    """
+    text = files("privopt.benchmarks.data").joinpath("us-employment-2015.csv").read_text(encoding="utf-8")
+    return {row["sector"]: float(row["thousands"]) for row in csv.DictReader(StringIO(text))}
+
+
+@dataclass(frozen=True, eq=False)
+class Airports:
+    """Places with names.
+
+    Parameters
+    ----------
+    codes, names : tuple of str
+    places : array (n, 2)
+        Latitude and longitude in degrees.
+    """
+
+    codes: tuple[str, ...]
+    names: tuple[str, ...]
+    places: NDArray[np.float64]
+
+
+def california_airports() -> Airports:
+    """The airports of California, in the order of their codes.
+
+    Examples
+    --------
+    >>> airports = california_airports()
+    >>> airports.places.shape, airports.names[airports.codes.index("SFO")]
+    ((205, 2), 'San Francisco International')
+    """
+    text = files("privopt.benchmarks.data").joinpath("california-airports.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(StringIO(text)))
+    return Airports(
+        tuple(row["code"] for row in rows),
+        tuple(row["name"] for row in rows),
+        np.array([[float(row["latitude"]), float(row["longitude"])] for row in rows]),
+    )
