@@ -94,7 +94,7 @@ class Exponential(Solver[MetricPrivacy]):
 
     solves: ClassVar = MetricPrivacy
     name: ClassVar[str] = "exponential"
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
 
     remap: bool = False
 
@@ -139,7 +139,7 @@ class PlanarLaplace(Solver[MetricPrivacy]):
 
     solves: ClassVar = MetricPrivacy
     name: ClassVar[str] = "planar-laplace"
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
 
     def cost(self, problem: MetricPrivacy) -> float:
         """A table of points by cells, and its product with the losses."""
@@ -191,7 +191,7 @@ class PlanarGeometric(Solver[MetricPrivacy]):
 
     solves: ClassVar = MetricPrivacy
     name: ClassVar[str] = "planar-geometric"
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
 
     def cost(self, problem: MetricPrivacy) -> float:
         """A table of points by cells."""
