@@ -64,7 +64,7 @@ def ordered(n: int, epsilon: float = 0.5) -> PostRandomisation:
 
 
 def grouped(n: int, epsilon: float = 0.5) -> PostRandomisation:
-    """A column whose joint table with another one stays as well: that one tells only the parity of the symbol."""
+    """A column whose joint table with another one stays as well: that one knows the parity of the symbol only."""
     joint = joints.random_joint(3, n)
     weights = np.array(joint.exact.weights, dtype=object).reshape(3, n).sum(axis=0)
     table = [

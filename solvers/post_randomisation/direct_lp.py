@@ -42,7 +42,7 @@ class DirectLp(Solver[PostRandomisation]):
 
     def cost(self, problem: PostRandomisation) -> float:
         """Grows with the entries of the program."""
-        return float(5e-3 + 3e-9 * _entries(problem) ** 1.4)
+        return float(5e-3 + 3.5e-8 * _entries(problem) ** 1.42)
 
     def refuse(self, problem: PostRandomisation) -> str | None:
         """Refuse programs that are too large."""

@@ -1,4 +1,4 @@
-"""Local information privacy, pointwise maximal leakage and distortion privacy in the suite ``dispatch``."""
+"""Local information privacy, pointwise maximal leakage, distortion privacy and post-randomisation in the suite ``dispatch``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.case import register_cases
+from privopt.benchmarks.suites.post_randomisation import grouped, ordered, random_column
 from privopt.core.problem import Problem
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
@@ -211,5 +212,31 @@ register_cases(
         *((f"error-information-{n}", "", partial(_error, n, "mutual_information")) for n in (10, 100)),
         *((f"error-maximal-{n}", "", partial(_error, n, "maximal_leakage")) for n in (60,)),
         *((f"error-lip-{n}", "", partial(_error, n, "lip")) for n in (40,)),
+    ),
+)
+
+
+def _column(secrets: int, symbols: int, notion: str) -> Problem[Any]:
+    return random_column(secrets, symbols, notion)
+
+
+def _ordered(n: int) -> Problem[Any]:
+    return ordered(n)
+
+
+def _grouped(n: int) -> Problem[Any]:
+    return grouped(n, 1.5)
+
+
+register_cases(
+    "post_randomisation",
+    (
+        *(
+            (f"column-{n}", marks, partial(_column, 4, n, "lip"))
+            for n, marks in ((10, "q"), (30, ""), (150, "l"))
+        ),
+        *((f"ratio-{n}", "", partial(_column, 3, n, "ldp")) for n in (10, 40)),
+        *((f"ordered-{n}", marks, partial(_ordered, n)) for n, marks in ((12, "q"), (40, ""))),
+        ("grouped-12", "", partial(_grouped, 12)),
     ),
 )
