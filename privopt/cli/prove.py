@@ -13,7 +13,7 @@ from privopt.cli import show
 from privopt.cli.solve import AsJson, ProblemFile
 from privopt.files.json import writing
 from privopt.proof.vipr import vipr
-from privopt.proof.write import draft_of
+from privopt.proof.write import bound_path, draft_of
 from privopt.proof.write import prove as write_proof
 
 
@@ -56,11 +56,13 @@ def prove(
     if not checked.ok:
         show.complain(f"the checker refuses the proof: {' '.join(checked.said)}")
         raise typer.Exit(1)
-    proof.save(output)
+    if proof.beside is not None:
+        show.check_output(bound_path(output), problem, solution, output)
+    written = proof.save(output)
     if as_json:
         show.emit(
             {
-                "written": str(output),
+                "written": str(output) if len(written) == 1 else [str(path) for path in written],
                 "checker": str(proof.checker),
                 "said": list(checked.said),
                 "left_out": list(proof.left_out),
@@ -73,13 +75,15 @@ def prove(
             *(f"Remark: not in the file: {text}." for text in proof.left_out),
         ]
     )
-    show.facts([("written", output), ("check it", f"python {proof.checker} {output}")])
+    parts = [proof] if proof.beside is None else [proof, proof.beside]
+    for path, part in zip(written, parts, strict=True):
+        show.facts([("written", path), ("check it", f"python {part.checker} {path}")])
 
 
 def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as_json: bool) -> None:
     """Write the files of VIPR: the output for privacy, and one beside it for the bound."""
     files = vipr(draft_of(problem, solution))
-    beside = output.with_name(f"{output.stem}-bound{output.suffix}")
+    beside = bound_path(output)
     names = [output] if files.bound is None else [output, beside]
     if files.bound is not None:
         show.check_output(beside, output)

@@ -56,6 +56,8 @@ class Draft:
 
     Attributes
     ----------
+    beside : Draft, optional
+        Another file for what has a checker of its own.
     left_out : list of str
         What the file says nothing about, in sentences.
     """
@@ -66,6 +68,7 @@ class Draft:
     claim: Line
     bits: int
     proofs: list[Line] = field(default_factory=list)
+    beside: Draft | None = None
     left_out: list[str] = field(default_factory=list)
 
     def lines(self) -> list[Line]:

@@ -26,10 +26,6 @@ BACKWARDS = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 
 def channel_draft(data: LocalInformationPrivacyData, solution: Solved, kind: str) -> Draft:
     """Privacy of a channel under bounds of lifts or ratios; its utility is left to the caller."""
-    if data.delta > 0:
-        raise InvalidProblem(
-            "bounds that may be broken with a probability delta are not covered by proof files"
-        )
     named = {"upper": data.upper, "lower": data.lower} if data.notion == "lip" else {"upper": data.budget}
     secret, useful = weights_of(data.observation)
     problem: Line = {"notion": data.notion, "distribution": secret, "slack": 0}

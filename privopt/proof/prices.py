@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,67 +28,90 @@ TOLERANCE = 1e-10
 
 def priced(problem: dict[str, Any], above: dict[str, Fraction]) -> dict[str, Any] | None:
     """A proof line without its bound, for the cost of a linear problem; None if the program is too large or not solved."""
-    return _Programme(problem, above).line()
+    ends: list[tuple[float, float | None]] | None = None
+    if "prescribed" in problem:
+        ends = [
+            (float(checker.number(a)), float(checker.number(b)))
+            for row in problem["prescribed"]
+            for a, b in row
+        ]
+    worst = bool(problem.get("worst"))
+    programme = Programme(
+        np.array([[float(c) for c in row] for row in checker.costs(problem)]),
+        _comparisons(problem, above),
+        float(checker.number(problem["slack"])),
+        ends,
+        worst,
+    )
+    marginals = programme.marginals()
+    if marginals is None:
+        return None
+    line: dict[str, Any] = {"prices": programme.prices(marginals)}
+    if worst:
+        share = [floor(v, DIGITS) for v in marginals[-len(programme.cost) :].tolist()]
+        if not sum(share):
+            return None
+        line["weights"] = [written(v / sum(share)) for v in share]
+    return line
+
+
+def _comparisons(problem: dict[str, Any], above: dict[str, Fraction]) -> list[dict[int, float]]:
+    """Coefficients of the inputs in each comparison."""
+    hypotheses, pairs = checker.compared(problem)
+    rows = []
+    for i, j, name in pairs:
+        row, factor = defaultdict[int, float](float), float(above[name])
+        for h, sign in ((hypotheses[i], 1.0), (hypotheses[j], -factor)):
+            for w, v in h.items():
+                row[w] += sign * (v / sum(h.values()))
+        rows.append(dict(row))
+    return rows
 
 
 @dataclass(frozen=True)
-class _Programme:
-    """Least cost over P(y | w), then over what each comparison uses of the slack, then over the worst cost."""
+class Programme:
+    """Least cost over P(y | w), then over what each comparison uses of the slack, then over the worst cost.
 
-    problem: dict[str, Any]
-    above: dict[str, Fraction]
+    Parameters
+    ----------
+    cost : float array, shape (n, m)
+    comparisons : list of dict
+        Coefficients of P(y | w) by w, the same for every y: what must be at most 0.
+    slack : float
+        What the positive parts of a comparison may add up to.
+    ends : list of pairs, optional
+        What each probability may be, row by row.
+    worst : bool
+        Whether the worst cost counts.
+    """
 
-    @cached_property
-    def cost(self) -> Floats:
-        return np.array([[float(c) for c in row] for row in checker.costs(self.problem)])
+    cost: Floats
+    comparisons: list[dict[int, float]]
+    slack: float = 0.0
+    ends: list[tuple[float, float | None]] | None = None
+    worst: bool = False
 
-    @cached_property
-    def comparisons(self) -> list[dict[int, float]]:
-        """Coefficients of the inputs in each comparison, the largest made 1, and what they were divided by."""
-        hypotheses, pairs = checker.compared(self.problem)
-        rows = []
-        for i, j, name in pairs:
-            row, factor = defaultdict[int, float](float), float(self.above[name])
-            for h, sign in ((hypotheses[i], 1.0), (hypotheses[j], -factor)):
-                for w, v in h.items():
-                    row[w] += sign * (v / sum(h.values()))
-            rows.append(dict(row))
-        return rows
-
-    @property
-    def slack(self) -> float:
-        return float(checker.number(self.problem["slack"]))
-
-    def line(self) -> dict[str, Any] | None:
-        """Prices, and weights of the inputs where the worst counts."""
-        n, m = self.cost.shape
-        if m * (sum(map(len, self.comparisons)) + n) > LARGEST:
-            return None
-        marginals = self._marginals()
-        if marginals is None:
-            return None
-        line: dict[str, Any] = {"prices": []}
+    def prices(self, marginals: Floats) -> list[list[Any]]:
+        """The comparisons that have a price, by number, with the price for each release."""
+        m, prices = self.cost.shape[1], []
         for p, row in enumerate(self.comparisons):
             values = marginals[p * m : (p + 1) * m] / max(map(abs, row.values()))
             if values.any():
-                line["prices"].append([p, [written(floor(v, DIGITS)) for v in values.tolist()]])
-        if self.problem.get("worst"):
-            share = [floor(v, DIGITS) for v in marginals[-n:].tolist()]
-            if not sum(share):
-                return None
-            line["weights"] = [written(v / sum(share)) for v in share]
-        return line
+                prices.append([p, [written(floor(v, DIGITS)) for v in values.tolist()]])
+        return prices
 
-    def _marginals(self) -> Floats | None:
-        """What each inequality is worth: comparisons by release, sums of slacks, costs of the inputs."""
+    def marginals(self) -> Floats | None:
+        """What each inequality is worth: comparisons by release, sums of slacks, costs of the inputs; None if it is too large."""
         import scipy.optimize
         from scipy.sparse import csr_matrix
 
         linprog: Any = scipy.optimize.linprog
 
         n, m = self.cost.shape
+        if m * (sum(map(len, self.comparisons)) + n) > LARGEST:
+            return None
         cells, right, unit = _Cells([], [], []), list[float](), float(np.abs(self.cost).max()) or 1.0
-        extra, worst = len(self.comparisons) * m * bool(self.slack), bool(self.problem.get("worst"))
+        extra, worst = len(self.comparisons) * m * bool(self.slack), self.worst
         for row in self.comparisons:
             scale = max(map(abs, row.values()))
             for y in range(m):
@@ -113,7 +135,11 @@ class _Programme:
         objective[n * m + extra :] = 1.0
         sums = csr_matrix((np.ones(n * m), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, size))
         options = {"dual_feasibility_tolerance": TOLERANCE, "primal_feasibility_tolerance": TOLERANCE}
-        bounds = [*self._bounds(), *[(0.0, None)] * extra, *[(None, None)] * worst]
+        bounds = [
+            *(self.ends or [(0.0, None)] * self.cost.size),
+            *[(0.0, None)] * extra,
+            *[(None, None)] * worst,
+        ]
         matrix = csr_matrix((cells.values, (cells.rows, cells.columns)), shape=(len(right), size))
         solved = linprog(
             objective, A_ub=matrix, b_ub=right, A_eq=sums, b_eq=np.ones(n), bounds=bounds, options=options,
@@ -122,13 +148,6 @@ class _Programme:
         if solved.status != 0:
             return None
         return np.asarray(np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)) * (1.0 if worst else unit))
-
-    def _bounds(self) -> list[tuple[float | None, float | None]]:
-        """What each probability may be."""
-        if "prescribed" not in self.problem:
-            return [(0.0, None)] * self.cost.size
-        ends = [pair for row in self.problem["prescribed"] for pair in row]
-        return [(float(checker.number(a)), float(checker.number(b))) for a, b in ends]
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,22 @@ from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.metric_privacy.data import MetricData
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
-from privopt.proof import information, linear, redaction, sequence, trade_off
+from privopt.proof import exceptions, information, linear, metric, redaction, sequence, sets, trade_off
 from privopt.proof.draft import Draft, Solved
 from privopt.proof.rationals import json_lines
 
 CHECKERS = {
     "linear": "checker.py",
     "information": "checker_information.py",
+    "exceptions": "checker_exceptions.py",
     "redaction": "checker_redaction.py",
     "sequence": "checker_sequence.py",
+    "sets": "checker_sets.py",
+    "set_bounds": "checker_set_bounds.py",
     "trade_off": "checker_trade_off.py",
 }
 """The program that checks each kind of file, in the folder of this module."""
@@ -60,28 +64,53 @@ class Proof:
         One JSON object a line; see docs/proofs.md.
     left_out : tuple of str
         What of the solution it does not prove, in sentences.
+    beside : Proof, optional
+        Another file, for a bound that has a checker of its own.
     """
 
     kind: str
     text: str
     left_out: tuple[str, ...] = ()
+    beside: Proof | None = None
 
     @property
     def checker(self) -> Path:
         """The program that checks it."""
         return FOLDER / CHECKERS[self.kind]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all."""
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the file, whole or not at all, and the one beside it under its name with ``-bound``.
+
+        Returns
+        -------
+        list of Path
+            What was written.
+        """
         with writing(path) as file:
             file.write(self.text)
+        return [Path(path), *(self.beside.save(bound_path(Path(path))) if self.beside else [])]
 
     def check(self) -> Checked:
-        """What its checker says, run as a program of its own."""
+        """What its checker says, run as a program of its own; then that of the file beside it."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "proof.txt"
             path.write_text(self.text, encoding="utf-8")
-            return check_file(path, self.kind)
+            own = check_file(path, self.kind)
+        if self.beside is None:
+            return own
+        other = self.beside.check()
+        return Checked(own.ok and other.ok, (*own.said, *other.said))
+
+
+def bound_path(path: Path) -> Path:
+    """Where the file beside a proof is written.
+
+    Examples
+    --------
+    >>> bound_path(Path("proof.txt")).name
+    'proof-bound.txt'
+    """
+    return path.with_name(f"{path.stem}-bound{path.suffix}")
 
 
 def check_file(path: Path, kind: str) -> Checked:
@@ -105,8 +134,13 @@ def prove(problem: Any, solution: Solved) -> Proof:
     InvalidProblem
         If proof files do not cover the problem, with the reason in a sentence.
     """
-    draft = draft_of(problem, solution)
-    return Proof(draft.kind, json_lines(draft.lines()), tuple(draft.left_out))
+    return _written(draft_of(problem, solution))
+
+
+def _written(draft: Draft) -> Proof:
+    """The file of a draft, with the one beside it."""
+    beside = None if draft.beside is None else _written(draft.beside)
+    return Proof(draft.kind, json_lines(draft.lines()), tuple(draft.left_out), beside)
 
 
 def draft_of(problem: Any, solution: Solved) -> Draft:
@@ -120,20 +154,31 @@ def draft_of(problem: Any, solution: Solved) -> Draft:
 
 
 def _local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
+    if data.ambiguity is not None:
+        return sets.local_information(data, solution)
+    if data.delta > 0:
+        return exceptions.exceptions(data, solution)
     if data.matrix is not None:
         return linear.local_information(data, solution)
     return information.local_information(data, solution)
 
 
+def _belief(data: BeliefData, solution: Solved) -> Draft:
+    return sets.belief(data, solution) if data.robust else linear.belief(data, solution)
+
+
 def _distortion(data: DistortionData, solution: Solved) -> Draft:
+    if data.ambiguity is not None:
+        return sets.distortion(data, solution)
     return linear.distortion(data, solution) if data.order is None else trade_off.distortion(data, solution)
 
 
 WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
     (LocalInformationPrivacyData, _local_information),
-    (BeliefData, linear.belief),
+    (BeliefData, _belief),
     (DistortionData, _distortion),
     (ColouringData, linear.colouring),
+    (MetricData, metric.metric),
     (RedactionData, redaction.redaction),
     (SequenceData, sequence.sequence),
     (TradeOffData, trade_off.trade_off),
