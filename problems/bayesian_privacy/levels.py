@@ -30,7 +30,7 @@ from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label
 from privopt.measures.bayesian.leakage import bayesian_leakage
-from privopt.measures.bayesian.markov import walking_seconds
+from privopt.measures.bayesian.markov import recursion_seconds
 from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
@@ -123,7 +123,7 @@ def reading_seconds(data: BayesianPrivacyData) -> float:
 @lru_cache(maxsize=64)
 def _reading_seconds(model: Records | Sets, length: int | None, scope: str) -> float:
     if isinstance(model, MarkovChain):
-        return walking_seconds(model, length)
+        return recursion_seconds(model, length)
     if isinstance(model, GaussianModel) and scope != "all_reals":
         return 1e-10 * float(max(map(len, model.blocks))) ** 3
     return 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.bayesian.markov import laplace_tail, markov_recursion
+from privopt.measures.bayesian.markov import laplace_tail, markov_recursion, walking_seconds
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
@@ -20,6 +20,8 @@ JUDGED = 3.0
 """Readings' time that is left for the judgement of a proposal."""
 SLACK = 0.5
 """Seconds of that which may lie past the deadline."""
+SLOW = 1.5
+"""Seconds of one reading of the tails of a chain that is not forgotten within what is followed."""
 MOST_LEVEL = 2.0**60
 """A count that does not depend on any one record leaks nothing at any level; its error then counts as none."""
 
@@ -112,7 +114,7 @@ class LaplaceTail(Solver[BayesianPrivacy]):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Two tails, some thirty times."""
-        return 0.01 + 40 * calibrated.reading_seconds(problem)
+        return 0.01 + 40 * _tail_seconds(problem)
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse where the tails are not the whole leakage."""
@@ -124,6 +126,8 @@ class LaplaceTail(Solver[BayesianPrivacy]):
             return "it is for Laplace noise on the count of a chain of two states"
         if not chain.homogeneous or not chain.stationary or np.linalg.det(chain.transition) < 0:
             return "the tails are the whole leakage only where a state makes itself more likely, at all times alike"
+        if problem.length is None and _tail_seconds(problem) >= SLOW:
+            return "a chain of any length that forgets so slowly has no tail that can be followed to its end"
         return None
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
@@ -134,13 +138,19 @@ class LaplaceTail(Solver[BayesianPrivacy]):
         def leakage(tau: float) -> float:
             return laplace_tail(chain, [0.0, 1.0], tau, problem.length, clock=clock)
 
-        until = max(0.0, min(JUDGED * calibrated.reading_seconds(problem) - SLACK, 0.6 * budget.remaining))
+        until = max(0.0, min(JUDGED * _tail_seconds(problem) - SLACK, 0.6 * budget.remaining))
 
         def clock() -> float:
             return budget.remaining - until
 
         tau = calibrated.largest_level(leakage, problem.epsilon, budget)
         return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
+
+
+def _tail_seconds(problem: BayesianPrivacy) -> float:
+    """Seconds of one reading of the tails, which are followed record by record."""
+    chain = problem.model
+    return walking_seconds(chain, problem.length) if isinstance(chain, MarkovChain) else 0.0
 
 
 @register

@@ -19,6 +19,7 @@ from privopt.measures.bayesian._sides import (
     checked_level,
     largest_product,
 )
+from privopt.measures.bayesian.binary import MOST_LISTED, has_powers, sides_product
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 
@@ -88,8 +89,11 @@ def markov_recursion(
     exact = chain.k <= 2 or count == 1
     if tau == 0 or chain.k == 1:
         return _bound(0.0, True, "recursion")
-    left, right = both_sides(chain, count, Recursion(_exponential(tau), used), clock)
-    product = largest_product(left, right, count)
+    if step != "coarse" and has_powers(chain, tau):
+        product = sides_product(chain, tau, count).value
+    else:
+        left, right = both_sides(chain, count, Recursion(_exponential(tau), used), clock)
+        product = largest_product(left, right, count)
     if product == 0:
         return _bound(0.0, True, "recursion")
     value = tau + math.log(product)
@@ -127,8 +131,21 @@ def markov_published(chain: MarkovChain, tau: float) -> Bound:
     return _bound(tau + 4 * math.log(gamma), gamma == 1, "published")
 
 
+def recursion_seconds(chain: MarkovChain, length: int | None = None) -> float:
+    """Predicted seconds of one reading of :func:`markov_recursion`.
+
+    Examples
+    --------
+    >>> recursion_seconds(MarkovChain([[0.999999, 0.000001], [0.000003, 0.999997]])) < 0.05
+    True
+    """
+    if has_powers(chain, 1.0):
+        return 5e-3 + (3e-7 * length if length is not None and length <= MOST_LISTED else 0.0)
+    return walking_seconds(chain, length)
+
+
 def walking_seconds(chain: MarkovChain, length: int | None = None) -> float:
-    """Predicted seconds of one reading of the recursion, from how fast the chain forgets.
+    """Predicted seconds of following both sides of a target, from how fast the chain forgets.
 
     Examples
     --------

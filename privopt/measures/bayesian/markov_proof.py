@@ -1,7 +1,8 @@
 """Proved bounds on the Bayesian leakage of every differentially private mechanism on a chain, from above and below.
 
 The recursion runs with every step enlarged by more than its rounding errors, from e^tau rounded up, on the exact
-transition probabilities, each rounded once. All sums have one order and nothing is left to a library for matrices, so
+transition probabilities, each rounded once. (Two states with one step for all times have powers instead, see
+:mod:`privopt.measures.bayesian.binary`.) All sums have one order and nothing is left to a library for matrices, so
 that every processor proves the same float. Where the recursion settles, one inequality Step(G) <= G, verified in the
 same manner, bounds all later depths: the step is monotone in G. A kernel there has the weights h of what is known; if
 the largest entry of h is at most kappa times the smallest one (averages keep that), then with F' = h F a ratio is at
@@ -30,6 +31,7 @@ from privopt.measures.bayesian._sides import (
     checked_level,
     largest_product,
 )
+from privopt.measures.bayesian.binary import has_powers, sides_product
 from privopt.models import MarkovChain
 from privopt.models.markov.parts import stationary_distribution
 
@@ -82,6 +84,8 @@ def prove_markov_recursion(
     if tau == 0 or chain.k == 1:
         return 0.0
     general = math.inf if count is None else _end(1, tau, count, ball_ceiling)
+    if step != "coarse" and has_powers(chain, tau):
+        return min(_end(Fraction(sides_product(chain, tau, count).most), tau, 1, ball_ceiling), general)
     if tau >= 700:
         return general
     rule = Recursion(_growth(tau, ball_ceiling), chosen, outward=1)
@@ -124,6 +128,8 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
         raise InvalidProblem(f"the recursion is exact for two states only, not for {chain.k}")
     if tau == 0:
         return 0.0
+    if has_powers(chain, tau):
+        return _end(Fraction(sides_product(chain, tau, count).least), tau, 1, ball_floor)
     growth = _growth(tau, ball_floor) if tau < 576 else MOST
     rule = Recursion(growth, chosen_step("best", 2), outward=-1)
     left, right = (side.walk(count, rule, _SETTLED) for side in (_left(chain, count), _right(chain, count)))
