@@ -340,8 +340,9 @@ def compare_peers(
     peer: Annotated[
         list[str] | None, typer.Option("--peer", "-p", help="Ask this peer only; repeat for more.")
     ] = None,
-    question: Annotated[
-        list[str] | None, typer.Option("--question", "-q", help="Ask this problem only; repeat for more.")
+    problem: Annotated[
+        list[str] | None,
+        typer.Option("--problem", "--question", "-q", help="Ask this kind of problem only; repeat for more."),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=1e-3, max=1e6, help="Seconds for each answer.")
@@ -355,7 +356,7 @@ def compare_peers(
     from privopt.benchmarks.peers.run import peers_command
 
     page = output / PAGE if report is None else report
-    peers_command(quick, output, page, peer or (), question or (), time_limit, as_json)
+    peers_command(quick, output, page, peer or (), problem or (), time_limit, as_json)
 
 
 @app.command("paper")

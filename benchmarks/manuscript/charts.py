@@ -117,26 +117,26 @@ RECORD = ("solver", "x", "y", "half")
 def charts(rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> tuple[Chart, ...]:
     """Frontiers of instances with several budgets, profiles of problems with enough tasks, growth with size."""
     made: list[Chart] = []
-    for question in dict.fromkeys(j.row.question for j in rows):
-        own = [j for j in rows if j.row.question == question]
-        made += [*_frontiers(question, own, words, manner), *_profile(question, own, words, manner)]
-        made += _growths(question, own, words, manner)
+    for kind in dict.fromkeys(j.row.question for j in rows):
+        own = [j for j in rows if j.row.question == kind]
+        made += [*_frontiers(kind, own, words, manner), *_profile(kind, own, words, manner)]
+        made += _growths(kind, own, words, manner)
     names = distinct([chart.name for chart in made])
     return tuple(replace(chart, name=name) for chart, name in zip(made, names, strict=True))
 
 
-def _frontiers(question: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
+def _frontiers(kind: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
     for key in dict.fromkeys(j.case[:3] for j in rows):
         own = [j for j in rows if j.case[:3] == key and math.isfinite(j.row.budget)]
         budgets = sorted({j.row.budget for j in own if j.row.verified})
         if len(budgets) > 1:
-            yield _frontier(question, key[2], own, budgets, words, manner)
+            yield _frontier(kind, key[2], own, budgets, words, manner)
 
 
 def _frontier(
-    question: str, instance: str, rows: Sequence[Judged], budgets: Sequence[float], words: Vocabulary, manner: Manner
+    kind: str, instance: str, rows: Sequence[Judged], budgets: Sequence[float], words: Vocabulary, manner: Manner
 ) -> Chart:  # fmt: skip
-    measure = measure_of(words, question, instance, rows, manner.units)
+    measure = measure_of(words, kind, instance, rows, manner.units)
     every = results(rows)
     points: dict[str, list[Point]] = {}
     for one in sorted(every, key=lambda one: one.case.budget):
@@ -144,16 +144,16 @@ def _frontier(
         if sample is not None and math.isfinite(sample.mean):
             points.setdefault(one.solver, []).append(Point(one.case.budget, sample.mean, sample.half))
     bounds = {j.row.budget: j.bound for j in rows if j.bound is not None and math.isfinite(j.bound)}
-    title, quantity = words.instance(question, instance).title, measure.quantity
+    title, quantity = words.instance(kind, instance).title, measure.quantity
     bars = any(point.half for own in points.values() for point in own)
     return Chart(
-        slug(question, instance, "frontier"),
+        slug(kind, instance, "frontier"),
         f"{title}: {quantity.name} against {quantity.budget}; {quantity.better} is better."
         + (" The dashed grey line is the best proved bound." if bounds else "")
         + (" Bars are 95 % intervals." if bars else ""),
         Axis(quantity.budget, budgets[0] > 0 and budgets[-1] > APART * budgets[0], tuple(budgets)),
         Axis(measure.title),
-        _dressed(points, _first(ranking(every), question, words, manner)),
+        _dressed(points, _first(ranking(every), kind, words, manner)),
         tuple(Point(budget, measure.of(bounds[budget])) for budget in sorted(bounds)),
     )
 
@@ -162,9 +162,9 @@ def _shown(one: Result, measure: Measure) -> Sample | None:
     return one.sample(lambda j: None if j.row.objective is None else measure.of(j.row.objective))
 
 
-def _first(ranked: Sequence[str], question: str, words: Vocabulary, manner: Manner) -> tuple[str, ...]:
+def _first(ranked: Sequence[str], kind: str, words: Vocabulary, manner: Manner) -> tuple[str, ...]:
     """Solvers in the order in which they get a colour: those set off, the best one, the simple method, the others."""
-    simple = words.problem(question).reference.solver
+    simple = words.problem(kind).reference.solver
     order = (*manner.highlight, *ranked[:1], simple, *ranked[1:])
     return tuple(dict.fromkeys(name for name in order if name in ranked))
 
@@ -192,7 +192,7 @@ def _along(points: Sequence[Point], others: Sequence[Point]) -> bool:
     return all(p.x in known and abs(p.y - known[p.x]) <= 1e-3 * size for p in points)
 
 
-def _profile(question: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
+def _profile(kind: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
     performance = time_profile(rows)
     if performance.tasks < FEW:
         return
@@ -201,14 +201,14 @@ def _profile(question: str, rows: Sequence[Judged], words: Vocabulary, manner: M
         for solver, curve in performance.curves.items()
         if any(y for _, y in curve)
     }
-    title = words.problem(question).title
+    title = words.problem(kind).title
     yield Chart(
-        slug(question, "profile"),
+        slug(kind, "profile"),
         f"{title}: in how many of {performance.tasks} tasks a solver reaches the best certified answer within a multiple of the "
         "time of the fastest; higher is better.",
         Axis("time, relative to the fastest", True, _ticks(max(p.x for own in points.values() for p in own))),
         Axis("tasks (%)"),
-        _dressed(points, _first(ranking(results(rows)), question, words, manner), stepped=True),
+        _dressed(points, _first(ranking(results(rows)), kind, words, manner), stepped=True),
     )
 
 
@@ -220,7 +220,7 @@ def _ticks(largest: float) -> tuple[float, ...]:
     return tuple(value for value in every if value <= largest)
 
 
-def _growths(question: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
+def _growths(kind: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> Iterator[Chart]:
     for measure, title in MEASURES.items():
         grown = growths(rows, measure)
         for family in dict.fromkeys(one.family for one in grown):
@@ -230,9 +230,9 @@ def _growths(question: str, rows: Sequence[Judged], words: Vocabulary, manner: M
                 if one.family == family
             }
             yield Chart(
-                slug(question, family, measure),
-                f"{words.problem(question).title}, {family}: {title} of completed runs against size; lower is better.",
+                slug(kind, family, measure),
+                f"{words.problem(kind).title}, {family}: {title} of completed runs against size; lower is better.",
                 Axis("size", log=True),
                 Axis("time (s)" if measure == "seconds" else title, log=True),
-                _dressed(points, _first(ranking(results(rows)), question, words, manner)),
+                _dressed(points, _first(ranking(results(rows)), kind, words, manner)),
             )

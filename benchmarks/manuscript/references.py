@@ -125,7 +125,7 @@ def sources(solver: type[Solver[Any]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*_named(documentation(solver)), *software)))
 
 
-def problem_sources(question: str) -> tuple[str, ...]:
+def problem_sources(kind: str) -> tuple[str, ...]:
     """Keys of the publications that a problem rests on, by its kind; nothing where it is not registered here.
 
     Examples
@@ -133,11 +133,11 @@ def problem_sources(question: str) -> tuple[str, ...]:
     >>> problem_sources("pointwise_maximal_leakage"), problem_sources("sorting")
     (('saeidian2023', 'grosse2023'), ())
     """
-    cls = problem_types().get(question)
+    cls = problem_types().get(kind)
     return () if cls is None else _named(documentation(cls))
 
 
-def solver_sources(question: str, solver: str) -> tuple[str, ...]:
+def solver_sources(kind: str, solver: str) -> tuple[str, ...]:
     """:func:`sources` by the kind of problem and the name of the solver; nothing where they are not registered here.
 
     Examples
@@ -145,7 +145,7 @@ def solver_sources(question: str, solver: str) -> tuple[str, ...]:
     >>> solver_sources("information_bottleneck", "agglomerative"), solver_sources("sorting", "quick")
     (('slonim1999',), ())
     """
-    cls = problem_types().get(question)
+    cls = problem_types().get(kind)
     known = {} if cls is None else solvers_of(cls)
     return sources(known[solver]) if solver in known else ()
 

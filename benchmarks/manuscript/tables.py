@@ -150,9 +150,9 @@ def checked_highlight(names: Iterable[str], rows: Sequence[Judged]) -> tuple[str
 def tables(rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> tuple[Table, ...]:
     """For every problem: solvers by cases, as many tables as fit their columns, then every case with the chosen columns."""
     made: list[Table] = []
-    for question in dict.fromkeys(j.row.question for j in rows):
-        own = [j for j in rows if j.row.question == question]
-        problem = _Problem(question, own, words, manner)
+    for kind in dict.fromkeys(j.row.question for j in rows):
+        own = [j for j in rows if j.row.question == kind]
+        problem = _Problem(kind, own, words, manner)
         made += [*problem.by_case(), problem.every_case()]
     names = distinct([table.name for table in made])
     return tuple(
@@ -163,16 +163,16 @@ def tables(rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> tuple[T
 class _Problem:
     """The tables of one kind of problem."""
 
-    def __init__(self, question: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> None:
-        self.question, self.words, self.manner = question, words, manner
-        self.title = words.problem(question).title
+    def __init__(self, kind: str, rows: Sequence[Judged], words: Vocabulary, manner: Manner) -> None:
+        self.kind, self.words, self.manner = kind, words, manner
+        self.title = words.problem(kind).title
         self.results = results(rows)
         self.claims = claimed(self.results)
         self.by_key = {(one.case, one.solver): one for one in self.results}
         self.cases = tuple(dict.fromkeys(one.case for one in self.results))
         self.measures = {
             case: measure_of(
-                words, question, case.instance, [j for j in rows if j.case[:3] == case[:3]], manner.units
+                words, kind, case.instance, [j for j in rows if j.case[:3] == case[:3]], manner.units
             )
             for case in self.cases
         }
@@ -191,7 +191,7 @@ class _Problem:
             solvers = [s for s in self.solvers if any(self._answered(case, s) for case in cases)]
             decimals = [self._decimals(case, solvers) for case in cases]
             yield Table(
-                slug(self.question, "by-case", *([str(place)] if len(chunks) > 1 else [])),
+                slug(self.kind, "by-case", *([str(place)] if len(chunks) > 1 else [])),
                 f"{self.title}{part}: {self._said(cases)}{self._notes(cases, solvers)}",
                 (Text("solver"), *(Text(_budget(case.budget)) for case in cases)),
                 tuple(
@@ -209,7 +209,7 @@ class _Problem:
         heads = [self._head(column, measures) for column in chosen]
         lines = [line for case in self.cases for line in self._lines(case, chosen)]
         return Table(
-            slug(self.question, "every-case"),
+            slug(self.kind, "every-case"),
             f"{self.title}, every case: the best value and the least time of a case in bold{self._spread()}."
             f"{self._tied()}",
             (Text("instance"), Text("budget"), Text("solver"), *map(Text, heads)),
@@ -228,7 +228,7 @@ class _Problem:
         least = [
             _least([line[i] for line in samples]) if column.least else None for i, column in enumerate(chosen)
         ]
-        title = self.words.instance(self.question, case.instance).title
+        title = self.words.instance(self.kind, case.instance).title
         decimals = self._decimals(case, [solver for solver, _ in own])
         for (solver, _), line in zip(own, samples, strict=True):
             best, undecided = self._claim(case, solver)
@@ -267,14 +267,14 @@ class _Problem:
         return solver in own.best, solver in own.undecided
 
     def _name(self, solver: str) -> Text:
-        return Text(label(solver), solver_sources(self.question, solver))
+        return Text(label(solver), solver_sources(self.kind, solver))
 
     def _groups(self, cases: Sequence[Case]) -> Iterator[tuple[str, int]]:
         spans: dict[tuple[str, str], int] = {}
         for case in cases:
             spans[case.suite, case.instance] = spans.get((case.suite, case.instance), 0) + 1
         for (_, instance), span in spans.items():
-            told = self.words.instance(self.question, instance)
+            told = self.words.instance(self.kind, instance)
             yield f"{told.title} ({told.quantity.budget})", span
 
     def _said(self, cases: Sequence[Case]) -> str:
@@ -283,7 +283,7 @@ class _Problem:
         for case in cases:
             measure = self.measures[case]
             names = said.setdefault(f"{measure.title}, {measure.quantity.better} is better", [])
-            title = self.words.instance(self.question, case.instance).title
+            title = self.words.instance(self.kind, case.instance).title
             if title not in names:
                 names.append(title)
         if len(said) == 1:

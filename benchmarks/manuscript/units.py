@@ -83,11 +83,9 @@ class Measure:
         return gap * self.scale.factor
 
 
-def measure_of(
-    words: Vocabulary, question: str, instance: str, rows: Sequence[Judged], units: str
-) -> Measure:
+def measure_of(words: Vocabulary, kind: str, instance: str, rows: Sequence[Judged], units: str) -> Measure:
     """The measure of an instance; where nothing says what an objective that is never positive means, its opposite is a loss."""
-    quantity = words.instance(question, instance).quantity
+    quantity = words.instance(kind, instance).quantity
     if quantity == Quantity():
         known = [j.row.objective for j in rows if j.row.objective is not None]
         if known and max(known) <= 0 and min(known) < 0:

@@ -42,10 +42,7 @@ class Manuscript:
     @property
     def problems(self) -> dict[str, tuple[str, ...]]:
         """Keys of the publications on every problem of the run."""
-        return {
-            question: problem_sources(question)
-            for question in dict.fromkeys(j.row.question for j in self.rows)
-        }
+        return {kind: problem_sources(kind) for kind in dict.fromkeys(j.row.question for j in self.rows)}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -56,7 +53,7 @@ class Manuscript:
             for name in (j.row.solver, j.row.chosen)
             if name and name != AUTO and j.row.status != "REFUSED"
         )
-        solvers = (key for question, name in used for key in solver_sources(question, name))
+        solvers = (key for kind, name in used for key in solver_sources(kind, name))
         problems = (key for keys in self.problems.values() for key in keys)
         return tuple(dict.fromkeys((*problems, *solvers)))
 
@@ -187,11 +184,11 @@ def _document(told: Manuscript) -> Iterator[str]:
     yield f"\\title{{{escape_latex(told.title)}}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle"
     yield "\n\n".join(escape_latex(sentence) for sentence in told.sentences)
     yield f"\\input{{tables/{scoreboard.NAME}}}"
-    for question, keys in told.problems.items():
-        words = told.words.problem(question)
+    for kind, keys in told.problems.items():
+        words = told.words.problem(kind)
         cited = f"~\\cite{{{','.join(keys)}}}" if keys else ""
         yield f"\n\\section{{{escape_latex(words.title)}}}\n{escape_latex(words.asks)}{cited}"
-        prefix = cells.slug(question) + "-"
+        prefix = cells.slug(kind) + "-"
         yield from (
             f"\\input{{tables/{table.name}}}" for table in told.tables if table.name.startswith(prefix)
         )
@@ -211,8 +208,8 @@ def markdown(told: Manuscript, pictures: Sequence[str]) -> str:
     first, *others = sorted(pictures, key=list(PICTURES).index) or [""]
     parts = [f"# {escape_markdown(told.title)}\n", *(f"{escape_markdown(s)}\n" for s in told.sentences)]
     parts += [cells.markdown(table) for table in told.tables if table.name == scoreboard.NAME]
-    for question in told.problems:
-        words, prefix = told.words.problem(question), cells.slug(question) + "-"
+    for kind in told.problems:
+        words, prefix = told.words.problem(kind), cells.slug(kind) + "-"
         parts.append(f"## {escape_markdown(words.title)}\n")
         parts += [f"{escape_markdown(words.asks)}\n"] if words.asks else []
         parts += [

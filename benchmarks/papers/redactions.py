@@ -34,7 +34,7 @@ def any_chain(rng: np.random.Generator, k: int, length: int) -> MarkovChain:
     return MarkovChain.normalised(steps, initial=rng.dirichlet(np.ones(k)))
 
 
-def question(rng: np.random.Generator, longest: int = 8) -> Redaction:
+def random_problem(rng: np.random.Generator, longest: int = 8) -> Redaction:
     """A binary chain of 2 to ``longest`` records, any of them private."""
     length = int(rng.integers(2, longest + 1))
     return Redaction(binary_chain(rng), length, int(rng.integers(length)), float(rng.uniform(0.1, 2.5)))

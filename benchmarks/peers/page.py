@@ -183,7 +183,7 @@ def matrix(rows: Sequence[PeerRow]) -> ToolMatrix:
     >>> matrix([PeerRow("redaction", "tool", "i", 3, 1.0, "answered", seconds=1.0, proved=True)]).headline
     '0 of 1 answers of other tools are not proved to keep the budget; 0 of 0 are faster'
     """
-    questions = tuple(dict.fromkeys(r.question for r in rows))
+    kinds = tuple(dict.fromkeys(r.question for r in rows))
     groups: dict[str, dict[str, list[PeerRow]]] = {}
     for r in rows:
         groups.setdefault(r.peer, {}).setdefault(r.question, []).append(r)
@@ -191,9 +191,9 @@ def matrix(rows: Sequence[PeerRow]) -> ToolMatrix:
     return ToolMatrix(
         headline(rows),
         " ".join(sentences(rows)[2:]),
-        tuple(map(_title, questions)),
+        tuple(map(_title, kinds)),
         tuple(
-            ToolLine(peer, tuple(standing(own[q]) if q in own else None for q in questions))
+            ToolLine(peer, tuple(standing(own[q]) if q in own else None for q in kinds))
             for peer, own in order
         ),
     )
@@ -203,7 +203,7 @@ def page(
     rows: Sequence[PeerRow], begun: str, seconds: float, environment: Mapping[str, str], command: str = ""
 ) -> str:
     """The page as text: style and script are inside."""
-    titles = {question: _title(question) for question in dict.fromkeys(r.question for r in rows)}
+    titles = {kind: _title(kind) for kind in dict.fromkeys(r.question for r in rows)}
     made = matrix(rows)
     return render(
         "peers.html.j2",
@@ -215,8 +215,8 @@ def page(
             "sub": made.said,
             "matrix": made,
             "tables": [
-                (title, _rows(title, [r for r in rows if r.question == question]))
-                for question, title in titles.items()
+                (title, _rows(title, [r for r in rows if r.question == kind]))
+                for kind, title in titles.items()
             ],
             "meanings": _WORDS,
             "command": command or "privopt bench peers",
@@ -225,10 +225,10 @@ def page(
     )
 
 
-def _title(question: str) -> str:
+def _title(kind: str) -> str:
     """What a kind of problem is called."""
-    cls = problem_types().get(question)
-    return plain(question) if cls is None else problem_words(cls, Reference()).short
+    cls = problem_types().get(kind)
+    return plain(kind) if cls is None else problem_words(cls, Reference()).short
 
 
 def _rows(title: str, rows: Sequence[PeerRow]) -> Table:

@@ -51,7 +51,7 @@ def _takes_all(problem: Problem[Any]) -> str | None:
 class Peer:
     """A tool at work on one kind of problem; ``requires`` are the modules that it needs."""
 
-    question: str
+    kind: str
     name: str
     work: Work
     requires: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Peer:
     @property
     def key(self) -> str:
         """Problem and name."""
-        return f"{self.question}/{self.name}"
+        return f"{self.kind}/{self.name}"
 
     def refusal(self, problem: Problem[Any]) -> str | None:
         """Why it cannot be asked: a package that is absent, or a problem of another shape; None if it can."""
@@ -74,7 +74,7 @@ _CATALOGUE = Catalogue[Peer]("a peer", "privopt.benchmarks.peers.tools")
 
 
 def register_peer(
-    question: str, name: str, requires: tuple[str, ...] = (), fits: Fits = _takes_all
+    kind: str, name: str, requires: tuple[str, ...] = (), fits: Fits = _takes_all
 ) -> Callable[[Work], Work]:
     """Decorate the function that does the work.
 
@@ -85,7 +85,7 @@ def register_peer(
     """
 
     def enter(work: Work) -> Work:
-        peer = Peer(question, name, work, requires, fits)
+        peer = Peer(kind, name, work, requires, fits)
         _CATALOGUE.add(peer.key, peer)
         return work
 

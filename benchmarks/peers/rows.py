@@ -185,10 +185,10 @@ def summaries(rows: Iterable[PeerRow]) -> tuple[PeerSummary, ...]:
     return tuple(_summary(*key, group) for key, group in groups.items())
 
 
-def _summary(question: str, peer: str, rows: Sequence[PeerRow]) -> PeerSummary:
+def _summary(kind: str, peer: str, rows: Sequence[PeerRow]) -> PeerSummary:
     differences = [r.difference for r in rows if r.difference is not None]
     return PeerSummary(
-        question,
+        kind,
         peer,
         len(rows),
         sum(r.status == "answered" for r in rows),

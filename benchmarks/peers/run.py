@@ -34,7 +34,7 @@ Listener = Callable[[int, int, str], None]
 """Told how many tasks are done, of how many, and which one begins."""
 
 
-def chosen_peers(names: Collection[str] = (), questions: Collection[str] = ()) -> tuple[Peer, ...]:
+def chosen_peers(names: Collection[str] = (), kinds: Collection[str] = ()) -> tuple[Peer, ...]:
     """The peers of some names ("highs" or "belief_release/highs") and problems; all where none is given.
 
     Raises
@@ -43,14 +43,12 @@ def chosen_peers(names: Collection[str] = (), questions: Collection[str] = ()) -
         If there is no peer or no problem of that name.
     """
     every = tuple(peers().values())
-    known = {"peer": {n for p in every for n in (p.name, p.key)}, "problem": {p.question for p in every}}
-    for what, wanted in (("peer", names), ("problem", questions)):
+    known = {"peer": {n for p in every for n in (p.name, p.key)}, "problem": {p.kind for p in every}}
+    for what, wanted in (("peer", names), ("problem", kinds)):
         for name in sorted(set(wanted) - known[what]):
             raise InvalidProblem(f"there is no {what} {name!r}; there are {', '.join(sorted(known[what]))}")
     return tuple(
-        p
-        for p in every
-        if (not names or {p.name, p.key} & set(names)) and (not questions or p.question in questions)
+        p for p in every if (not names or {p.name, p.key} & set(names)) and (not kinds or p.kind in kinds)
     )
 
 
@@ -96,7 +94,7 @@ def _shared(chosen: Sequence[Peer]) -> list[str]:
 
 def _labels(peer: Peer, instance: Instance) -> dict[str, Any]:
     return {
-        "question": peer.question,
+        "question": peer.kind,
         "peer": peer.name,
         "instance": instance.name,
         "size": instance.size,
@@ -106,7 +104,7 @@ def _labels(peer: Peer, instance: Instance) -> dict[str, Any]:
 
 def _tasks(peer: Peer, instances: Sequence[Instance]) -> Iterator[tuple[Peer, Instance, Problem[Any] | None]]:
     """A peer's instances with one budget each, and its easy problem, None where it takes no instance."""
-    own = [one for one in instances if one.problem.kind == peer.question]
+    own = [one for one in instances if one.problem.kind == peer.kind]
     expanded = [
         replace(one, problem=one.problem.with_budget(budget), budgets=())
         for one in own
@@ -156,7 +154,7 @@ def peers_command(
     folder: Path,
     report: Path,
     names: Collection[str] = (),
-    questions: Collection[str] = (),
+    kinds: Collection[str] = (),
     time_limit: float | None = None,
     as_json: bool = False,
 ) -> None:
@@ -169,7 +167,7 @@ def peers_command(
     FileRefused
         If the folder or the page cannot be written.
     """
-    chosen, limit = chosen_peers(names, questions), time_limit or LIMITS[quick]
+    chosen, limit = chosen_peers(names, kinds), time_limit or LIMITS[quick]
     prepare(folder)
     check_output(report)
     when, begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), time.monotonic()
@@ -179,9 +177,7 @@ def peers_command(
         )
     write_peers(folder / CSV, rows)
     with writing(report) as stream:
-        stream.write(
-            page(rows, when, time.monotonic() - begun, environment(), _command(quick, names, questions))
-        )
+        stream.write(page(rows, when, time.monotonic() - begun, environment(), _command(quick, names, kinds)))
     if as_json:
         emit(_document(rows, folder, report))
         return
@@ -189,9 +185,9 @@ def peers_command(
     print("\n".join((*sentences(rows), f"Rows: {folder / CSV}", f"Report: {report}")))
 
 
-def _command(quick: bool, names: Collection[str], questions: Collection[str]) -> str:
+def _command(quick: bool, names: Collection[str], kinds: Collection[str]) -> str:
     chosen = [word for name in names for word in ("--peer", name)]
-    chosen += [word for name in questions for word in ("--question", name)]
+    chosen += [word for name in kinds for word in ("--problem", name)]
     return shlex.join(("privopt", "bench", "peers", *(["--quick"] if quick else []), *chosen))
 
 

@@ -182,10 +182,10 @@ def _lines(
     absent = {identity(row) for row in (*comparison.only_before, *comparison.only_after)}
     counts = [_certified(rows, absent) for rows in (first, second)]
     lines = []
-    for question in dict.fromkeys(pair.case.question for pair in pairs):
-        own = [pair.change for pair in pairs if pair.case.question == question]
-        certified = (counts[0].get(question, 0), counts[1].get(question, 0))
-        title = words.problem(question).title
+    for kind in dict.fromkeys(pair.case.question for pair in pairs):
+        own = [pair.change for pair in pairs if pair.case.question == kind]
+        certified = (counts[0].get(kind, 0), counts[1].get(kind, 0))
+        title = words.problem(kind).title
         lines.append(Line(title, own.count(1), own.count(-1), own.count(0), certified))
     return lines
 

@@ -104,7 +104,7 @@ def scaling() -> tuple[Instance, ...]:
 
 def about(suite: str) -> Sequence[str]:
     """Where the instances come from."""
-    question = (
+    problem = (
         "Boundary colouring: with what probability to answer each dataset truly, when neighbouring datasets must be answered "
         "alike up to e^ε."
     )
@@ -112,7 +112,7 @@ def about(suite: str) -> Sequence[str]:
         "Its graphs are counts of votes, grids whose cells belong to the nearest of random points, and random graphs, each "
         "from a fixed seed."
     )
-    return question, graphs
+    return problem, graphs
 
 
 register_instances(

@@ -99,11 +99,11 @@ def funnel_scaling() -> tuple[Instance, ...]:
 
 def funnel_about(suite: str) -> Sequence[str]:
     """Where the instances come from."""
-    question = (
+    problem = (
         "Privacy funnel: how little a release can say about the secret S while it says much about X. Its budget is a "
         "floor on I(X;Y), or the weight of I(X;Y) against I(S;Y)."
     )
-    return (question,)
+    return (problem,)
 
 
 register_instances(

@@ -159,13 +159,13 @@ def scaling() -> tuple[Instance, ...]:
 
 def about(suite: str) -> Sequence[str]:
     """Where the instances come from."""
-    question = (
+    problem = (
         "Local information privacy: what to release of X so that no release shifts the odds of a value of the secret S by "
         "more than a factor e^ε."
     )
     tables = "Its distributions are the 4 x 9 table of the lectures and a survey before the election of 1996, with the vote as the secret."
     more = "" if suite == "quick" else " The others are random tables, each from a fixed seed."
-    return question, tables + more
+    return problem, tables + more
 
 
 register_instances(

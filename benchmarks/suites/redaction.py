@@ -84,11 +84,11 @@ def sentences() -> tuple[str, ...]:
         f"is λ = {1 - alpha - beta:.4f}, so frosts come in runs. One chain for all seasons is a simplification: every "
         "certificate below is a proof for this chain, not for the weather."
     )
-    question = (
+    problem = (
         "The problem is which days to hide, and how often, so that the release shifts the odds of frost on the private "
         "day by a factor of at most e^ε; the utility is the expected share of days released."
     )
-    return data, model, question
+    return data, model, problem
 
 
 def records() -> Records:
@@ -240,9 +240,9 @@ def about(suite: str) -> Sequence[str]:
     if suite == "quick":
         return sentences()
     real = " Frost days of Seattle and external data sets are real." if suite == "solvers" else ""
-    question = "Redaction: which records of a Markov chain to hide so that the private ones stay private."
+    problem = "Redaction: which records of a Markov chain to hide so that the private ones stay private."
     chains = f"Its chains are random, each from a fixed seed, with switching probabilities log-uniform.{real}"
-    return question, chains
+    return problem, chains
 
 
 register_instances(

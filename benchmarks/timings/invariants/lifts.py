@@ -93,7 +93,7 @@ def budget(rng: np.random.Generator) -> float:
     return float(math.exp(rng.uniform(math.log(low), math.log(5.0))))
 
 
-def question(rng: np.random.Generator, *, delta: bool = False) -> LocalInformationPrivacy:
+def random_problem(rng: np.random.Generator, *, delta: bool = False) -> LocalInformationPrivacy:
     """Both sides, one side, two levels, or LDP; with ``delta`` sometimes a probability of violations."""
     distribution, level, kind = joint(rng), budget(rng), int(rng.integers(6))
     allowed = float(rng.uniform(0.0, 0.1)) if delta and rng.random() < 0.3 else 0.0
@@ -145,7 +145,7 @@ SECONDS = 5.0
 
 def _private(rng: np.random.Generator) -> bool:
     """A solver drawn among those that take the problem."""
-    problem = question(rng, delta=True)
+    problem = random_problem(rng, delta=True)
     names = [c.name for c in candidates(problem) if c.refusal is None and (c.seconds or 0.0) < 1.0]
     solution = solve(problem, names[int(rng.integers(len(names)))], time_limit=SECONDS)
     if not solution.status.ok:
@@ -154,7 +154,7 @@ def _private(rng: np.random.Generator) -> bool:
 
 
 def _bounded(rng: np.random.Generator) -> bool:
-    problem = question(rng)
+    problem = random_problem(rng)
     names = [c.name for c in candidates(problem) if c.refusal is None and (c.seconds or 0.0) < 1.0]
     chosen = rng.choice(names, size=min(2, len(names)), replace=False).tolist()
     solutions = [solve(problem, name, time_limit=SECONDS) for name in [*chosen, None]]
@@ -163,7 +163,7 @@ def _bounded(rng: np.random.Generator) -> bool:
 
 
 def _budgets(rng: np.random.Generator) -> bool:
-    problem = question(rng)
+    problem = random_problem(rng)
     return _grows(problem, problem.with_budget(problem.budget * (1 + rng.random())))
 
 
@@ -187,7 +187,7 @@ def _at_least(high: Solution[Release], low: Solution[Release]) -> bool:
 
 
 def _relabelled(rng: np.random.Generator) -> bool:
-    one = question(rng)
+    one = random_problem(rng)
     if isinstance(one.joint, JointDistribution):
         other = with_joint(one, shuffled(rng, one.joint))
         blocks = [_utility(solve(p, SubsetMerging())) for p in (one, other)]
@@ -203,7 +203,7 @@ def _full_data(rng: np.random.Generator) -> bool:
 
 
 def _processed(rng: np.random.Generator) -> bool:
-    problem = question(rng)
+    problem = random_problem(rng)
     before, after = (problem.evaluate(channel) for channel in processed(problem, rng))
     less = after.leakage <= before.leakage + NOISE * max(1.0, before.leakage)
     return less and after.utility <= before.utility + NOISE
@@ -211,7 +211,7 @@ def _processed(rng: np.random.Generator) -> bool:
 
 def _ordered(rng: np.random.Generator) -> bool:
     """Watchdog <= best blocks <= optimum."""
-    problem = question(rng)
+    problem = random_problem(rng)
     blocks = solve(problem, SubsetMerging())
     merged = solve(problem, WatchdogMerge(absorb=True))
     return _utility(merged) <= _utility(blocks) + NOISE and _at_least(solve(problem), blocks)

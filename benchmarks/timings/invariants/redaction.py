@@ -39,37 +39,37 @@ def _raised(rng: np.random.Generator) -> bool:
 
 
 def _mirrored(rng: np.random.Generator) -> bool:
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     (p,) = one.private
     return _alike(one, Redaction(one.chain, one.length, one.length - 1 - p, one.epsilon))
 
 
 def _exchanged(rng: np.random.Generator) -> bool:
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     swapped = MarkovChain.normalised(one.chain.transition[::-1, ::-1])
     return _alike(one, Redaction(swapped, one.length, one.private, one.epsilon))
 
 
 def _budgets(rng: np.random.Generator) -> bool:
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     return _best(one.with_budget(one.epsilon * (1 + rng.random()))) >= _best(one) - NOISE
 
 
 def _windows(rng: np.random.Generator) -> bool:
-    return _at_most(instances.question(rng), "windows")
+    return _at_most(instances.random_problem(rng), "windows")
 
 
 def _relaxation(rng: np.random.Generator) -> bool:
-    return _at_most(instances.question(rng), "relaxation")
+    return _at_most(instances.random_problem(rng), "relaxation")
 
 
 def _bounded(rng: np.random.Generator) -> bool:
-    solution = solve(instances.question(rng), "optimal", time_limit=5.0)
+    solution = solve(instances.random_problem(rng), "optimal", time_limit=5.0)
     return solution.bound is not None and solution.utility is not None and solution.bound >= solution.utility
 
 
 def _certified(rng: np.random.Generator) -> bool:
-    problem = instances.question(rng)
+    problem = instances.random_problem(rng)
     names = [c.name for c in candidates(problem) if not c.refusal and c.name not in SLOW_SOLVERS]
     solution = solve(problem, names[int(rng.integers(len(names)))], time_limit=5.0)
     return (
@@ -97,14 +97,14 @@ def _close(one: float, other: float) -> bool:
 
 def longer(rng: np.random.Generator) -> bool:
     """One more record at the end never lowers the expected number of hidden ones."""
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     more = Redaction(one.chain, one.length + 1, one.private, one.epsilon)
     return more.length * (1 - _utility(more)) >= one.length * (1 - _utility(one)) - 10 * NOISE
 
 
 def weightless(rng: np.random.Generator) -> bool:
     """A record without weight may be hidden in the optimum at no cost."""
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     weights = rng.random(one.length) + 0.1
     weights[free := int(rng.integers(one.length))] = 0.0
     if not weights.any():
@@ -128,7 +128,7 @@ def falling(rng: np.random.Generator) -> bool:
 
 def constants(rng: np.random.Generator) -> bool:
     """The closed form is at most the relaxation and at most the best constant, which is at most the optimum."""
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     closed, relaxed, constant = (
         solve(one, name, certify=False).utility or 0.0
         for name in ("constant-closed-form", "relaxation", "constant-search")
@@ -138,7 +138,7 @@ def constants(rng: np.random.Generator) -> bool:
 
 def central(rng: np.random.Generator) -> bool:
     """The optimum is at most the bound over mechanisms that see all records, on up to four of them."""
-    one = instances.question(rng)
+    one = instances.random_problem(rng)
     length = min(one.length, 4)
     problem = Redaction(one.chain, length, min(one.private[0], length - 1), one.epsilon)
     bound = solve(problem, "central-lp", certify=False).bound

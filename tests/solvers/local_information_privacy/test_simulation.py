@@ -70,7 +70,7 @@ def test_laws_hold_on_a_few_instances() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_the_laws_own_check_agrees_with_the_certificate(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = instances.question(rng, delta=True)
+    problem = instances.random_problem(rng, delta=True)
     channel, _ = instances.processed(problem, rng)
     leakage = problem.evaluate(channel).leakage
     level = leakage if math.isfinite(leakage) else 1.0
