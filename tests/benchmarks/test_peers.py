@@ -38,7 +38,7 @@ def made(ratios: Sequence[float]) -> list[PeerRow]:
 
 def test_every_instance_has_a_peer() -> None:
     for one in peer_instances(True):
-        peers = chosen_peers(questions=(one.problem.kind,))
+        peers = chosen_peers(kinds=(one.problem.kind,))
         assert any(peer.refusal(one.problem) is None for peer in peers), one.name
 
 
@@ -59,7 +59,7 @@ def test_unknown_names_are_refused() -> None:
     with pytest.raises(InvalidProblem, match="no peer 'gurobi'"):
         chosen_peers(names=("gurobi",))
     with pytest.raises(InvalidProblem, match="no problem 'sorting'"):
-        chosen_peers(questions=("sorting",))
+        chosen_peers(kinds=("sorting",))
 
 
 # what rows add up to
