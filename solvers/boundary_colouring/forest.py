@@ -8,7 +8,6 @@ their relative accuracy. The slopes at the levels that are chosen give the multi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -34,10 +33,6 @@ from privopt.solvers.boundary_colouring._reduced import (
     signed,
 )
 
-WHOLE = 1e-6
-"""What counts as rounding in the place of a value among levels."""
-BEND = 1e-12
-"""And at a bend, relatively."""
 BACK = 1.3
 """How many times as long as the values of all vertices take, the way back included."""
 PART = 4_000_000
@@ -71,10 +66,12 @@ class Answer:
     multipliers: Floats
 
 
-def forest(indptr: NDArray[Any], indices: NDArray[Any]) -> Forest:
-    """Layers of a graph without cycles; each component is rooted at its first vertex."""
+def forest(indptr: NDArray[Any], indices: NDArray[Any], first: NDArray[np.bool_] | None = None) -> Forest:
+    """Layers of a graph without cycles; each component is rooted at its first vertex, of those marked where there are any."""
     n = len(indptr) - 1
-    roots = np.unique(components(indptr, indices)[1], return_index=True)[1]
+    component = components(indptr, indices)[1]
+    order = np.arange(n) if first is None else np.argsort(~first, kind="stable")
+    roots = order[np.unique(component[order], return_index=True)[1]]
     depth = hops(indptr, indices, roots)
     parent = np.full(n, -1, dtype=np.int64)
     ends = np.repeat(np.arange(n), np.diff(indptr))
@@ -90,27 +87,29 @@ def best_on_forest(
 ) -> Answer | None:
     """The best level of every vertex for gains . p, with multipliers that prove it; None if the time is up."""
     allowed = Budget() if budget is None else budget
-    differences = _values(rooted, gains, table, one, allowed)
-    if differences is None:
-        return None
-    peak = (differences > 0).sum(axis=1)
-    return _descend(rooted, gains, table, one, (differences, peak), allowed)
+    differences = _values(rooted, gains, table, allowed)
+    return None if differences is None else _descend(rooted, gains, table, one, differences, allowed)
 
 
-def _values(rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Budget) -> Floats | None:
-    """Differences of every vertex's function, (n, l - 1)."""
-    differences = gains[:, None] * table.gaps[None, :]
-    rise, fall = _moves(table, one)
+def _values(rooted: Forest, gains: Floats, table: Levels, budget: Budget) -> Floats | None:
+    """Differences of what lies below every vertex, as a function of its own value, (n, l - 1)."""
+    differences = np.zeros((len(gains), table.top))
+    moves = _moves(table)
     begun, done = budget.remaining, 0
     for layer in _parts(reversed(rooted.layers[1:]), len(table.p)):
         left = budget.remaining
         if left == 0 or (left < begun / 2 and BACK * (begun - left) * len(gains) > begun * max(done, 1)):
             return None  # it would not end in time: what is left is for others
         done += len(layer)
-        below = differences[layer]
-        seen = (rise @ np.maximum(below, 0.0).T + fall @ np.minimum(below, 0.0).T).T
-        np.add.at(differences, rooted.parent[layer], seen)
+        whole = differences[layer] + gains[layer, None] * table.gaps
+        np.add.at(differences, rooted.parent[layer], _seen(whole, moves))
     return differences
+
+
+def _seen(differences: Floats, moves: tuple[Any, Any]) -> Floats:
+    """What vertices are worth to their parents: what rises follows U, what falls follows L."""
+    rise, fall = moves
+    return np.asarray((rise @ np.maximum(differences, 0.0).T + fall @ np.minimum(differences, 0.0).T).T)
 
 
 def _parts(layers: Iterable[Ints], width: int) -> Iterator[Ints]:
@@ -121,107 +120,105 @@ def _parts(layers: Iterable[Ints], width: int) -> Iterator[Ints]:
             yield layer[begin : begin + size]
 
 
-def _moves(table: Levels, one: Step) -> tuple[Any, Any]:
+def _moves(table: Levels) -> tuple[Any, Any]:
     """What part of a child's difference j goes to its parent's difference i.
 
-    Between levels i - 1 and i of the parent U runs over what is listed in row i of the first table, and L in the second.
+    Between levels i - 1 and i of the parent U runs over what is listed in row i of the first table, and L, which is U on
+    complements, in the second.
     """
-    rise = _positions(table.p, table.r, *one.up(table.p, table.r))
-    fall = len(rise) - 1 - rise[::-1]
-    return _overlaps(rise), _overlaps(fall)
-
-
-def _positions(p: Floats, r: Floats, value: Floats, rest: Floats) -> Floats:
-    """Where values lie among levels, in units of levels; whole numbers where they are levels but for rounding."""
-    low = value <= 0.5
-    by_value = np.interp(value, p, np.arange(len(p)))
-    by_rest = len(p) - 1 - np.interp(rest, r[::-1], np.arange(len(p)))
-    places = np.where(low, by_value, by_rest)
-    whole = np.rint(places)
-    return np.where(np.abs(places - whole) < WHOLE, whole, places)
-
-
-def _overlaps(images: Floats) -> Any:
-    """Rows of how much of each unit interval lies between neighbouring images."""
     from scipy.sparse import csr_array
 
-    size = len(images) - 1
-    rows, columns, parts = [], [], []
-    for i, (begin, end) in enumerate(zip(images[:-1].tolist(), images[1:].tolist(), strict=True)):
-        for j in range(math.floor(begin), math.ceil(end)):
-            rows.append(i)
-            columns.append(j)
-            parts.append(min(end, j + 1) - max(begin, j))
-    return csr_array((parts, (rows, columns)), shape=(size, size))
+    begin, end = table.up[:-1], table.up[1:]
+    width = end - begin + 1
+    rows = np.repeat(np.arange(table.top), width)
+    first = np.cumsum(width) - width
+    columns = np.arange(len(rows)) - np.repeat(first - begin, width)
+    parts = np.ones(len(rows))
+    parts[first + width - 1] = table.beyond[1:]
+    parts[first] -= table.beyond[:-1]
+    kept = (parts > 0) & (columns < table.top)
+    rows, columns, parts = rows[kept], columns[kept], parts[kept]
+    last, shape = table.top - 1, (table.top, table.top)
+    rise = csr_array((parts, (rows, columns)), shape=shape)
+    return rise, csr_array((parts, (last - rows, last - columns)), shape=shape)
 
 
 def _descend(
-    rooted: Forest, gains: Floats, table: Levels, one: Step, values: tuple[Floats, Ints], budget: Budget
+    rooted: Forest, gains: Floats, table: Levels, one: Step, differences: Floats, budget: Budget
 ) -> Answer | None:
-    differences, peak = values
     n = len(gains)
-    level, need = peak.copy(), np.zeros(n)
+    level, target = np.zeros(n, dtype=np.int64), -gains
     multipliers = np.zeros((n, 4))
-    rise, fall = _moves(table, one)
+    moves = _moves(table)
+    for layer in _parts(rooted.layers[:1], len(table.p)):
+        level[layer] = _peak(differences[layer], gains[layer], table)
     for layer in rooted.layers[1:]:
         if budget.remaining == 0:
             return None
-        parents = rooted.parent[layer]
+        parents, own, below = rooted.parent[layer], gains[layer], differences[layer]
         at = level[parents]
-        level[layer] = np.clip(peak[layer], table.down[at], table.up[at])
-        below = differences[layer]
-        seen = (rise @ np.maximum(below, 0.0).T + fall @ np.minimum(below, 0.0).T).T
-        share = _share(parents, (need - gains)[parents], _slopes(seen, at, table), n)
-        share = np.where(at == 0, 0.0, np.where(at == len(table.p) - 1, 1.0, share))
-        rows, need[layer] = _edge(share, _slopes(below, level[layer], table), (level[layer], at), table, one)
-        multipliers[layer] = rows
+        level[layer] = np.clip(_peak(below, own, table), table.down[at], table.up[at])
+        seen = _slopes(_seen(below + own[:, None] * table.gaps, moves), at, table)
+        parts = _shares(parents, target[parents], seen, n)
+        for side, bound in ((1, at == 0), (0, at == table.top)):
+            parts[side][bound], parts[1 - side][bound] = 1.0, 0.0
+        slopes = _slopes(below, level[layer], table)
+        multipliers[layer], target[layer] = _edge(parts, slopes, own, (level[layer], at), table, one)
     return Answer(level, multipliers)
+
+
+def _peak(differences: Floats, gains: Floats, table: Levels) -> Ints:
+    """The level that each vertex would have by itself."""
+    return np.asarray((differences + gains[:, None] * table.gaps > 0).sum(axis=1))
 
 
 def _slopes(differences: Floats, at: Ints, table: Levels) -> tuple[Floats, Floats]:
     """Slopes left and right of a level of each row; beyond the ends the last one stands for any."""
-    slopes = differences / table.gaps
-    rows = np.arange(len(at))
-    return slopes[rows, np.maximum(at - 1, 0)], slopes[rows, np.minimum(at, slopes.shape[1] - 1)]
+    rows, left, right = np.arange(len(at)), np.maximum(at - 1, 0), np.minimum(at, table.top - 1)
+    return differences[rows, left] / table.gaps[left], differences[rows, right] / table.gaps[right]
 
 
-def _share(parents: Ints, target: Floats, slopes: tuple[Floats, Floats], n: int) -> Floats:
-    """How far from right to left slope each child's part lies, one number for all children of a parent."""
-    left, right = slopes
-    low = np.bincount(parents, weights=right, minlength=n)[parents]
-    width = np.bincount(parents, weights=left - right, minlength=n)[parents]
+def _shares(parents: Ints, target: Floats, slopes: tuple[Floats, Floats], n: int) -> tuple[Floats, Floats]:
+    """The parts of left and right slope that add to the target, the same for all children of a parent.
+
+    They add to 1, but each is kept by itself, since one of them may be next to nothing.
+    """
+    left, right = (np.bincount(parents, weights=side, minlength=n)[parents] for side in slopes)
+    width = left - right
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(width > 0, (target - low) / width, 0.5)
-    return np.clip(share, 0.0, 1.0)
+        first, second = (np.where(width > 0, x / width, 0.5) for x in (target - right, left - target))
+    return np.clip(first, 0.0, 1.0), np.clip(second, 0.0, 1.0)
 
 
 def _edge(
-    share: Floats, slopes: tuple[Floats, Floats], ends: tuple[Ints, Ints], table: Levels, one: Step
+    parts: tuple[Floats, Floats],
+    slopes: tuple[Floats, Floats],
+    gains: Floats,
+    ends: tuple[Ints, Ints],
+    table: Levels,
+    one: Step,
 ) -> tuple[Floats, Floats]:
-    """Multipliers of the edges, and the slope that each child must answer for.
+    """Multipliers of the edges, and the slope that each child's own children must answer for.
 
-    ``ends`` are the levels of child and parent. A part ``share`` belongs to the piece of U or L left of the parent's
-    value, the rest to the right one; away from the bends both are the same piece.
+    ``ends`` are the levels of child and parent. The first part belongs to the piece of U or L left of the parent's value,
+    the second to the right one; away from the bends both are the same piece. A child that follows its parent leaves its
+    gain to the edge; otherwise those below it must balance that.
     """
     child, at = ends
-    p, r = table.p[at], table.r[at]
-    rows, need = np.zeros((len(at), 4)), np.zeros(len(at))
-    for slope, part, side in ((slopes[0], share, -1), (slopes[1], 1.0 - share, 1)):
-        held = (child == table.up[at]) & _beyond(r, one.delta, -side)
-        freed = (child == table.down[at]) & _beyond(p, one.delta, side)
-        gain, loss = held * part * np.maximum(slope, 0.0), freed * part * np.maximum(-slope, 0.0)
-        steep, late = ~_beyond(p, one.kink, side), ~_beyond(r, one.kink, -side)
-        rows[:, 0] += steep * gain
-        rows[:, 3] += ~steep * gain * one.decay
-        rows[:, 1] += late * loss
-        rows[:, 2] += ~late * loss * one.decay
-        need += gain - loss
-    return rows, need
-
-
-def _beyond(x: Floats, bend: float, side: int) -> NDArray[np.bool_]:
-    """Whether x, moved a little to a side, lies beyond a bend."""
-    return (x > bend * (1 + BEND)) | ((x >= bend * (1 - BEND)) & (side > 0))
+    rows, target = np.zeros((len(at), 4)), np.zeros(len(at))
+    for slope, part, right in ((slopes[0], parts[0], 0), (slopes[1], parts[1], 1)):
+        begin, end = at + (right - 1), at + right  # the levels between which that piece lies
+        whole = gains + slope
+        held = (child == table.up[at]) & (end <= table.top - table.clip) & (whole > 0)
+        freed = (child == table.down[at]) & (begin >= table.clip) & (whole < 0)
+        passed = part * np.where(held | freed, whole, 0.0)
+        steep, late = end <= table.bend, begin >= table.top - table.bend
+        rows[:, 0] += steep * held * passed
+        rows[:, 3] += ~steep * held * passed * one.decay
+        rows[:, 1] -= late * freed * passed
+        rows[:, 2] -= ~late * freed * passed * one.decay
+        target += part * np.where(held | freed, slope, -gains)
+    return rows, target
 
 
 MAX_CELLS = 40_000_000
@@ -230,8 +227,9 @@ MAX_CELLS = 40_000_000
 
 def table_cells(problem: BoundaryColouring) -> int:
     """Vertices times levels of the smaller graph."""
-    small = reduced(problem)
-    return small.graph.size * 2 * (level_count(problem.guarded, small.graph.size + 2) + 2)
+    size, one = reduced(problem).graph.size, problem.guarded
+    count = level_count(one, size + 2)
+    return size * (2 * (count + 2) if count > MAX_LEVELS else len(levels(one, size + 2).p))
 
 
 def refuse_forest(problem: BoundaryColouring) -> str | None:
@@ -256,7 +254,7 @@ def proposal(problem: BoundaryColouring, budget: Budget) -> Proposal:
     """The optimum on a forest, with its multipliers; equal chances if the time is up."""
     small = reduced(problem)
     table = levels(problem.guarded, small.graph.size + 2)
-    rooted = forest(small.graph.indptr, small.graph.indices)
+    rooted = forest(small.graph.indptr, small.graph.indices, small.graph.boundary())
     gains = signed(small.graph.codes, small.weights)
     answer = best_on_forest(rooted, gains, table, problem.guarded, budget)
     if answer is None:
@@ -337,7 +335,12 @@ class PathProgramme(Solver[BoundaryColouring]):
         small = reduced(problem)
         table = levels(problem.guarded, small.graph.size + 2)
         gains = signed(small.graph.codes, small.weights)
-        level = best_on_paths(forest(small.graph.indptr, small.graph.indices).parent, gains, table, budget)
+        level = best_on_paths(
+            forest(small.graph.indptr, small.graph.indices, small.graph.boundary()).parent,
+            gains,
+            table,
+            budget,
+        )
         if level is None:
             return Proposal(problem.anchor(), stats={"stop": "out of time"})
         mechanism = polished(problem, small, (table.p[level], table.r[level]))

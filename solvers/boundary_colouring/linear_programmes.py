@@ -12,6 +12,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.steps import LARGEST, Pair, Step
+from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring._levels import MAX_LEVELS, level_count, levels
@@ -33,6 +34,8 @@ MAX_VERTICES, MAX_EDGES = 100_000, 400_000
 """Of the quotient; beyond them HiGHS takes minutes and gigabytes."""
 NEAR = 1e-7
 """How close a value is to the level that it stands for."""
+UNTOLD, FLOORS = 1e-5, 3
+"""Levels that the tolerances of HiGHS hardly tell from 0, and how many of them are tried."""
 MAX_CELLS = 120_000
 """Vertices times colours for three colours; fewer for more."""
 
@@ -149,11 +152,28 @@ class WeightedLp(Solver[BoundaryColouring]):
         solved = solve_programme(edges, gains, problem.step, 0.9 * budget.remaining)
         if solved is None:
             return Proposal(stats={"stop": "HiGHS ended without an answer"})
-        mechanism = polished(problem, small, snapped(problem, solved.p))
+        mechanism = _best_polished(problem, small, snapped(problem, solved.p))
         table = lifted(small, problem.graph, edge_table(small.graph, edges, solved.multipliers))
         value = float(small.weights[small.graph.codes != 0].sum() + gains @ solved.p)
         stats = {"iterations": solved.iterations, "vertices": small.graph.size}
         return Proposal(mechanism, value, linear_dual(table), stats=stats)
+
+
+def _best_polished(problem: BoundaryColouring, small: Reduced, values: Pair) -> Colouring:
+    """The best of the values made private as they are, and cut to [l, 1 - l] for the first levels l that HiGHS hardly tells from 0.
+
+    Next to 0 nearly nothing is private, so that a 0 for an l forbids the truth all around, while a cut costs at most l.
+    """
+    one = problem.guarded
+    floors = one.orbit(1.0 - one.kink, one.kink, FLOORS)[1]
+    tried = [polished(problem, small, values)]
+    for least in floors[(floors > 0) & (floors < UNTOLD)].tolist():
+        tried.append(polished(problem, small, (_cut(values[0], least), _cut(values[1], least))))
+    return max(tried, key=problem.accuracy)
+
+
+def _cut(values: Floats, least: float) -> Floats:
+    return np.clip(values, least, 1.0 - least)
 
 
 def snapped(problem: BoundaryColouring, p: Floats) -> Pair:

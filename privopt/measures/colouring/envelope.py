@@ -74,7 +74,8 @@ def _run(
             next_p = growth * p[v] + delta
             next_r = kink + growth * (kink - p[v])
         else:
-            next_r = max(decay * (r[v] - delta), min(r[v], floor))
+            left = max(r[v] - delta, 0.0)
+            next_r = max(decay * left, min(left, floor))
             next_p = 1.0 - next_r
         for e in range(indptr[v], indptr[v + 1]):
             w = indices[e]

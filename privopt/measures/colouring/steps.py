@@ -23,7 +23,7 @@ GUARD = 2.0**-48
 LARGEST = 705.0
 """e to a little more overflows, and e to its negative loses digits; a smaller epsilon is always safe."""
 TINY = 5e-308
-"""Complements are not lowered further where delta = 0: next to 0 only 0 is private, and products stay accurate."""
+"""Complements above delta are not lowered further: next to less than delta there is no room for more, and products stay accurate."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Step:
         """(U(p), 1 - U(p)), elementwise."""
         steep = p <= self.kink
         grown = self.growth * p + self.delta
-        rest = np.maximum(self.decay * (r - self.delta), np.minimum(r, self.floor))
+        left = np.maximum(r - self.delta, 0.0)
+        rest = np.maximum(self.decay * left, np.minimum(left, self.floor))
         # 1 - e^eps p - delta = a + e^eps (a - p): no cancellation, and exact at the kink.
         bent = self.kink + self.growth * np.maximum(self.kink - p, 0.0)
         return np.where(steep, grown, 1.0 - rest), np.where(steep, bent, rest)
@@ -63,7 +64,7 @@ class Step:
         kept = np.where(steep > 0, np.maximum(1.0 - grown, 0.0), r)
         way = (k - steep) * self.epsilon
         rest = kept * np.exp(-way) - self._share(-np.expm1(-way))
-        rest = np.maximum(rest, np.minimum(kept, self.floor))
+        rest = np.maximum(rest, np.minimum(kept, self.floor) if self.delta == 0 else 0.0)
         flat = k > steep
         return np.where(flat, 1.0 - rest, np.minimum(grown, 1.0)), np.where(flat, rest, kept)
 
@@ -84,7 +85,7 @@ class Step:
     def orbit(self, p: float, r: float, count: int) -> Pair:
         """(U^i(p), 1 - U^i(p)) for i = 0 .. count, step by step; shorter if it stays at the last value.
 
-        Errors below 5e-308 are not lowered further, where delta is 0.
+        Errors below 5e-308 are lowered further only by delta.
         """
         high, low = [p], [r]
         for _ in range(count):
@@ -92,7 +93,8 @@ class Step:
             if steep:
                 p, r = self.growth * p + self.delta, self.kink + self.growth * (self.kink - p)
             else:
-                r = max(self.decay * (r - self.delta), min(r, self.floor))
+                r = max(r - self.delta, 0.0)
+                r = max(self.decay * r, min(r, self.floor))
                 p = 1.0 - r
             if (p, r) == before:
                 break
@@ -118,5 +120,4 @@ def step(epsilon: float, delta: float, margin: float = 0.0) -> Step:
         lowered, growth, decay = 0.0, 1.0, 1.0
     # Without growth only delta can leave room for rounding, and then it must do so for probabilities up to 1.
     rest = delta * (1.0 - margin) if growth > 1.0 or not margin else max(delta - margin, 0.0)
-    floor = 0.0 if rest > 0 else TINY
-    return Step(lowered, rest, growth, decay, (1.0 - rest) * decay / (1.0 + decay), floor)
+    return Step(lowered, rest, growth, decay, (1.0 - rest) * decay / (1.0 + decay), TINY)
