@@ -1,188 +1,289 @@
-"""The leakage of noise on the count of a short chain: every adversary, every output, from exact integer weights.
+"""The leakage of noise on a count, a sum or a mean of a chain: every adversary, every output, from exact polynomials.
 
-For what an adversary knows and a value of the target, the distribution of the count does not depend on the noise. So it is
-tabulated once, as integers. With noise of level tau the density at y is proportional to sum_c P(c) e^(-tau |y - c|), for
-Laplace and for discrete Laplace noise alike. Between integers the logarithm of a ratio of two such densities is monotone, and
-it is constant outside 0 .. n, so its extremes are at the integers 0 .. n. Counts that differ by what is known leak the same.
+For what an adversary knows and a value of the target, the distribution of the answer does not depend on the noise: it is the
+product of the polynomials of both sides, see :mod:`privopt.problems.bayesian_privacy.sides`. With noise of level tau the
+density at y is proportional to sum_c P(c) e^(-rate |y - c|), in units of the lattice, for Laplace and for discrete Laplace
+noise alike. Between integers the logarithm of a ratio of two such densities is monotone, and it is constant outside the
+range of the sum, so its extremes are at integers. What all known records add moves the output only.
+
+Floats find the adversaries that matter: products, densities and ratios are sums, products and quotients of positive
+numbers, so that their logarithms err by a known amount, and whoever is farther below the largest leakage is left out. Of
+the others the leakage is enclosed in balls. A released value that is rounded or not quite on the lattice moves by a little,
+which changes the logarithm of a density by at most that divided by the scale.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, pairwise, product
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.exact import MAX_BITS, ball_ceiling, ball_floor
-from privopt.files.labels import Label
 from privopt.measures.bayesian.tables import EXACT_SMALL
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
+from privopt.problems.bayesian_privacy.lattice import Lattice
+from privopt.problems.bayesian_privacy.sides import Side, arrangements, count_arrangements
 
 if TYPE_CHECKING:
-    from flint import arb
+    from flint import arb, fmpz_poly
 
-Weights: TypeAlias = tuple[int, ...]
-Case: TypeAlias = tuple[Weights, ...]
-"""For each value of the target, the weights of the counts 0, 1, 2, ..."""
+Case: TypeAlias = tuple[Side, Side]
 
+MOST_ENTRIES = 6_000_000
+"""Probabilities of all adversaries, values of a target and answers that are kept."""
+
+ENTRY_SECONDS = 2e-8
+"""Seconds of one of them in a reading."""
+
+_FEW = 400  # adversaries of whom all are enclosed in balls
 _BITS = 128
 _BEYOND = 1e300  # a larger level is read as this one: its exponents would be no floats, and every budget is far below
 _FAR = 600.0  # e^-600 times a probability is still a float
+_LEAST = 1e-150  # products of two probabilities of this size are floats
 
 
-@lru_cache(maxsize=64)
-def cases(chain: MarkovChain, state: Label, length: int) -> tuple[Case, ...]:
-    """For all targets and all that can be known of other records: the distributions of the count, one a value of the target.
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Every adversary of a query, exactly and in floats.
 
-    Each appears once, without the counts that are known, in lowest terms.
+    Parameters
+    ----------
+    cases : tuple of pairs of sides
+    chances : array (width, cases, k)
+        Pr(answer, up to what is known | value of the target).
+    possible : bool array (cases, k)
+        Which values the target can have.
+    safe : bool
+        Whether no probability is so small that it is lost.
     """
-    weights = _weights(chain, length)
-    place = chain.states.index(state)
-    table: dict[tuple[object, ...], dict[int, list[int]]] = {}
-    for word, weight in weights.items():
-        count = word.count(place)
-        for i in range(length):
-            others = [j for j in range(length) if j != i]
-            for size in range(length):
-                for known in combinations(others, size):
-                    key = (i, known, tuple(word[j] for j in known))
-                    rows = table.setdefault(key, {})
-                    rows.setdefault(word[i], [0] * (length + 1))[count] += weight
-    several = (rows.values() for rows in table.values() if len(rows) > 1)
-    return tuple(sorted({_reduced(rows) for rows in several}))
+
+    cases: tuple[Case, ...]
+    chances: Floats
+    possible: NDArray[np.bool_]
+    safe: bool
 
 
-def _reduced(rows: Iterable[list[int]]) -> Case:
-    """The same distributions without common counts of weight 0 at either end, each in lowest terms, in order."""
-    table = list(rows)
-    used = [c for c, column in enumerate(zip(*table, strict=True)) if any(column)]
-    cut = [row[used[0] : used[-1] + 1] for row in table]
-    return tuple(sorted({tuple(w // math.gcd(*row) for w in row) for row in cut}))
-
-
-def leaks_its_level(chain: MarkovChain, state: Label, length: int) -> bool:
-    """Whether noise of every level leaks that level: someone knows all but a record that is counted for one of two values.
+def entries(chain: MarkovChain, lattice: Lattice, length: int) -> int:
+    """About how many probabilities the table has.
 
     Examples
     --------
-    >>> swing, turn = MarkovChain([[0.2, 0.8], [0.8, 0.2]]), MarkovChain([[0, 1], [1, 0]])
-    >>> leaks_its_level(swing, 1, 2), leaks_its_level(turn, 1, 2)
-    (True, False)
+    >>> chain = MarkovChain([[0.5, 0.5], [0.25, 0.75]])
+    >>> entries(chain, Lattice((0, 1), Fraction(1), Fraction(0)), 8)
+    4752
     """
-    sure = (
-        {row.index(max(row)) for row in case if sum(map(bool, row)) == 1}
-        for case in cases(chain, state, length)
-    )
-    return any(len(counts) > 1 for counts in sure)
+    return count_arrangements(chain, length) * chain.k * (max(lattice.steps) * length + 1)
 
 
-def _weights(chain: MarkovChain, length: int) -> dict[tuple[int, ...], int]:
-    """Integer weights of the sequences of positive probability, in the proportions of their exact distribution."""
-    exact: dict[tuple[int, ...], Fraction] = {}
-    rows = [chain.exact_step(t) for t in range(length - 1)]
-    for word in product(range(chain.k), repeat=length):
-        p = chain.exact_initial.fraction(word[0])
-        for row, (a, b) in zip(rows, pairwise(word), strict=True):
-            p *= row[a].fraction(b)
-        if p > 0:
-            exact[word] = p
-    scale = math.lcm(*(p.denominator for p in exact.values()))
-    return {word: p.numerator * (scale // p.denominator) for word, p in exact.items()}
+@lru_cache(maxsize=4)
+def table(chain: MarkovChain, steps: tuple[int, ...], length: int) -> Table:
+    """All adversaries who do not know the target's value yet."""
+    width = max(steps) * length + 1
+    cases: list[Case] = []
+    parts: list[Floats] = []
+    cache: dict[int, Floats] = {}
+    safe = True
+    for left, rights in arrangements(chain, steps, length):
+        kept = [right for right in rights if _values(left, right) > 1]
+        if not kept:
+            continue
+        one = _rows(left, width, cache)
+        others = np.stack([_rows(right, width, cache) for right in kept])
+        parts.append(np.stack([_convolved(one[x], others[:, x], steps[x]) for x in range(chain.k)], axis=2))
+        cases += [(left, right) for right in kept]
+    small = [row[row > 0].min(initial=1.0) for row in cache.values()]
+    safe = min(small, default=1.0) >= _LEAST
+    chances = np.concatenate(parts).transpose(1, 0, 2).copy() if parts else np.zeros((width, 0, chain.k))
+    possible = np.array([[bool(p) and bool(q) for p, q in _pairs(*case)] for case in cases], dtype=np.bool_)
+    return Table(tuple(cases), chances, possible.reshape(-1, chain.k), safe)
 
 
-@lru_cache(maxsize=64)
-def _pairs(chain: MarkovChain, state: Label, length: int) -> tuple[Floats, Floats]:
-    """Distributions of the count for both values of every pair, in floats, shape (pairs, n + 1) each."""
-    left, right = [], []
-    for case in cases(chain, state, length):
-        rows = [_floats(row, length + 1) for row in case]
-        for a, b in combinations(rows, 2):
-            left.append(a)
-            right.append(b)
-    shape = (-1, length + 1)
-    return np.array(left).reshape(shape), np.array(right).reshape(shape)
+def _pairs(left: Side, right: Side) -> Iterator[tuple[fmpz_poly, fmpz_poly]]:
+    return zip(left.polynomials, right.polynomials, strict=True)
 
 
-def _floats(row: Weights, width: int) -> list[float]:
-    total = sum(row)
-    return [float(Fraction(w, total)) for w in row] + [0.0] * (width - len(row))
+def _values(left: Side, right: Side) -> int:
+    """How many values the target can have."""
+    return sum(bool(p) and bool(q) for p, q in _pairs(left, right))
 
 
-def enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> Bound:
-    """The leakage of noise of level tau on the count of a state, in floats; that of level 1e300 above it.
+def _rows(side: Side, width: int, cache: dict[int, Floats]) -> Floats:
+    """The distributions of what a side adds, each rounded once, shape (k, width)."""
+    if id(side) not in cache:
+        rows = np.zeros((len(side.polynomials), width))
+        for row, polynomial in zip(rows, side.polynomials, strict=True):
+            weights = [int(w) for w in polynomial.coeffs()]
+            total = sum(weights)
+            row[: len(weights)] = [w / total for w in weights]
+        cache[id(side)] = rows
+    return cache[id(side)]
+
+
+def _convolved(one: Floats, others: Floats, own: int) -> Floats:
+    """Distributions of the sum of both sides and the target's own value, shape (others, width)."""
+    width = len(one)
+    shifted = np.zeros((width, width))
+    for c in range(width - own):
+        shifted[c, c + own :] = one[: width - own - c]
+    product: Floats = others @ shifted
+    return product
+
+
+def enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: float) -> Bound:
+    """The leakage of noise of level tau on a query of a chain, in floats; that of level 1e300 above it.
 
     Examples
     --------
-    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
-    >>> round(enumerated(chain, 1, 5, 0.5).value, 10)
+    >>> chain, count = MarkovChain([[0.8, 0.2], [0.3, 0.7]]), Lattice((0, 1), Fraction(1), Fraction(0))
+    >>> round(enumerated(chain, count, 5, 0.5).value, 10)
     1.2544221173
+    >>> round(enumerated(MarkovChain([[0.2, 0.8], [0.8, 0.2]]), count, 20, 1.0).value, 10)
+    1.0
     """
-    from scipy.special import logsumexp
+    rate = float(lattice.share) * min(tau, _BEYOND)
+    value = float(_leakages(table(chain, lattice.steps, length), rate).max(initial=0.0))
+    return Bound(
+        value + 2.0 * float(lattice.stray) * min(tau, _BEYOND), True, EXACT_SMALL, "targets_in_interval"
+    )
 
-    left, right = _pairs(chain, state, length)
-    outputs = np.arange(length + 1.0)
-    tau = min(tau, _BEYOND)
-    exponents = -tau * np.abs(outputs[:, None] - outputs[None, :])
-    if tau * length < _FAR:
-        noise = np.exp(exponents)
-        value = float(np.abs(np.log(left @ noise) - np.log(right @ noise)).max(initial=0.0))
-    else:
-        # where e^-tau is no float
-        one, other = (logsumexp(exponents, b=rows[:, :, None], axis=1) for rows in (left, right))
-        value = float(np.abs(one - other).max(initial=0.0))
-    return Bound(value, True, EXACT_SMALL, "targets_in_interval")
+
+def _leakages(adversaries: Table, rate: float) -> Floats:
+    """The leakage to each adversary."""
+    densities = _densities(adversaries.chances, rate)
+    above = np.where(adversaries.possible, densities, -np.inf).max(axis=2)
+    below = np.where(adversaries.possible, densities, np.inf).min(axis=2)
+    leakages: Floats = (above - below).max(axis=0, initial=0.0)
+    return leakages
+
+
+def _densities(chances: Floats, rate: float) -> Floats:
+    """Logarithms of the densities at every answer, by one walk up and one down."""
+    if rate * len(chances) < _FAR:
+        factor = math.exp(-rate)
+        up, down = chances.copy(), np.zeros_like(chances)
+        for y in range(1, len(chances)):
+            up[y] += factor * up[y - 1]
+            down[-1 - y] = factor * (down[-y] + chances[-y])
+        with np.errstate(divide="ignore"):
+            return np.log(up + down)
+    with np.errstate(divide="ignore"):
+        logs = np.log(chances)
+    up, down = logs.copy(), np.full_like(logs, -np.inf)
+    for y in range(1, len(chances)):
+        up[y] = np.logaddexp(logs[y], up[y - 1] - rate)
+        down[-1 - y] = np.logaddexp(down[-y], logs[-y]) - rate
+    return np.logaddexp(up, down)
 
 
 @lru_cache(maxsize=256)
-def enclose_enumerated(chain: MarkovChain, state: Label, length: int, tau: float) -> tuple[float, float]:
+def enclose_enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: float) -> tuple[float, float]:
     """Floats around that leakage, proved in balls; the upper one is inf where they do not decide.
 
     Examples
     --------
-    >>> chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]])
-    >>> lo, hi = enclose_enumerated(chain, 1, 5, 0.5)
+    >>> chain, count = MarkovChain([[0.8, 0.2], [0.3, 0.7]]), Lattice((0, 1), Fraction(1), Fraction(0))
+    >>> lo, hi = enclose_enumerated(chain, count, 5, 0.5)
     >>> abs(lo - 1.2544221173) < 1e-10, 0 <= hi - lo < 1e-15
     (True, True)
     """
-    from flint import ctx
+    from flint import arb, ctx, fmpq
 
+    cases = _decisive(table(chain, lattice.steps, length), float(lattice.share) * tau)
+    share, stray = (fmpq(x.numerator, x.denominator) for x in (lattice.share, lattice.stray))
     low, high, bits = 0.0, math.inf, _BITS
     while bits <= MAX_BITS:
         with ctx.workprec(bits):
-            low, high = _enclosed(cases(chain, state, length), tau)
-        if high - low <= 2.0**-50 * low or high <= 2.0**-60 * min(tau, 1.0):
+            leakage, moved = _enclosed(cases, lattice.steps, arb(tau) * share), 2 * arb(tau) * stray
+            if leakage.is_finite():
+                low, high = max(ball_floor(leakage - moved), 0.0) + 0.0, ball_ceiling(leakage + moved)
+        wide = high - low - 4.0 * float(lattice.stray) * tau
+        if wide <= 2.0**-50 * low or wide <= 2.0**-60 * min(tau, 1.0):
             break
         bits *= 2
     return low, high
 
 
-def _enclosed(table: tuple[Case, ...], tau: float) -> tuple[float, float]:
+def _decisive(adversaries: Table, rate: float) -> tuple[Case, ...]:
+    """The adversaries who may be the worst, by their leakage in floats and its largest error.
+
+    Products have at most as many terms as the sum has values, and a density has two more roundings a term; so have the
+    powers of the factor.
+    """
+    width = len(adversaries.chances)
+    if len(adversaries.cases) <= _FEW or not adversaries.safe or not rate * width < _FAR:
+        return adversaries.cases
+    leakages = _leakages(adversaries, rate)
+    error = 32.0 * (width + 8) * 2.0**-53 * (1.0 + float(leakages.max()))
+    near = np.flatnonzero(leakages >= leakages.max() - 4.0 * error)
+    return tuple(adversaries.cases[i] for i in near.tolist())
+
+
+def _enclosed(cases: tuple[Case, ...], steps: tuple[int, ...], rate: arb) -> arb:
     from flint import arb
 
-    width = max((len(row) for case in table for row in case), default=0)
-    powers = [(-arb(tau) * d).exp() for d in range(width)]
-    largest = arb(1)
-    for case in table:
-        for y in range(len(case[0])):
-            values = [_density(row, powers, y) for row in case]
-            top, bottom = values[0], values[0]
-            for value in values[1:]:
-                top, bottom = top.max(value), bottom.min(value)
-            largest = largest.max(top / bottom)
-    logarithm = largest.log()
-    if not logarithm.is_finite():
-        return 0.0, math.inf
-    return max(ball_floor(logarithm), 0.0) + 0.0, ball_ceiling(logarithm)
+    factor, largest, seen = (-rate).exp(), arb(1), set[tuple[tuple[int, ...], ...]]()
+    for left, right in cases:
+        rows = _reduced(left, right, steps)
+        if rows not in seen:
+            seen.add(rows)
+            for values in zip(*(_densities_in_balls(row, factor) for row in rows), strict=True):
+                top, bottom = values[0], values[0]
+                for value in values[1:]:
+                    top, bottom = top.max(value), bottom.min(value)
+                largest = largest.max(top / bottom)
+    return largest.log()
 
 
-def _density(row: Weights, powers: list[arb], y: int) -> arb:
-    """The density of the noisy count at y, up to a factor that does not depend on the distribution."""
+def _reduced(left: Side, right: Side, steps: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Integer weights of the sum for each possible value, without common values of weight 0, in lowest terms, in order."""
+    rows = [
+        [0] * own + [int(w) for w in (p * q).coeffs()]
+        for own, (p, q) in zip(steps, _pairs(left, right), strict=True)
+        if p and q
+    ]
+    width = max(map(len, rows))
+    padded = [row + [0] * (width - len(row)) for row in rows]
+    first = min(next(c for c, w in enumerate(row) if w) for row in padded)
+    return tuple(sorted({tuple(w // math.gcd(*row) for w in row[first:]) for row in padded}))
+
+
+def _densities_in_balls(row: tuple[int, ...], factor: arb) -> list[arb]:
+    """The densities of the noisy sum at each answer, up to a factor that does not depend on the distribution."""
     from flint import arb
 
-    return sum((arb(w) * powers[abs(y - c)] for c, w in enumerate(row) if w), arb(0)) / sum(row)
+    total = sum(row)
+    up, down = [arb(row[0])], [arb(0)]
+    for w in row[1:]:
+        up.append(up[-1] * factor + w)
+    for w in row[:0:-1]:
+        down.append((down[-1] + w) * factor)
+    return [(a + b) / total for a, b in zip(up, reversed(down), strict=True)]
+
+
+@lru_cache(maxsize=64)
+def share_leaked(chain: MarkovChain, lattice: Lattice, length: int) -> Fraction:
+    """A share of its level that noise of every level leaks: someone is left with two values of a sum, one a value of the target.
+
+    Examples
+    --------
+    >>> swing, turn = MarkovChain([[0.2, 0.8], [0.8, 0.2]]), MarkovChain([[0, 1], [1, 0]])
+    >>> count = Lattice((0, 1), Fraction(1), Fraction(0))
+    >>> share_leaked(swing, count, 2), share_leaked(turn, count, 2)
+    (Fraction(1, 1), Fraction(0, 1))
+    """
+    adversaries = table(chain, lattice.steps, length)
+    certain = (adversaries.chances > 0).sum(axis=0) == 1
+    widest = 0
+    for i in np.flatnonzero((certain & adversaries.possible).sum(axis=1) > 1).tolist():
+        rows = _reduced(*adversaries.cases[i], lattice.steps)
+        places = [next(c for c, w in enumerate(row) if w) for row in rows if sum(map(bool, row)) == 1]
+        widest = max(widest, max(places) - min(places)) if places else widest
+    return max(Fraction(0), widest * lattice.share - 2 * lattice.stray)

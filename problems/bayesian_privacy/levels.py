@@ -2,14 +2,14 @@
 
 Bounds on utility come from a level that is too high. The dual is ``{"kind": "level", "tau": t}``. The family
 is one noise of any scale. Let L(t) be the leakage of noise of level t. It never falls: for all mechanisms of
-a level, because the classes are nested; for the noisy count itself, because noise of a larger scale is noise
+a level, because the classes are nested; for the noisy answer itself, because noise of a larger scale is noise
 of a smaller one with more added (the characteristic function of Laplace noise of scale b' is that of scale b
 times (b / b')^2 + (1 - (b / b')^2) / (1 + b'^2 s^2), a mixture of nothing and Laplace noise; for the discrete
 noise of ratios a < a' the weight of nothing is a (1 - a')^2 / (a' (1 - a)^2)). So if L(t) > epsilon, an
 allowed mechanism has a level below t, a scale above the one of t, and at least its error. The leakage of all
 mechanisms of a level even grows with slope 1 or in proportion, so that L(t) >= epsilon suffices. That of the
-noisy count may stay the same, even at 0: only if somebody can know all records but one, which is counted for
-one of two possible values and not for the other, L(t) >= t.
+noisy answer may stay the same, even at 0: only if somebody is left with two answers at a distance of some share of
+the sensitivity, one for each of two values of a record, L(t) is at least that share of t.
 
 L(t) is proved from below: in balls by enumeration, by the recursion for two states with every step rounded
 down, by a rational factor of one adversary of Gaussian records, or by a mechanism that reads one record. The
@@ -28,21 +28,18 @@ from functools import lru_cache
 from privopt.core.exact import ball_floor
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
-from privopt.files.labels import Label
 from privopt.measures.bayesian.leakage import bayesian_leakage
 from privopt.measures.bayesian.markov import recursion_seconds
 from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise.shapes import enclosed_error
-from privopt.mechanisms.noise.statistics import counted, spacing
+from privopt.mechanisms.noise.statistics import spacing
 from privopt.models import CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import enumeration
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.problems.bayesian_privacy.lattice import Lattice, lattice_of
 from privopt.problems.bayesian_privacy.validation import Records, Sets
-
-ENUMERABLE = 2**8
-"""Sequences up to which the leakage of the mechanism itself is read, by enumeration."""
 
 _BITS = 160
 
@@ -69,27 +66,38 @@ def setting(data: BayesianPrivacyData) -> Setting:
 
 
 def enumerable(data: BayesianPrivacyData) -> bool:
-    """Whether the leakage of the noisy query itself is read: noise on a count of a short chain."""
-    model, n = data.model, data.length
-    counts = data.query == "count" or isinstance(data.query, tuple)
-    return (
-        isinstance(model, MarkovChain)
-        and data.ambiguity is None
-        and n is not None
-        and counts
-        and data.mechanism != "randomised_response"
-        # the sets of known records count too, of a single state as well; and k**n of a billion records is no number
-        and n < ENUMERABLE.bit_length()
-        and model.k**n <= ENUMERABLE
-    )
+    """Whether the leakage of the noisy query itself is read: noise on a count, a sum or a mean of a chain that is not long."""
+    return _counted(data) is not None
 
 
-def counted_chain(data: BayesianPrivacyData) -> tuple[MarkovChain, Label, int]:
-    """The chain, the state that is counted, and the number of records of an enumerable problem."""
+def _counted(data: BayesianPrivacyData) -> tuple[MarkovChain, Lattice, int] | None:
+    """The chain, what its states add, and the number of records of an enumerable problem."""
     chain, n = data.model, data.length
-    if not isinstance(chain, MarkovChain) or n is None:
-        raise InvalidProblem("only the count of a chain of given length is enumerated")
-    return chain, counted(data.query, chain.states), n
+    if not isinstance(chain, MarkovChain) or n is None or data.mechanism == "randomised_response":
+        return None
+    # a count has the finest lattice: what is too long for it is too long for all
+    if n > enumeration.MOST_ENTRIES or chain.k * n * n > enumeration.MOST_ENTRIES:
+        return None
+    lattice = lattice_of(data)
+    if lattice is None or enumeration.entries(chain, lattice, n) > enumeration.MOST_ENTRIES:
+        return None
+    return chain, lattice, n
+
+
+def counted(data: BayesianPrivacyData) -> tuple[MarkovChain, Lattice, int]:
+    """The same of a problem that is enumerable.
+
+    Raises
+    ------
+    InvalidProblem
+        If it is not.
+    """
+    found = _counted(data)
+    if found is None:
+        raise InvalidProblem(
+            "only counts, sums and means of chains of a given length, not long, are enumerated"
+        )
+    return found
 
 
 def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
@@ -116,7 +124,10 @@ def _bound(model: Records | Sets, tau: float, length: int | None, method: str, s
 
 
 def reading_seconds(data: BayesianPrivacyData) -> float:
-    """Predicted seconds of one reading: a walk along a chain, or the first reading of Gaussian records."""
+    """Predicted seconds of one reading: a walk along a chain, a table of adversaries, or the first reading of Gaussian records."""
+    listed = _counted(data)
+    if listed is not None:
+        return enumeration.ENTRY_SECONDS * enumeration.entries(*listed)
     return _reading_seconds(judged_model(data), data.length, data.scope)
 
 
@@ -132,18 +143,18 @@ def _reading_seconds(model: Records | Sets, length: int | None, scope: str) -> f
 def reading(data: BayesianPrivacyData, tau: float) -> Bound:
     """The leakage of noise of level tau, in floats.
 
-    For a count of few sequences it is that of the noisy count itself, by enumeration; else that of the worst mechanism
+    For a count, sum or mean of a chain that is not long it is that of the noisy answer itself, by enumeration; else that of the worst mechanism
     of the level, or the best bound on it.
     """
     best = bound(data, tau)
     if not enumerable(data) or tau == 0:
         return best
-    own = enumeration.enumerated(*counted_chain(data), tau)
+    own = enumeration.enumerated(*counted(data), tau)
     return own if own.value <= best.value else Bound(best.value, True, best.method, best.scope)
 
 
 def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float, str]:
-    """Floats around the leakage of noise of a level, and how they were proved; only a short count has a lower one above 0.
+    """Floats around the leakage of noise of a level, and how they were proved; only an enumerated one has a lower one above 0.
 
     Examples
     --------
@@ -152,7 +163,7 @@ def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float,
     (0.0, 0.75, 'gaussian-column in rationals')
     """
     if enumerable(data) and 0 < tau < math.inf:
-        return *enumeration.enclose_enumerated(*counted_chain(data), tau), "every adversary in balls"
+        return *enumeration.enclose_enumerated(*counted(data), tau), "every adversary in balls"
     proved, method = prove_leakage(setting(data), tau, data.epsilon)
     return 0.0, proved, method
 
@@ -197,9 +208,10 @@ def prove_level(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
 def _too_high(data: BayesianPrivacyData, tau: float) -> bool:
     """Whether noise of every level above leaks more than epsilon."""
     if enumerable(data):
-        if enumeration.enclose_enumerated(*counted_chain(data), tau)[0] > data.epsilon:
+        if enumeration.enclose_enumerated(*counted(data), tau)[0] > data.epsilon:
             return True
-        return tau >= data.epsilon and enumeration.leaks_its_level(*counted_chain(data))
+        share = enumeration.share_leaked(*counted(data))
+        return share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
     return prove_leak(setting(data), tau) >= data.epsilon
 
 

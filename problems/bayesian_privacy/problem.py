@@ -50,7 +50,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
     differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound
-    on it; for the count of a short chain (at most 256 sequences), it is that of the noisy count itself, by
+    on it; for a count, sum or mean of a chain of some tens of records, it is that of the noisy answer itself, by
     enumeration. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
     histogram); values outside ``clip`` count as clipped. Of randomised response on more than 512 records it is the
     standard deviation, a bound on that.
@@ -184,7 +184,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         low, high, method = levels.proved_leakage(self, stated.tau)
         ok = high <= self.epsilon
         least, most = enclosed_error(stated.noise, stated.scale, stated.length)
-        who = "the noisy count" if levels.enumerable(self) else "every mechanism"
+        who = f"the noisy {stated.name}" if levels.enumerable(self) else "every mechanism"
         reason = (
             f"{who} of level {stated.tau!r} leaks at most {high:.9g}"
             if ok

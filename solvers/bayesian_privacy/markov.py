@@ -156,11 +156,11 @@ def _tail_seconds(problem: BayesianPrivacy) -> float:
 @register
 @dataclass(frozen=True)
 class ExactSmall(Solver[BayesianPrivacy]):
-    """Short chains, counted: the leakage of the noise itself, with every adversary enumerated.
+    """Counts, sums and means of chains that are not long: the leakage of the noise itself, with every adversary enumerated.
 
-    That is what the noisy count leaks, not any mechanism of its level. The gain is large where neighbours differ: a
+    That is what the noisy answer leaks, not any mechanism of its level. The gain is large where neighbours differ: a
     chain that changes state with probability 0.8, six records, level 1: the count leaks 1 nat, some mechanism of that
-    level 2.76.
+    level 2.76. Only the nearest known record on each side matters, and the sides are independent.
     """
 
     solves: ClassVar = BayesianPrivacy
@@ -169,13 +169,15 @@ class ExactSmall(Solver[BayesianPrivacy]):
     """Optimal."""
 
     def cost(self, problem: BayesianPrivacy) -> float:
-        """Every adversary of every sequence, once."""
-        return 0.02 + 1e-6 * 8.0 ** min(problem.length or 0, 8)
+        """Every pair of nearest known records, in some thirty readings."""
+        return 0.02 + 60 * calibrated.reading_seconds(problem)
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse what is not enumerated."""
         if not levels.enumerable(problem):
-            return f"it enumerates counts of chains with at most {levels.ENUMERABLE} sequences, with Laplace noise"
+            return (
+                "it enumerates counts, sums and means of chains of some tens of records, with Laplace noise"
+            )
         return None
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
@@ -185,4 +187,4 @@ class ExactSmall(Solver[BayesianPrivacy]):
             return levels.reading(problem, tau).value
 
         tau = calibrated.largest_level(leakage, problem.epsilon, budget, MOST_LEVEL)
-        return calibrated.proposal(problem, tau, {"method": self.name})
+        return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
