@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from privopt.core.isolate import SolverFailure, SolverTimeout, believed, deaf_to_interrupts, describe, pack
+from privopt.core.isolate import (
+    SolverFailure,
+    SolverTimeout,
+    believed,
+    deaf_to_interrupts,
+    describe,
+    pack,
+    stored_incumbent,
+)
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose
 from privopt.core.solver import Budget, Candidate, Proposal
@@ -91,7 +99,7 @@ class Lane:
     """
 
     def __init__(self, problem: Problem[Any], incumbent: Mechanism | None, seed: int) -> None:
-        self._payload = pack((problem, None if incumbent is None else incumbent.to_dict()), problem)
+        self._payload = pack((problem, stored_incumbent(incumbent)), problem)
         self._seed = seed
         self._executor = _process()
         self._lock = threading.RLock()

@@ -25,6 +25,8 @@ from privopt.core.folders import is_own
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal, Solver
 from privopt.core.trace import Course
+from privopt.errors import InvalidMechanism
+from privopt.mechanisms import Mechanism
 
 PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
@@ -159,6 +161,14 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def stored_incumbent(mechanism: Mechanism | None) -> dict[str, object] | None:
+    """The mechanism that a solver in a process of its own starts from; None, too, where it is too large to be written down."""
+    try:
+        return None if mechanism is None else mechanism.to_dict()
+    except InvalidMechanism:
+        return None
+
+
 def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:
     if not may_have_children():
         raise SolverFailure(
@@ -169,7 +179,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     from loky.process_executor import BrokenProcessPool
 
     payload = pack((solver, problem), solver, problem)
-    stored = None if budget.incumbent is None else budget.incumbent.to_dict()
+    stored = stored_incumbent(budget.incumbent)
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:
