@@ -14,6 +14,7 @@ from typing import Any
 from privopt.core.reformulation import Reformulation
 from privopt.errors import InvalidProblem
 from privopt.files.json import writing
+from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
@@ -22,7 +23,17 @@ from privopt.problems.metric_privacy.data import MetricData
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
-from privopt.proof import exceptions, information, linear, metric, redaction, sequence, sets, trade_off
+from privopt.proof import (
+    bayesian,
+    exceptions,
+    information,
+    linear,
+    metric,
+    redaction,
+    sequence,
+    sets,
+    trade_off,
+)
 from privopt.proof.draft import Draft, Solved
 from privopt.proof.rationals import json_lines
 
@@ -34,6 +45,8 @@ CHECKERS = {
     "sequence": "checker_sequence.py",
     "sets": "checker_sets.py",
     "set_bounds": "checker_set_bounds.py",
+    "gaussian_noise": "checker_gaussian_noise.py",
+    "chain_noise": "checker_chain_noise.py",
     "trade_off": "checker_trade_off.py",
 }
 """The program that checks each kind of file, in the folder of this module."""
@@ -179,6 +192,7 @@ WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
     (DistortionData, _distortion),
     (ColouringData, linear.colouring),
     (MetricData, metric.metric),
+    (BayesianPrivacyData, bayesian.bayesian),
     (RedactionData, redaction.redaction),
     (SequenceData, sequence.sequence),
     (TradeOffData, trade_off.trade_off),
