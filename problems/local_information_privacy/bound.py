@@ -15,6 +15,10 @@ The kinds of dual:
   :mod:`privopt.problems.local_information_privacy.members`.
 - ``{"kind": "pairs", "pi": [...]}``: prices, with every vertex tried where the secret has two values; see
   :mod:`privopt.problems.local_information_privacy.pairs`.
+- ``{"kind": "patterns", "pi": [...], "least": c}``: prices, where the secret is a function of the observation; branch and bound
+  shows again that no posterior costs less than c; see :mod:`privopt.problems.local_information_privacy.patterns`.
+- ``{"kind": "spending", "pi": [...], "price": m}``: prices and, for delta > 0, a price of violations, with every vertex tried;
+  see :mod:`privopt.problems.local_information_privacy.spending`.
 
 With prices pi, any release satisfies sum_y P(y) cost(v_y) >= pi . P(w) + min over the polytope of
 cost(v) - pi . v, as the posteriors average to P(w). The polytope is that of :class:`privopt.problems.local_information_privacy.polytope.Polytope`,
@@ -41,7 +45,9 @@ from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
 from privopt.problems.local_information_privacy.members import demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
+from privopt.problems.local_information_privacy.patterns import least_pattern_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
+from privopt.problems.local_information_privacy.spending import least_spending_cost
 from privopt.problems.local_information_privacy.tree import least_reduced_cost
 from privopt.problems.local_information_privacy.vertices import least_vertex_cost
 from privopt.problems.trade_off.information import entropy_enclosure, most_information, secret_information
@@ -70,6 +76,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         return proved_best(data)
     if kind == "set":
         return _over_set(data, dual, seconds)
+    if kind == "spending":
+        return _spending(data, dual, seconds)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
     if kind == "linear":
@@ -81,6 +89,11 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
     prices = numbers(dual.get("pi"), (len(data.observation.support),))
     if prices is None or data.matrix is not None:
         return None
+    if kind == "patterns":
+        found = (
+            None if data.cost is not None else least_pattern_cost(data, prices, dual.get("least"), seconds)
+        )
+        return None if found is None else _priced(data, prices, found)
     proved: list[Enclosure] = []
     for kept in alignments(data) if kind == "pricing" else [data.polytope.kept]:
         least_cost: Enclosure | None = None
@@ -101,6 +114,19 @@ def _over_set(data: LocalInformationPrivacyData, dual: dict[str, object], second
     if relaxed is None or not isinstance(inner, dict) or inner.get("kind") not in ("linear", "pricing"):
         return None
     return prove(relaxed, inner, seconds)
+
+
+def _spending(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:
+    """Prices of observations and of violations: H(X) - pi . P(w) - least + m delta."""
+    prices, price = numbers(dual.get("pi"), (len(data.observation.support),)), dual.get("price")
+    if prices is None or data.utility != "mutual_information" or data.notion != "lip":
+        return None
+    least = least_spending_cost(data, prices, price, seconds)
+    if least is None or not isinstance(price, float):
+        return None
+    low, high = _priced(data, prices, least)
+    spent = enclose(Fraction(price) * Fraction(data.delta))
+    return -_sum_up((-low, -spent[0])), _sum_up((high, spent[1]))
 
 
 def _priced(data: LocalInformationPrivacyData, prices: Floats, least: Enclosure) -> Enclosure:

@@ -36,6 +36,8 @@ class LocalInformationPrivacyData:
     contiguous: bool
     _cuts: ClassVar[tuple[Cut, ...]] = ()
     """Further rows of the posteriors; only of what :meth:`relaxed` makes."""
+    _free: ClassVar[frozenset[int]] = frozenset()
+    """Secrets whose bounds need not be kept; only of what :meth:`without` makes."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class LocalInformationPrivacyData:
     @cached_property
     def polytope(self) -> Polytope:
         """The posteriors that a release may have, in integers."""
-        return polytope(self.observation, (self.notion, self.lower, self.upper), self._cuts)
+        return polytope(self.observation, (self.notion, self.lower, self.upper), self._cuts, self._free)
 
     def relaxed(self, cuts: tuple[Cut, ...]) -> Self:
         """The problem at the nominal joint, whose posteriors keep further rows that other joints of the set demand.
@@ -118,6 +120,12 @@ class LocalInformationPrivacyData:
             utility=self.utility, outputs=self.outputs,
         )  # fmt: skip
         object.__setattr__(made, "_cuts", cuts)
+        return made
+
+    def without(self, free: frozenset[int]) -> Self:
+        """The problem of one distribution with delta = 0 that keeps no bounds of some secrets, by their row of the polytope's table."""
+        made = self.relaxed(())
+        object.__setattr__(made, "_free", free)
         return made
 
     def _side(self, level: float) -> float | None:

@@ -50,6 +50,10 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
         Example("small", make(small, epsilon=0.3)),
         Example("small-upper", make(small, upper=0.2)),
         Example("intervals", make(small, epsilon=1.0, contiguous=True), _entropy(5 / 16)),
+        Example(
+            "itself",
+            make(JointDistribution.normalised([[3, 0, 0], [0, 2, 0], [0, 0, 1]]), epsilon=1.0, notion="ldp"),
+        ),
         Example("small-delta", make(small, epsilon=0.3, delta=0.05)),
         Example("perfect", make(lecture, epsilon=0.0), 1.289061481511739 * BITS),
         Example("lecture", make(lecture, epsilon=1.0), 2.757543035553 * BITS),

@@ -86,11 +86,14 @@ class Polytope:
     sides : (notion, lower, upper)
     cuts : tuple of cuts
         Further rows; what other distributions of a set demand.
+    free : set of int
+        Secrets, by their row of the table, whose bounds need not be kept; LIP only.
     """
 
     table: tuple[tuple[int, ...], ...]
     sides: Sides
     cuts: tuple[Cut, ...] = ()
+    free: frozenset[int] = frozenset()
 
     @cached_property
     def secrets(self) -> tuple[int, ...]:
@@ -140,6 +143,8 @@ class Polytope:
         """Positions among ``names`` of the rows that some posterior breaks, decided in integers."""
         kept = []
         for i, (value, size) in enumerate(zip(*self._rough, strict=True)):
+            if self.names[i][0] in self.free:
+                continue
             sure = 64 * U * size + 1e-290
             if (value > sure).any() or (not (value < -sure).all() and any(v > 0 for v in self.numerators(i))):
                 kept.append(i)
@@ -238,12 +243,14 @@ class Polytope:
         return Balls(mid, np.where(mid == 0, ETA * hidden, 2 * U * np.abs(mid) + ETA))
 
 
-def polytope(observed: Observation, sides: Sides, cuts: tuple[Cut, ...] = ()) -> Polytope:
-    """The allowed posteriors of the observations under bounds, and further rows."""
+def polytope(
+    observed: Observation, sides: Sides, cuts: tuple[Cut, ...] = (), free: frozenset[int] = frozenset()
+) -> Polytope:
+    """The allowed posteriors of the observations under bounds, but those of free secrets, and further rows."""
     n = len(observed.observed)
     weights = observed.leaking.exact.weights
     rows = (tuple(weights[i : i + n]) for i in range(0, len(weights), n))
-    return Polytope(tuple(row for row in rows if any(row)), sides, cuts)
+    return Polytope(tuple(row for row in rows if any(row)), sides, cuts, free)
 
 
 def rounded_exp(level: float) -> float:

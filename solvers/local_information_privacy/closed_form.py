@@ -14,10 +14,10 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
 from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.patterns import DEEPEST
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, channel_from_posteriors, whole_release
 from privopt.solvers.local_information_privacy.direct_lp import linear_bound
-from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds
 
 
 def secrets(problem: LocalInformationPrivacy) -> NDArray[np.intp] | None:
@@ -104,8 +104,8 @@ def hamming_multipliers(problem: LocalInformationPrivacy, rows: int) -> Floats:
     return multipliers
 
 
-PROVABLE = 2.0
-"""Predicted seconds of the enumeration that checks a bound on mutual information; beyond, the analytic one is claimed."""
+ROUNDING = 1e-13
+"""Nats that the proof of a bound leaves to rounding."""
 
 
 @register
@@ -122,15 +122,12 @@ class ClosedForm(Solver[LocalInformationPrivacy]):
     name: ClassVar[str] = "closed-form"
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
-        """Optimal; for mutual information on many symbols the checked bound leaves a gap."""
-        if problem.delta > 0:
-            return Guarantee.FEASIBLE
-        return Guarantee.OPTIMAL if problem.matrix is not None or _provable(problem) else Guarantee.BOUNDED
+        """Optimal for delta = 0."""
+        return Guarantee.FEASIBLE if problem.delta > 0 else Guarantee.OPTIMAL
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The check of the bound."""
-        seconds = enumeration_seconds(problem) if problem.matrix is None and _provable(problem) else 0.0
-        return 0.01 + seconds
+        """The channel, and its bound."""
+        return 0.01 + 1e-6 * len(problem.observation.p_w) ** 2
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse what has no closed form."""
@@ -163,17 +160,16 @@ class ClosedForm(Solver[LocalInformationPrivacy]):
         return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)
 
 
-def _provable(problem: LocalInformationPrivacy) -> bool:
-    """Whether the vertices can be enumerated to check that none has less entropy."""
-    return enumeration_seconds(problem) <= PROVABLE
-
-
-def _information_bound(problem: LocalInformationPrivacy, posterior: np.ndarray) -> tuple[float, object]:
-    """Equal prices: no posterior has less entropy than this one."""
+def _information_bound(problem: LocalInformationPrivacy, posterior: Floats) -> tuple[float, object]:
+    """Equal prices: no posterior has less entropy than this one, which counts of likely symbols show for any number of them."""
     bound = analytic_bound(problem)
-    if problem.delta > 0 or not _provable(problem):
+    if problem.delta > 0 or problem.budget > DEEPEST:
         return bound, ANALYTIC
     entropy = -math.fsum(v * math.log(v) for v in posterior.tolist() if v > 0)
     prices = np.full(len(posterior), entropy)
-    priced = priced_bound(problem, prices, 0.0)
-    return (bound, ANALYTIC) if bound <= priced else (priced, {"kind": "vertices", "pi": prices.tolist()})
+    priced = priced_bound(problem, prices, -ROUNDING)
+    return (
+        (bound, ANALYTIC)
+        if bound <= priced
+        else (priced, {"kind": "patterns", "pi": prices.tolist(), "least": -ROUNDING})
+    )

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.bound import priced_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.local_information_privacy.spending import MOST as MOST_BROKEN
+from privopt.problems.local_information_privacy.spending import bounded, broken_sets
+from privopt.problems.local_information_privacy.vertices import grouped, secret_groups
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merging, proposed, refusal
 from privopt.solvers.local_information_privacy.merging.choices import (
@@ -36,7 +42,7 @@ from privopt.solvers.local_information_privacy.merging.partitions import (
     rows,
     search,
 )
-from privopt.solvers.local_information_privacy.vertices.systems import costs, system, vertices, work
+from privopt.solvers.local_information_privacy.vertices.systems import System, costs, system, vertices, work
 from privopt.solvers.local_information_privacy.watchdog import absorbed, high_risk, one_block, violations
 
 
@@ -160,6 +166,9 @@ MOST_SYSTEMS = 2_000_000
 BLOCKS = 12
 """Observations up to which every block is offered; above, single ones and pairs."""
 
+MOST_PROVED = 3_000_000
+"""Small systems of all sets of broken secrets together up to which every vertex of every set is offered, and the bound is proved."""
+
 ROOM = 1e-7
 """Share of delta, and of the bounds on the allowed posteriors, that is left to rounding."""
 
@@ -170,25 +179,27 @@ LEAST = 1e-6
 @register
 @dataclass(frozen=True)
 class RandomisedBoosting(Solver[LocalInformationPrivacy]):
-    """Spending delta in a randomised release: allowed posteriors mixed with a few that break the bounds.
-
-    The best mixture of allowed posteriors with blocks released beyond the bounds, within delta.
+    """Spending delta in a randomised release: allowed posteriors mixed with some that break the bounds.
 
     Joins the two ideas of the lectures on privacy-utility trade-offs: the optimal release as a linear programme
-    over the vertices of the posterior polytope, and boosting by delta. Blocks that break the bounds, single
-    observations among them, are further columns, and one more row says that their violations have probability
-    at most delta. So it is never worse than either, up to rounding.
+    over the vertices of the posterior polytope, and boosting by delta. One more row of the programme says that violations
+    have probability at most delta. For a few secrets the posteriors beyond the bounds are the vertices of
+    the polytopes that leave out the bounds of some secrets, which holds an optimal release, and its prices prove that.
+    Otherwise they are blocks of observations, single ones among them: never worse than either idea, up to rounding.
     """
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "randomised-boosting"
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
-    """Private; other posteriors beyond the bounds could be better still."""
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal where every set of secrets that may be broken is within reach; else private."""
+        return Guarantee.OPTIMAL if _work(problem) <= MOST_PROVED else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The systems and the linear programme."""
-        n = len(problem.observation.support)
-        return 0.1 + 1e-6 * work(system(problem)) + 1e-5 * 2.0 ** min(n, BLOCKS)
+        """The systems, solved again where the bound is checked, and the linear programme."""
+        n, every = len(problem.observation.support), _work(problem)
+        seconds = 2e-6 * every if every <= MOST_PROVED else 1e-6 * work(system(problem))
+        return 0.1 + seconds + 1e-5 * 2.0 ** min(n, BLOCKS)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse delta = 0, utilities other than mutual information, and too many vertices."""
@@ -203,24 +214,73 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
-        """Propose the mixture."""
+        """Propose the mixture, with its prices as a proof where every vertex was offered."""
         blocks = Blocks(problem)
         if blocks.keep(blocks.singles):
             stats = {"stop": "nothing needs noise"}
             return proposed(blocks, merging(blocks, blocks.singles), stats)
-        allowed = []
-        for batch in vertices(system(_tighter(problem)), 1e-3 * ROOM * min(1.0, problem.budget)):
-            allowed.append(batch)
-            if budget.remaining <= 0:
-                break
-        free, mass = _blocks_beyond(blocks)
+        every = _work(problem) <= MOST_PROVED
+        sets: list[tuple[int, ...]] = list(broken_sets(problem)) if every else [()]
+        strict, found = _tighter(problem), []
+        for broken in sets:
+            for batch in vertices(_without(strict, broken), 1e-3 * ROOM * min(1.0, problem.budget)):
+                found.append((batch, np.full(len(batch), sets.index(broken))))
+                if budget.remaining <= 0:
+                    break
         p = problem.observation.p_w[blocks.support]
-        columns = np.vstack([*allowed, p, free])
-        spent = np.concatenate([np.zeros(len(columns) - len(free)), mass])
-        weights = _mixture(costs(problem, columns), columns, spent, p, problem.delta * (1 - ROOM))
-        counts = {"iterations": 1, "vertices": len(columns) - len(free), "blocks_offered": len(free)}
+        posteriors = np.vstack([batch for batch, _ in found])
+        spent = _spent(problem, sets, np.concatenate([of for _, of in found]), posteriors)
+        free, mass = _blocks_beyond(blocks)
+        columns = np.vstack([posteriors, p, free])
+        price = costs(problem, columns)
+        mixture = _mixture(
+            price, columns, np.concatenate([spent, [0.0], mass]), p, problem.delta * (1 - ROOM)
+        )
+        counts = {"iterations": 1, "vertices": len(posteriors), "blocks_offered": len(free)}
+        complete = every and budget.remaining > 0
         stop = "the best mixture" if budget.remaining > 0 else "out of time before every vertex was found"
-        return Proposal(channel_from_posteriors(problem, weights, columns), stats={**counts, "stop": stop})
+        channel = channel_from_posteriors(problem, mixture.weights, columns)
+        if not complete:
+            return Proposal(channel, stats={**counts, "stop": stop})
+        dual = {"kind": "spending", "pi": mixture.prices.tolist(), "price": mixture.price}
+        bound = priced_bound(problem, mixture.prices, 0.0) + mixture.price * problem.delta
+        return Proposal(channel, bound, dual, stats={**counts, "stop": stop})
+
+
+def _groups(
+    problem: LocalInformationPrivacy, broken: tuple[int, ...]
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """Places of the rows that are left without some secrets, and which are the two sides of one secret."""
+    polytope = problem.polytope
+    kept = [place for place, row in enumerate(polytope.kept) if polytope.names[row][0] not in broken]
+    new = {place: i for i, place in enumerate(kept)}
+    groups = (tuple(new[place] for place in group if place in new) for group in secret_groups(polytope))
+    return kept, [group for group in groups if group]
+
+
+def _without(problem: LocalInformationPrivacy, broken: tuple[int, ...]) -> System:
+    """The polytope that leaves out the bounds of some secrets."""
+    kept, groups = _groups(problem, broken)
+    rows = system(problem).rows[kept]
+    return System(rows, rows, grouped(groups))
+
+
+@lru_cache(maxsize=8)
+def _work(problem: LocalInformationPrivacy) -> float:
+    """Number of systems of all sets of broken secrets; inf where these are too many."""
+    if len(bounded(problem)) > MOST_BROKEN:
+        return math.inf
+    return float(sum(work(_without(problem, broken)) for broken in broken_sets(problem)))
+
+
+def _spent(
+    problem: LocalInformationPrivacy, sets: list[tuple[int, ...]], of: NDArray[np.int64], posteriors: Floats
+) -> Floats:
+    """The conditional probability of the secrets whose bounds a posterior may break."""
+    observed = problem.observation
+    rows = observed.s_given_w[observed.p_s > 0][:, observed.support]
+    shares = np.array([rows[list(broken)].sum(axis=0) for broken in sets])
+    return np.asarray((posteriors * shares[of]).sum(axis=1))
 
 
 def _tighter(problem: LocalInformationPrivacy) -> LocalInformationPrivacy:
@@ -250,11 +310,22 @@ def _offered(n: int) -> Bools:
     return np.concatenate([singles, singles[first] | singles[second]])
 
 
-def _mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: float) -> Floats:
+@dataclass(frozen=True, eq=False)
+class _Mixture:
+    """Weights of the columns, prices of the observations, and the price of a violation."""
+
+    weights: Floats
+    prices: Floats
+    price: float
+
+
+def _mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: float) -> _Mixture:
     """Weights >= 0 of least price, whose posteriors average to p and whose violations stay within delta."""
     from scipy.optimize import linprog
 
     solution = linprog(price, A_ub=spent[None, :], b_ub=[delta], A_eq=columns.T, b_eq=p, method="highs")
     if solution.x is None:
         raise ArithmeticError(f"the mixture was not found: {solution.message}")
-    return np.maximum(np.asarray(solution.x, dtype=np.float64), 0.0)
+    prices = np.asarray(solution.eqlin.marginals, dtype=np.float64)
+    weights = np.maximum(np.asarray(solution.x, dtype=np.float64), 0.0)
+    return _Mixture(weights, prices, max(0.0, -float(solution.ineqlin.marginals[0])))

@@ -41,6 +41,19 @@ def itself(n: int) -> JointDistribution:
     return JointDistribution.normalised(np.diag(np.arange(1, n + 1)))
 
 
+def classes(n: int, k: int) -> JointDistribution:
+    """The secret is a class of the useful symbol: n symbols of random probabilities dealt into k classes.
+
+    Examples
+    --------
+    >>> classes(6, 2).table.shape
+    (2, 6)
+    """
+    table = np.zeros((k, n))
+    table[np.arange(n) % k, np.arange(n)] = np.random.default_rng([k, n]).dirichlet(np.ones(n))
+    return JointDistribution.normalised(table)
+
+
 def rare(n_s: int, n_x: int, share: float) -> JointDistribution:
     """A random table whose last secret has a small probability.
 
@@ -76,6 +89,10 @@ def _hamming(n_s: int, n_x: int) -> Problem[Any]:
 
 def _metric(n: int, notion: str) -> Problem[Any]:
     return LocalInformationPrivacy(itself(n), 1.0, notion=notion, utility=line(n))
+
+
+def _informative(joint: JointDistribution, notion: str) -> Problem[Any]:
+    return LocalInformationPrivacy(joint, 1.0, notion=notion)
 
 
 def _upper(n_s: int, n_x: int) -> Problem[Any]:
@@ -140,11 +157,15 @@ register_cases(
         ("line-ldp-60", "", partial(_metric, 60, "ldp")),
         ("line-100", "l", partial(_metric, 100, "lip")),
         ("line-300", "l", partial(_metric, 300, "lip")),
+        *((f"itself-ldp-{n}", "", partial(_informative, itself(n), "ldp")) for n in (8, 20, 40)),
+        *((f"itself-lip-{n}", "", partial(_informative, itself(n), "lip")) for n in (12, 40)),
+        ("classes-ldp-48x6", "q", partial(_informative, classes(48, 6), "ldp")),
         ("upper-10x30", "", partial(_upper, 10, 30)),
         ("uneven-5x20", "", partial(_uneven, 5, 20)),
         ("ldp-5x20", "", partial(_ldp, 5, 20)),
         ("ldp-20x60", "", partial(_ldp, 20, 60)),
         ("delta-4x12", "", partial(_delta, 4, 12)),
+        ("delta-5x12", "", partial(_delta, 5, 12)),
         ("delta-10x60", "", partial(_delta, 10, 60)),
         ("rare-secret-3x12", "q", partial(_rare, 3, 12)),
         ("full-data-2x20", "", partial(_full, 2, 20)),

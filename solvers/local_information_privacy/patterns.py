@@ -1,0 +1,240 @@
+"""Patterns of likely and unlikely secrets where the secret is a function of the observation: the best mixture, with a proof."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats, Ints
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.patterns import MOST, Groups, Search, classes, groups
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.answer import (
+    ANALYTIC,
+    NOT_INDEPENDENT,
+    channel_from_posteriors,
+    independent,
+    whole_release,
+)
+from privopt.solvers.local_information_privacy.columns.master import Restricted, master
+
+ORDERS = 100
+"""Orders of the secrets from which the first patterns are made."""
+
+LARGEST = 400
+"""Possible observations up to which the linear programme takes seconds."""
+
+EARLY = 20_000
+"""Parts of a search after which it ends if it has found what lowers the value."""
+
+LOOSER = 8.0
+"""By what the claim of a proof is multiplied where it would be too long."""
+
+ENTERING = 200
+"""Posteriors that come in at a time."""
+
+HIGHEST = 30.0
+"""Levels in nats at which the least of the likelihoods are as small as rounding."""
+
+SURE = 20
+"""Secrets up to which the proof ends within seconds."""
+
+SHARE, FINEST = 3e-7, 1e-13
+"""What a proof leaves open, relative to the utility or in nats."""
+
+
+@register
+@dataclass(frozen=True)
+class Patterns(Solver[LocalInformationPrivacy]):
+    """Column generation over patterns: each release makes some secrets likely and the others unlikely.
+
+    Where each observation has one value of the secret, the secret itself or a class of it, the vertices of the polytope of
+    posteriors are staircase patterns for LDP (Kairouz, Oh, Viswanath, "Extremal mechanisms for local differential
+    privacy", Theorem 2), and for LIP the vertices of a box cut by the simplex. Windows of random orders of the secrets
+    are the first ones; branch and bound on how many are likely finds the others, or proves that there are none.
+    """
+
+    solves: ClassVar = LocalInformationPrivacy
+    name: ClassVar[str] = "patterns"
+
+    def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
+        """Optimal for a few secrets; the patterns of many are too many to be told apart, and bounds as good."""
+        return Guarantee.OPTIMAL if len(problem.observation.p_s) <= SURE else Guarantee.BOUNDED
+
+    def cost(self, problem: LocalInformationPrivacy) -> float:
+        """Seconds of the programmes and of a proof."""
+        k, n = len(problem.observation.p_s), len(problem.observation.support)
+        return 0.05 + 2e-4 * n + min(5e-6 * 2.0 ** min(k, 40), 10.0)
+
+    def refuse(self, problem: LocalInformationPrivacy) -> str | None:
+        """Refuse other utilities, delta, secrets that no observation determines, and perfect privacy."""
+        if problem.matrix is not None or problem.cost is not None:
+            return "it prices posteriors by their entropy: the utility must be mutual information"
+        if problem.delta > 0:
+            return "it spends no delta"
+        if classes(problem) is None:
+            return "it needs a secret that is a function of the useful symbol"
+        if independent(problem) and whole_release(problem) is None:
+            return NOT_INDEPENDENT
+        if any(HIGHEST < level < math.inf for level in (problem.lower, problem.upper)):
+            return f"beyond {HIGHEST:g} nats rounding of its posteriors breaks the bounds"
+        if (n := len(problem.observation.support)) > LARGEST:
+            return f"its linear programmes take at most {LARGEST} symbols, this problem has {n}"
+        return None
+
+    def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the best mixture, and the best bound proved."""
+        return whole_release(problem) or _Rounds(problem, budget).proposal()
+
+
+class _Rounds:
+    """The linear programme over the posteriors so far, and the best prices met."""
+
+    def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
+        self.problem, self.budget, self.rng = problem, budget, np.random.default_rng(budget.seed)
+        of, weights = classes(problem), problem.observation.p_w[problem.observation.support]
+        self.of = np.zeros(0, dtype=np.int64) if of is None else of
+        self.p = weights / weights.sum()
+        self.rounds = 0
+        self.bound: tuple[float, object] = (analytic_bound(problem), ANALYTIC)
+        self.programme = Restricted(self.p)
+        self._enter(np.vstack([self.p, self._members(self._windows(), None)]))
+        if problem.notion == "ldp":
+            self._even_prices()
+
+    def proposal(self) -> Proposal:
+        """Rounds until nothing helps, or time is out."""
+        stop = "no other posterior would help"
+        whole = float(_entropies(self.p[None, :])[0])
+        while True:
+            weights, prices, value = self.programme.solve()
+            self.rounds += 1
+            tolerance = max(FINEST, SHARE * min(1.0, whole - value))
+            search = self._search(prices, tolerance)
+            self.budget.report(whole - value, self.bound[0])
+            if self.bound[0] <= whole - value + 2 * tolerance or not search.points:
+                break
+            if search.least >= -tolerance or self.budget.remaining <= 0:
+                stop = "the proof is too long" if self.budget.remaining > 0 else "out of time"
+                break
+            self._enter(self._cheapest(search, prices))
+        columns, costs = self.programme.columns, self.programme.costs
+        used = weights > 0
+        try:
+            chosen = master(columns[used], costs[used], self.p).weights
+        except ArithmeticError:
+            chosen = weights[used]
+        stats: dict[str, float | int | str] = {
+            "iterations": self.rounds,
+            "vertices": len(costs),
+            "stop": stop,
+        }
+        return Proposal(
+            channel_from_posteriors(self.problem, chosen, columns[used]), *self.bound, stats=stats
+        )
+
+    def _search(self, prices: Floats, tolerance: float) -> Search:
+        """Look for posteriors that cost less than their price; the bound of a search that is whole is kept."""
+        search = Search(self._groups(prices), -tolerance)
+        while not search.done and search.parts < MOST and self.budget.remaining > 0:
+            if search.parts > EARLY and search.least < -10 * tolerance:
+                return search
+            search.step()
+        self._keep(search, prices)
+        claim = min(search.least, -tolerance)
+        while not search.done and search.least >= -10 * tolerance and self.budget.remaining > 0:
+            claim *= LOOSER  # of what is nearly as cheap there is too much
+            rough = Search(search.groups, claim)
+            while not rough.done and rough.parts < MOST // 4 and self.budget.remaining > 0:
+                rough.step()
+            self._keep(rough, prices)
+            if rough.done:
+                break
+        return search
+
+    def _even_prices(self) -> None:
+        """The bound H(X | S) and the largest divergence of a pattern from the prior, were there one of every share."""
+        mass = np.bincount(self.of, self.p)
+        prices = -np.log(mass)[self.of]
+        ratio = math.exp(self.problem.budget)
+        share = _best_share(ratio)
+        mean = 1.0 + share * (ratio - 1.0)
+        most = share * ratio * math.log(ratio) / mean - math.log(mean)
+        search = Search(self._groups(prices), -most * (1.0 + SHARE / 10) - FINEST)
+        self._keep(search, prices)
+
+    def _keep(self, search: Search, prices: Floats) -> None:
+        bound = priced_bound(self.problem, prices, search.bound[0])
+        if search.done and bound < self.bound[0]:
+            dual: dict[str, object] = {"kind": "patterns", "pi": prices.tolist()}
+            self.bound = bound, {**dual, "least": search.bound[0]}
+
+    def _groups(self, prices: Floats) -> Groups:
+        made = groups(self.problem, prices)
+        if made is None:
+            raise ArithmeticError("the prices of the master programme are too large")
+        return made
+
+    def _cheapest(self, search: Search, prices: Floats) -> Floats:
+        columns = self._members(np.vstack(search.points), prices)
+        reduced = _entropies(columns) - columns @ prices
+        return np.asarray(columns[np.argsort(reduced, kind="stable")[:ENTERING]])
+
+    def _enter(self, columns: Floats) -> None:
+        self.programme.add(columns, _entropies(columns))
+
+    def _members(self, points: Floats, prices: Floats | None) -> Floats:
+        """Distributions of the secret as posteriors of one observation each: the dearest, or a random one."""
+        full = np.zeros((len(points), len(self.p)))
+        for k in range(points.shape[1]):
+            own = np.flatnonzero(self.of == k)
+            if prices is None:
+                chosen = self.rng.choice(own, len(points), p=self.p[own] / self.p[own].sum())
+            else:
+                chosen = np.full(len(points), own[prices[own].argmax()])
+            full[np.arange(len(points)), chosen] = points[:, k]
+        return full
+
+    def _windows(self) -> Floats:
+        """Patterns whose likely secrets follow each other in a random order, from each secret on."""
+        flat = self._groups(np.zeros(len(self.p)))
+        low, high = np.zeros(len(np.unique(self.of))), np.zeros(len(np.unique(self.of)))
+        for g, values in enumerate(flat.members):
+            low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
+        made = []
+        for _ in range(ORDERS):
+            order = self.rng.permutation(len(low))
+            made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
+        return np.vstack(made)
+
+
+def _window(order: Ints, low: Floats, high: Floats, ldp: bool) -> Floats:
+    """The first values of an order made likely: as many as the sum 1 takes, or as make the release say most."""
+    room = (high - low)[order]
+    if not ldp:
+        point = low.copy()
+        point[order] += np.clip(1.0 - low.sum() - (np.cumsum(room) - room), 0.0, room)
+        return point[None, :]
+    ratio = float((high / low).max())
+    shares = np.cumsum(low[order])
+    before = int(np.searchsorted(shares, _best_share(ratio)))
+    points = np.tile(low, (2, 1))
+    for i in (0, 1):
+        points[i, order[: before + i]] = high[order[: before + i]]
+    return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+
+def _best_share(ratio: float) -> float:
+    """The probability a of the likely values that makes a r ln r / M - ln M, M = 1 + a (r - 1), largest: 0 of its slope."""
+    log = math.log(ratio)
+    mean = ratio * log / (ratio - 1.0) if ratio > 1.0 else 1.0
+    return (mean - 1.0) / (ratio - 1.0) if ratio > 1.0 else 0.5
+
+
+def _entropies(columns: Floats) -> Floats:
+    return np.asarray(-(columns * np.log(np.where(columns > 0, columns, 1.0))).sum(axis=1))

@@ -1,0 +1,75 @@
+"""Mixtures of patterns, against the linear programme over every vertex and against the other solvers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from oracles.patterns import corners, itself, staircases
+from scipy.optimize import linprog
+
+import privopt as po
+from privopt.arrays import Floats
+
+
+def best_information(vertices: Floats, p: Floats) -> float:
+    """The largest I(S;Y) of a mixture of posteriors that averages to p, in nats."""
+    entropies = -(vertices * np.log(np.where(vertices > 0, vertices, 1.0))).sum(axis=1)
+    solved = linprog(entropies, A_eq=vertices.T, b_eq=p, method="highs")
+    return float(-(p * np.log(p)).sum() - solved.fun)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.5])
+def test_the_optimum_over_every_vertex_is_reached_and_proved(n: int, epsilon: float) -> None:
+    p = np.random.default_rng(n).dirichlet(np.ones(n))
+    sides = {"lower": epsilon, "upper": epsilon / 2}
+    cases = [
+        (itself(p, epsilon=epsilon, notion="ldp"), staircases(p, epsilon)),
+        (itself(p, epsilon=epsilon), corners(p, epsilon, epsilon)),
+        (itself(p, **sides), corners(p, epsilon, epsilon / 2)),
+        (itself(p, upper=epsilon), corners(p, math.inf, epsilon)),
+    ]
+    for problem, vertices in cases:
+        best = best_information(vertices, p)
+        solution = po.solve(problem, "patterns", time_limit=30)
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.certified
+        assert solution.utility == pytest.approx(best, abs=2e-6 * min(1.0, best) + 1e-9)
+        assert solution.bound is not None
+        assert solution.bound >= best - 1e-9
+
+
+def test_classes_are_solved_as_other_solvers_do() -> None:
+    """Nine symbols of three classes: every vertex is within reach of the small systems too."""
+    table = np.zeros((3, 9))
+    table[np.arange(9) % 3, np.arange(9)] = np.random.default_rng(3).dirichlet(np.ones(9))
+    joint = po.JointDistribution.normalised(table)
+    for notion in ("lip", "ldp"):
+        problem = po.LocalInformationPrivacy(joint, 0.8, notion=notion)
+        ours, theirs = (po.solve(problem, name, time_limit=30) for name in ("patterns", "vertices-systems"))
+        assert ours.status is po.Status.OPTIMAL
+        assert ours.utility == pytest.approx(theirs.utility, rel=2e-6)
+
+
+@pytest.mark.parametrize("n", [16, 40])
+def test_ldp_on_many_symbols_is_proved(n: int) -> None:
+    p = np.arange(1, n + 1) / (n * (n + 1) / 2)
+    solution = po.solve(itself(p, epsilon=1.0, notion="ldp"), "patterns", time_limit=120)
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+
+
+@pytest.mark.parametrize("notion", ["lip", "ldp"])
+def test_equal_secrets_of_any_number_are_proved(notion: str) -> None:
+    solution = po.solve(itself(np.full(60, 1 / 60), epsilon=1.0, notion=notion), "closed-form", time_limit=60)
+    assert solution.status is po.Status.OPTIMAL
+
+
+def test_others_are_refused() -> None:
+    blurred = po.LocalInformationPrivacy(po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]]), 0.5)
+    p = np.array([0.5, 0.3, 0.2])
+    hamming = itself(p, epsilon=1.0, utility=(1.0 - np.eye(3)).tolist())
+    for problem in (blurred, hamming, itself(p, epsilon=1.0, delta=0.1), itself(p, epsilon=50.0)):
+        assert po.solve(problem, "patterns").status is po.Status.REFUSED
