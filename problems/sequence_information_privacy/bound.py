@@ -6,7 +6,8 @@ does not (with the state before it revealed).
 
 The dual is ``{"kind": "sequence", "lam": [[...], ...]}``, a row of prices for each release. A last row serves all later
 releases that read as many words; a release without prices gets zeros. ``"revealed"`` may give a row of prices for each
-state before a release, for all releases that read as many words.
+state before a release, for all releases that read as many words. A dual of the kind "beliefs" is for chains of two letters
+(:mod:`privopt.problems.sequence_information_privacy.two_letters`).
 
 The bound with the state before a release revealed does not fade with the horizon. Let b be the distribution of what a
 release reads given all releases before it, T the distribution of its output and M its kernel. The budget asks that
@@ -37,6 +38,7 @@ from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import CELLS, BallLevels, price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.steps import Step, relative, steps
+from privopt.problems.sequence_information_privacy.two_letters import beliefs_enclosure
 
 MAX_WORDS = 4096
 """Words of a release whose bound is checked."""
@@ -44,14 +46,14 @@ MAX_PRICES = 2**22
 """Prices of a dual that are read."""
 MAX_CELLS = 2**24
 """States times words times releases of a table of prices that is read."""
-REMEMBERED = 4
-"""Bounds that are kept."""
 MIN_THETA = 2.0**-60
 """Below, a budget of some 42 nats forbids nothing that rounding would show: each word is charged its least distortion."""
 
 
 def check_dual(problem: SequenceData, dual: object, seconds: float = math.inf) -> Enclosure | None:
     """Floats around the upper bound on utility that a dual proves, or None."""
+    if isinstance(dual, dict) and dual.get("kind") == "beliefs":
+        return beliefs_enclosure(problem, dual, seconds)
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
     prices, shown = _prices(dual.get("lam")), dual.get("revealed")
@@ -102,9 +104,7 @@ def sequence_enclosure(
         return known[key]
     enclosure = _enclosure(problem, prices, revealed, time.monotonic() + seconds)
     if enclosure is not None:
-        while len(known) >= REMEMBERED:
-            known.pop(next(iter(known)))
-        known[key] = enclosure
+        problem.keep(key, enclosure)
     return enclosure
 
 

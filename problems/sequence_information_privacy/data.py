@@ -23,6 +23,8 @@ from privopt.problems.validation import level
 HORIZON = 100
 """Letters that utility is averaged over when a chain has no end and none is given."""
 MAX_HORIZON = 2**20
+REMEMBERED = 4
+"""Bounds that are kept."""
 
 
 @dataclass(frozen=True, init=False)
@@ -97,6 +99,12 @@ class SequenceData:
     def enclosures(self) -> dict[object, Enclosure]:
         """What prices proved of late: who proposes them and who judges them ask one after the other."""
         return {}
+
+    def keep(self, key: object, enclosure: Enclosure) -> None:
+        """Remember what was proved, and forget what was longest ago."""
+        while len(self.enclosures) >= REMEMBERED:
+            self.enclosures.pop(next(iter(self.enclosures)))
+        self.enclosures[key] = enclosure
 
     def setting(self, length: int) -> Setting:
         """What a release of ``length`` letters reads, may leak and costs."""

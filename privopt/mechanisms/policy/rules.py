@@ -15,6 +15,7 @@ from privopt.mechanisms.policy.formulas.closed import (
     TemporalRandomisedResponseRule,
 )
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula, Rule
+from privopt.mechanisms.policy.formulas.look_ahead import LookAheadRule
 from privopt.mechanisms.policy.formulas.steps import DEFINITION, INTERVALS, STRUCTURE
 from privopt.mechanisms.policy.formulas.words import (
     AGGREGATION,
@@ -46,6 +47,7 @@ _DECLARED: tuple[Formula, ...] = (
     RandomisedResponseRule("randomised-response-double", 2.0),
     RandomisedResponseCalibratedRule(),
     TemporalRandomisedResponseRule(),
+    LookAheadRule(),
     STRUCTURE,
     INTERVALS,
     DEFINITION,

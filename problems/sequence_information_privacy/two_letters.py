@@ -1,0 +1,112 @@
+"""Upper bounds on the utility of all releases of a chain with two letters, by dynamic programming over beliefs.
+
+The dual is ``{"kind": "beliefs", "posteriors": [...], "steps": k}``, perhaps with a ``"potential"``: a grid of posteriors from
+0 to 1, how many of the last releases are followed one by one, and a number for each grid point. Nothing in it is believed:
+:mod:`privopt.mechanisms.policy.ahead` computes from any grid what releases cost at least.
+
+With V_t(b) the least cost of t releases from a belief b on, V_t = step(V_t-1), and step is monotone and adds constants. So
+functions W_t with W_0 = 0 and W_t+1 <= step(W_t) are below V_t. After k of them let h be the potential, or W_k where there
+is none, c the least W_k - h and g the least step(h) - h: then V_k+t >= h + c + t g, by induction. So for n releases V_n is at
+least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g, and however many releases there are, their mean
+cost is at least g in the long run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.problem import Enclosure
+from privopt.mechanisms.policy.ahead import Ahead
+from privopt.problems.belief_release.bound import price_row
+from privopt.problems.sequence_information_privacy.data import SequenceData
+
+MAX_POINTS = 1025
+MAX_STEPS = 2**20
+MAX_EPSILON = 8.0
+"""Nats: beyond, e^epsilon is too large for the margin of rounding."""
+MAX_OUTPUTS = 6
+LEAST_INFLUENCE = 1e-6
+"""How far apart the rows of the chain are at least; letters that hardly depend on one another have better bounds."""
+UNIT = 2.0**-53
+
+
+def refuse_beliefs(problem: SequenceData) -> str | None:
+    """Why dynamic programming over beliefs does not bound this problem, or None."""
+    chain = problem.chain
+    if chain.k != 2 or chain.order != 1 or len(chain.letters) != 2:
+        return f"it takes chains of two letters, this one has {chain.k} states"
+    if not chain.homogeneous or chain.max_length == 1:
+        return "it takes chains whose steps are alike"
+    if min(problem.batch, problem.horizon) > 1:
+        return "it takes single letters, not words"
+    if not 0 < problem.epsilon <= MAX_EPSILON:
+        return f"it takes budgets above 0 and up to {MAX_EPSILON:g} nats"
+    if problem.setting(1).cost.shape[1] > MAX_OUTPUTS:
+        return f"it takes at most {MAX_OUTPUTS} different releases"
+    moves = chain.step(0)
+    if abs(float(moves[1, 1] - moves[0, 1])) < LEAST_INFLUENCE:
+        return "letters hardly depend on one another"
+    return None
+
+
+def ahead_of(problem: SequenceData, posteriors: Floats) -> Ahead:
+    """The dynamic programme of a problem on a grid of posteriors."""
+    return Ahead(np.array(problem.chain.step(0)), problem.setting(1).cost, problem.epsilon, posteriors)
+
+
+def beliefs_enclosure(
+    problem: SequenceData, dual: dict[str, object], seconds: float = math.inf
+) -> Enclosure | None:
+    """Floats around the upper bound on utility that a grid of posteriors proves, or None."""
+    if refuse_beliefs(problem) is not None:
+        return None
+    posteriors, steps = price_row(dual.get("posteriors"), MAX_POINTS), dual.get("steps")
+    if posteriors is None or len(posteriors) < 2 or type(steps) is not int or not 0 <= steps <= MAX_STEPS:
+        return None
+    shown, potential = dual.get("potential"), None
+    if shown is not None:
+        potential = price_row(shown, MAX_POINTS)
+        if potential is None or potential.shape != posteriors.shape:
+            return None
+    key = ("beliefs", posteriors.tobytes(), steps, None if potential is None else potential.tobytes())
+    if key not in problem.enclosures:
+        if not (np.diff(posteriors) > 0).all() or posteriors[0] != 0 or posteriors[-1] != 1:
+            return None
+        ahead = ahead_of(problem, posteriors)
+        least = _least(problem, ahead, steps, potential, seconds) if ahead.sound else None
+        if least is None:
+            return None
+        problem.keep(key, _outward(least, problem.horizon))
+    return problem.enclosures[key]
+
+
+def _outward(least: float, releases: float) -> Enclosure:
+    """Floats around minus the mean; the arithmetic before is the same on all machines."""
+    mean = least if releases == math.inf else least / releases
+    return math.nextafter(-mean, -math.inf), math.nextafter(-mean, math.inf)
+
+
+def _least(
+    problem: SequenceData, ahead: Ahead, steps: int, potential: Floats | None, seconds: float
+) -> float | None:
+    """What all releases cost at least, or each of them where there is no end; None where time runs out."""
+    until = time.monotonic() + seconds
+    later, before = np.zeros(len(ahead.posteriors)), problem.horizon - 1
+    for _ in range(int(min(steps, before))):
+        if time.monotonic() > until:
+            return None
+        later = ahead.step(later)
+    if steps < before:
+        h = later if potential is None else potential
+        gain = float((ahead.step(h) - h).min())
+        gain -= 4 * UNIT * float(np.abs(h).max() + abs(gain))
+        if problem.horizon == math.inf:
+            return gain
+        left = (before - steps) * gain
+        later = h + float((later - h).min()) + left
+        later = later - 8 * UNIT * float(np.abs(later).max() + np.abs(h).max() + abs(left))
+    return ahead.least(later, float(problem.chain.initial[1]))

@@ -1,0 +1,120 @@
+"""Chains of two letters: releases that are best together with all that follow, and a bound of the same kind."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.beliefs import distinct
+from privopt.mechanisms.policy.formulas.look_ahead import Plan, grid
+from privopt.mechanisms.policy.kernel import TOTAL
+from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.two_letters import (
+    UNIT,
+    ahead_of,
+    refuse_beliefs,
+)
+
+POINTS = (65, 129)
+"""Posteriors of the first and of the second grid."""
+FOLLOWED = 400
+"""Releases that are followed one by one at most."""
+SETTLED = 1e-6
+"""How far the cost of one more release, at the belief where it is least, may be from that elsewhere, relatively."""
+PREPARED = 10
+"""Releases up to which every kernel is the best for the releases that are left."""
+
+
+@register
+@dataclass(frozen=True)
+class LookAhead(Solver[SequenceInformationPrivacy]):
+    """Chains of two letters: each release is the best together with all that follow, by dynamic programming over beliefs.
+
+    A release that costs more now may tell more for later. The step at a belief draws on the two releases whose posteriors
+    lie on the lower convex hull of the costs to come; the same programme, rounded downward, bounds what any policy can reach.
+
+    Releases are those of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy". Beliefs as states:
+    R. D. Smallwood, E. J. Sondik, "The Optimal Control of Partially Observable Markov Processes over a Finite Horizon".
+    """
+
+    solves: ClassVar = SequenceInformationPrivacy
+    name: ClassVar[str] = "look-ahead"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """With a bound that is checked."""
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """Some hundred steps on a grid, and the table of the policy."""
+        outputs = problem.setting(1).cost.shape[1]
+        return float(0.5 + 0.01 * outputs * min(problem.horizon, 100))
+
+    def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
+        """Refuse other chains, words, and budgets of nothing, of everything, or nearly."""
+        if problem.robust:
+            return "it takes a chain, not a set of chains"
+        return refuse_beliefs(problem)
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy with a grid of posteriors as proof."""
+        policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
+        bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
+        for points in POINTS:
+            begun = time.monotonic()
+            found = _dual(problem, grid(points), budget)
+            proved = problem.prove_bound(found)
+            if proved is not None and -proved[1] > bound:
+                bound, dual = -proved[1], found
+                stats = {"points": points, "iterations": int(found["steps"])}
+                budget.report(None, -bound)
+            if 5 * (time.monotonic() - begun) > budget.remaining:
+                break
+        if dual is None:
+            return Proposal(policy, stats={"iterations": 0, "stop": "out of time"})
+        return Proposal(policy, -bound, dual, stats=stats)
+
+
+def _dual(problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budget) -> dict[str, Any]:
+    """A grid with as many steps as it takes until one more costs about the same from every belief."""
+    ahead, later, steps = ahead_of(problem, posteriors), np.zeros(len(posteriors)), 0
+    until = 0.4 * budget.remaining if budget.remaining < math.inf else 0.0
+    while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
+        after = ahead.step(later)
+        gain = after - later
+        later, steps = after, steps + 1
+        if gain.max() - gain.min() <= SETTLED * max(float(np.abs(gain).max()), UNIT):
+            break
+    return {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}
+
+
+def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
+    """The policy whose kernel at each belief within reach is the best for the releases that are left."""
+    ahead, tables = ahead_of(problem, grid(POINTS[-1])), [np.zeros(POINTS[-1])]
+    for _ in range(problem.horizon - 1):
+        tables.append(ahead.estimate(tables[-1]))
+    policy = problem.answer("look-ahead")
+    setting, beliefs = problem.setting(1), np.array([policy.start().belief])
+    kernels: list[tuple[Floats, Channel]] = []
+    for step in range(problem.horizon):
+        proposed = Plan.of(ahead, tables[-1 - step]).kernels(beliefs[:, 1])
+        kernels += [
+            (belief / belief.sum(), Channel(kernel, setting.inputs, setting.outputs))
+            for belief, kernel in zip(beliefs, proposed, strict=True)
+        ]
+        policy = policy.with_prepared(tuple(kernels))
+        weights = policy.kernels(beliefs, step)[0]
+        users, outputs = np.nonzero((weights > 0).any(axis=1))
+        if step + 1 < problem.horizon:
+            following = policy.predict(beliefs[users], weights[users], outputs, step)
+            beliefs = following[distinct(following)[0]]
+    whole = policy.kernels(np.array([belief for belief, _ in kernels]))[0] / float(TOTAL)
+    return policy.with_prepared(
+        [(b, Channel(w, setting.inputs, setting.outputs)) for (b, _), w in zip(kernels, whole, strict=True)]
+    )
