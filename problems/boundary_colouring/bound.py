@@ -65,21 +65,28 @@ def _proved(data: ColouringData, dual: dict[str, object]) -> Enclosure | None:
     if kind == "minimax" and data.objective == "worst_case":
         return minimax(data)
     if kind == "envelope" and (data.boundary is not None or data.k == 1):
-        return mean(data, best_accuracy(data))
+        return mean(data, *best_accuracy(data))
     return _linear(data, dual) if kind == "linear" else None
 
 
-def mean(data: ColouringData, right: Balls) -> Enclosure:
-    """The utility of given accuracies, the sums rounded once."""
+def mean(data: ColouringData, right: Balls, place: Ints | None = None) -> Enclosure:
+    """The utility of given accuracies, the sums rounded once.
+
+    With ``place``, the accuracies are those of classes of vertices, and it holds the class of each vertex.
+    """
     if data.graph.size == 0:
         return 1.0, 1.0
+    if data.weights is not None and data.objective == "accuracy":
+        every = right if place is None else right[place]
+        return (_sum(every * data.weights) / _total(data.weights)).ends
+    if place is not None:
+        count = np.bincount(place, minlength=len(right.mid))
+        kept = np.flatnonzero(count)
+        right, count = right[kept], count[kept]
     if data.objective == "worst_case":
         return right.min().ends
-    if data.weights is None:
-        weighed, total = right, Balls.exact(data.graph.size)
-    else:
-        weighed, total = right * data.weights, _total(data.weights)
-    return (_sum(weighed) / total).ends
+    weighed = right if place is None else right * count.astype(np.float64)
+    return (_sum(weighed) / Balls.exact(data.graph.size)).ends
 
 
 def _sum(terms: Balls) -> Balls:
@@ -128,8 +135,10 @@ def _bend(data: ColouringData) -> Balls:
     return (Balls.exact(1.0) - data.delta) / (_growth(data.epsilon) + 1.0)
 
 
-def best_accuracy(data: ColouringData) -> Balls:
-    """Largest accuracy of every vertex, given what the boundary prescribes or caps."""
+def best_accuracy(data: ColouringData) -> tuple[Balls, Ints | None]:
+    """Largest accuracy of every vertex, given what the boundary prescribes or caps; by classes of vertices where there are few."""
+    if data.prescribed is None and data.epsilon <= LARGEST:
+        return _by_distance(data)
     graph = data.graph
     low, high = np.ones(graph.size), np.ones(graph.size)
     for sites, members, values in _regions(data):
@@ -141,8 +150,26 @@ def best_accuracy(data: ColouringData) -> Balls:
         budget = Budget.of(data.epsilon, data.delta)
         for best, one in ((high, budget.high), (low, budget.low)):
             best[members] = _envelope(data, sites, values, one)[members]
+    return _outwards(low, high), None
+
+
+def _outwards(low: Floats, high: Floats) -> Balls:
+    """Probabilities between floats, one further out."""
     high = np.minimum(np.nextafter(high, math.inf), 1.0)
     return Balls.between(np.minimum(np.nextafter(np.minimum(low, 1.0), 0.0), high), high)
+
+
+def _by_distance(data: ColouringData) -> tuple[Balls, Ints]:
+    """The accuracies next to capped boundary values at distances 0, 1, ..., after that of vertices that reach none."""
+    graph, sites = data.graph, data.boundary_sites
+    far = hops(graph.indptr, graph.indices, sites)
+    size, budget = int(far.max(initial=-1)) + 2, Budget.of(data.epsilon, data.delta)
+    high, low = np.ones(size), np.ones(size)
+    for best, one in ((high, budget.high), (low, budget.low)):
+        for _, _, (p, r) in _regions(data):
+            table = one.orbit(float(p[0]), float(r[0]), size - 2)[0]
+            best[1:] = table[np.minimum(np.arange(size - 1), len(table) - 1)]
+    return _outwards(low, high), np.asarray(far + 1)
 
 
 def _regions(data: ColouringData) -> Iterator[tuple[Ints, Ints, Pair]]:

@@ -20,7 +20,7 @@ from privopt.measures.colouring.steps import LARGEST, TINY
 from privopt.mechanisms import Colouring
 from privopt.problems.boundary_colouring.bound import mean
 from privopt.problems.boundary_colouring.boundary import MET
-from privopt.problems.boundary_colouring.data import Adjacency, ColouringData, likelier_at
+from privopt.problems.boundary_colouring.data import Adjacency, ColouringData, cell_of, likelier_at
 
 FIRST = 64
 """Pairs with the largest readings, whose leakage is enclosed first."""
@@ -106,12 +106,11 @@ def factor(epsilon: float) -> str:
 
 def utility(data: ColouringData, mechanism: Colouring) -> Enclosure:
     """The exact utility, enclosed: the largest entry of a row is 1 minus the others, the rest are floats."""
-    levels, codes = mechanism.levels, data.graph.codes
-    top = np.argmax(levels, axis=1)
-    others = Balls.exact(np.where(np.arange(levels.shape[1]) == top[:, None], 0.0, levels)).sum(axis=1)
-    largest = 1.0 - others
-    entry, is_top = levels[mechanism.level, codes], top[mechanism.level] == codes
-    low, high = mean(data, largest[mechanism.level].where(is_top, entry))
+    levels, k = mechanism.levels, mechanism.levels.shape[1]
+    is_top = np.arange(k) == np.argmax(levels, axis=1)[:, None]
+    largest = 1.0 - Balls.exact(np.where(is_top, 0.0, levels)).sum(axis=1)
+    cells = largest[np.repeat(np.arange(len(levels)), k)].where(is_top.ravel(), levels.ravel())
+    low, high = mean(data, cells, cell_of(mechanism, data.graph.codes))
     return max(low, 0.0), min(high, 1.0)
 
 

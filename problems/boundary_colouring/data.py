@@ -170,14 +170,16 @@ class ColouringData:
 
     def accuracy(self, mechanism: Colouring) -> float:
         """The utility: weighted mean accuracy, or the least accuracy; 1 where there is no vertex."""
-        right = mechanism.levels[mechanism.level, self.graph.codes]
-        if right.size == 0:
+        if self.graph.size == 0:
             return 1.0
+        if self.weights is not None and self.objective == "accuracy":
+            right = mechanism.levels[mechanism.level, self.graph.codes]
+            return float((self.weights * right).sum() / self.weights.sum())
+        cells = mechanism.levels.ravel()
+        count = np.bincount(cell_of(mechanism, self.graph.codes), minlength=len(cells))
         if self.objective == "worst_case":
-            return float(right.min())
-        if self.weights is None:
-            return float(right.sum() / right.size)
-        return float((self.weights * right).sum() / self.weights.sum())
+            return float(cells[count > 0].min())
+        return float((cells * count).sum() / self.graph.size)
 
     def miss(self, mechanism: Colouring) -> float:
         """By how much the boundary is missed: 0 where it is met to 1e-9, and where it is free."""
@@ -189,6 +191,14 @@ class ColouringData:
         wrong = mechanism.levels[mechanism.level[sites], 1 - self.graph.codes[sites]]
         missed = float((self.step.kink - wrong).max(initial=0.0))
         return missed if missed > MET * self.step.kink else 0.0
+
+
+def cell_of(mechanism: Colouring, codes: NDArray[np.int16]) -> Ints:
+    """Where the true colour of each vertex is in the table of levels, read row by row."""
+    cell = mechanism.level.astype(np.int64)
+    cell *= mechanism.levels.shape[1]
+    cell += codes
+    return cell
 
 
 def distinct_rows(rows: NDArray[Cell]) -> tuple[NDArray[Cell], Ints]:
