@@ -169,7 +169,7 @@ BLOCKS = 12
 MOST_PROVED = 3_000_000
 """Small systems of all sets of broken secrets together up to which every vertex of every set is offered, and the bound is proved."""
 
-ROOM = 1e-7
+ROOM = 2e-8
 """Share of delta, and of the bounds on the allowed posteriors, that is left to rounding."""
 
 LEAST = 1e-6
