@@ -319,6 +319,12 @@ def calibrate_predictions(
         ),
     ] = None,
     limit: Annotated[float, typer.Option(min=0.05, help="Seconds for each run.")] = 2.0,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--problem", help="Measure this kind of problem only, and keep the rest; repeat for more."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure how long solvers take on this machine, so that solve predicts it better; some ten minutes.
@@ -327,7 +333,7 @@ def calibrate_predictions(
     """
     from privopt.benchmarks.timings.calibrate import calibrate_command
 
-    calibrate_command(output, limit, as_json)
+    calibrate_command(output, limit, problem or (), as_json)
 
 
 @app.command("peers")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from privopt.core.predictions import (
     fixed_work,
     own_table,
     predicted_seconds,
+    slowness,
     timings,
     write_timings,
 )
@@ -28,6 +29,7 @@ from privopt.core.problem import Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import solvers_of
 from privopt.core.solver import Budget, Guarantee, Solver, missing_requirement
+from privopt.errors import InvalidProblem
 
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
@@ -82,17 +84,24 @@ class Reading:
 
 
 def readings(
-    *, recorded: bool, limit: float, told: Callable[[str, float | None], None], few: bool = False
+    *,
+    recorded: bool,
+    limit: float,
+    told: Callable[[str, float | None], None],
+    few: bool = False,
+    kinds: Collection[str] = (),
 ) -> Iterator[Reading]:
     """Every solver but oracles on the instances of the table, or on those in between, as long as it ends in time.
 
-    A solver that was stopped at one instance is not tried on those of the family that are larger in every size.
+    Only problems of some kinds are measured where these are named. A solver that was stopped at one instance is not tried on those of the family that are larger in every size.
     """
     warm: set[tuple[str, str]] = set()
     stopped: dict[tuple[str, str], list[tuple[int, ...]]] = {}
     for family, make in instances(recorded=recorded, few=few):
         begun = time.monotonic()
         problem = make()
+        if kinds and problem.kind not in kinds:
+            continue
         told(f"{family} {problem.sizes}", None)
         for name, cls in solvers_of(type(problem)).items():
             small = stopped.setdefault((family, name), [])
@@ -194,22 +203,51 @@ def table_of(read: Iterable[Reading], work: float) -> Timings:
     return Timings(work, {key: tuple(listed) for key, listed in entries.items()})
 
 
-def calibrate_command(output: Path | None, limit: float, as_json: bool) -> None:
-    """Measure the table of this machine and write it.
+def joined(made: Timings, before: Timings, kinds: Collection[str]) -> Timings:
+    """A new table for some kinds of problems, with the rest of the one before in seconds of the machine of the new one.
+
+    Examples
+    --------
+    >>> entry = Entry((10,), 1.0, 3.0)
+    >>> before = Timings(1.0, {("redaction", "windows"): (entry,), ("belief_release", "oracle"): (entry,)})
+    >>> both = joined(Timings(2.0, {}), before, ["belief_release"])
+    >>> list(both.entries), both.seconds("redaction", "windows", (10,), 1.0)
+    ([('redaction', 'windows')], 6.0)
+    """
+    slower = slowness(made.work, before.work)
+    kept = {
+        key: tuple(replace(entry, seconds=slower * entry.seconds) for entry in entries)
+        for key, entries in before.entries.items()
+        if key[0] not in kinds
+    }
+    return Timings(made.work, {**kept, **made.entries})
+
+
+def calibrate_command(output: Path | None, limit: float, kinds: Collection[str], as_json: bool) -> None:
+    """Measure the table of this machine and write it; of some kinds of problems only, with the rest as it was.
 
     Raises
     ------
     FileRefused
         If the file cannot be written.
+    InvalidProblem
+        If there is no such kind of problem.
     """
+    measured = {make().kind for _, make in instances(recorded=True, few=True)}
+    if unknown := set(kinds) - measured:
+        raise InvalidProblem(
+            f"no problem {min(unknown)!r} is measured; there are {', '.join(sorted(measured))}"
+        )
     path = own_table() if output is None else output
     if output is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     check_output(path)
     count = sum(1 for _ in instances(recorded=True))
     with measuring(count) as told:
-        read = list(readings(recorded=True, limit=limit, told=told))
+        read = list(readings(recorded=True, limit=limit, told=told, kinds=kinds))
     made = table_of(read, fixed_work())
+    if kinds:
+        made = joined(made, timings(), kinds)
     write_timings(path, made)
     timings.cache_clear()
     solvers, entries = len(made.entries), sum(map(len, made.entries.values()))

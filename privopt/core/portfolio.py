@@ -82,8 +82,16 @@ class Call(Protocol[M]):
 def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
     provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
-    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds), key=_ready_after)
+    safe = _whole(provers, seconds)
+    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_ready_after)
     return fitting + [c for c in provers if c not in fitting and c.solver.interruptible]
+
+
+def _whole(provers: Sequence[Candidate], seconds: float) -> list[Candidate]:
+    """Those that need a process and are expected to end in some seconds, where no other is, nor in twice as many."""
+    if any(c.solver.interruptible and predicted(c) <= 2 * seconds for c in provers):
+        return []
+    return [c for c in provers if not c.solver.interruptible and _ready_after(c) <= seconds]
 
 
 def _ready_after(c: Candidate) -> float:
@@ -210,17 +218,22 @@ class Search(Generic[M]):
                 ]
                 if after and min(after) <= left < _ready_after(c) + min(after):
                     continue  # it would take the time of one that ends in it, and may still run afterwards
-            slice_ = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
-            if predicted(c) <= left:
-                slice_ = max(slice_, min(FITTING * predicted(c), left))
-            others = [o for o in self.takers if self._unfinished(o)]
-            if not c.solver.interruptible:
-                slice_ = min(SLICE * predicted(c) + PATIENCE, left / 3) if len(others) > 1 else left
-            elif self._alone(c, others):
-                slice_ = left
-            elif not any(after.solver.interruptible for after in provers[i + 1 :]):
-                slice_ = left if self._answered else 0.6 * left
-            self._try(c, slice_)
+            self._try(c, self._slice(c, provers[i:]))
+
+    def _slice(self, c: Candidate, provers: Sequence[Candidate]) -> float:
+        """Seconds for the first of the provers that are left."""
+        left = self.call.left
+        others = [o for o in self.takers if self._unfinished(o)]
+        if not c.solver.interruptible:
+            waiting = [o for o in provers if self._unfinished(o)]
+            share = left if c in _whole(waiting, left) else left / 3
+            return min(SLICE * predicted(c) + PATIENCE, share) if len(others) > 1 else left
+        if self._alone(c, others):
+            return left
+        if not any(after.solver.interruptible for after in provers[1:]):
+            return left if self._answered else 0.6 * left
+        several = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
+        return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
         """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""

@@ -35,6 +35,8 @@ class Conic(Solver[DistortionPrivacy]):
     interruptible: ClassVar[bool] = False
     least_order: ClassVar[float] = 0.3
     """Below it the back end does not get the means right."""
+    most_cones: ClassVar[float] = math.inf
+    """Cones beyond which its factorisations break down."""
     near_one: ClassVar[float]
     """Orders this near to 1 count as 1; the bound is for the order of the problem."""
     power_cones: ClassVar[bool] = True
@@ -45,9 +47,10 @@ class Conic(Solver[DistortionPrivacy]):
         """Solve with tight tolerances."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
-        """A process of its own with CVXPY, and cones for each pair of a secret and a release."""
-        cells = max(len(problem.observation.p_s), len(problem.observation.p_w)) * int(problem.matrix.shape[1])
-        return 1.5 + 4e-4 * cells * (20 if problem.order is None and problem.max_leakage is None else 1)
+        """CVXPY, and cones for each pair of a secret and a release, whose factorisations grow faster than their number."""
+        cells = _cones(problem)
+        slower = 1 if problem.order is not None else 3 if problem.max_leakage is not None else 20
+        return float(0.4 + slower * 3.9e-7 * cells**1.5)
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse exact independence, and orders whose means the back end does not get right."""
@@ -55,6 +58,8 @@ class Conic(Solver[DistortionPrivacy]):
             return "exact independence is linear in the channel: direct-lp answers it exactly"
         if problem.order is not None and problem.order < self.least_order:
             return f"its answers are poor below order {self.least_order:g}; conic-clarabel goes further"
+        if problem.order is not None and _cones(problem) > self.most_cones:
+            return f"it breaks down beyond {self.most_cones:g} cones, this problem has {_cones(problem)}; conic-clarabel goes further"
         return None
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
@@ -78,6 +83,11 @@ class Conic(Solver[DistortionPrivacy]):
         dual = {"kind": "linear", "multipliers": best.multipliers.tolist()}
         bound = problem.check_bound(-math.inf, dual)
         return Proposal(space.release(best.matrix), bound, dual, stats=programmes.stats)
+
+
+def _cones(problem: DistortionPrivacy) -> int:
+    """Pairs of a secret, or of what is observed, and a release."""
+    return max(len(problem.observation.p_s), len(problem.observation.p_w)) * int(problem.matrix.shape[1])
 
 
 @dataclass
@@ -260,6 +270,7 @@ class ConicECOS(Conic):
     """
 
     name: ClassVar[str] = "conic-ecos"
+    most_cones: ClassVar[float] = 15_000
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "ecos")
     near_one: ClassVar[float] = 9.7e-4
     power_cones: ClassVar[bool] = False
