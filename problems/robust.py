@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
+from privopt.arrays import Floats
 from privopt.core.exact import IntegerRow, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
@@ -15,6 +18,7 @@ from privopt.models import JointDistribution
 from privopt.models.ambiguity.joint import Ambiguity, JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.models.channel_data import Observation, Release, release_rows
+from privopt.problems.exact_joint import enclose
 
 Ratio = tuple[int, int]
 """A numerator and a denominator; a denominator of 0 is infinity."""
@@ -215,6 +219,23 @@ def _extremes(rows: Sequence[RowSet], column: Sequence[int]) -> _Extremes:
         low.append((max(0, least[0]) * factor, max(0, least[1]) * factor))
         high.append((most[0] * factor, most[1] * factor))
     return _Extremes(low, high)
+
+
+def row_ends(ambiguity: JointAmbiguity, release: Release) -> tuple[Floats, Floats]:
+    """Floats at most the smallest and at least the largest P(y | s) over a set, shape (n_s, n_y) each.
+
+    Examples
+    --------
+    >>> from privopt.mechanisms import Channel
+    >>> near = JointAmbiguity.total_variation(JointDistribution([[0.5, 0.5]]), Fraction(1, 4))
+    >>> [ends.tolist() for ends in row_ends(near, Channel([[1, 0], [0, 1]]))]
+    [[[0.25, 0.25]], [[0.75, 0.75]]]
+    """
+    below = _denominator(ambiguity.rows) * math.lcm(*(row.total for row in _rows(release)))
+    columns = [_extremes(ambiguity.rows, column) for column in _columns(release)]
+    low = [[enclose(Fraction(least, below))[0] for least, _ in ends.low] for ends in columns]
+    high = [[enclose(Fraction(most, below))[1] for _, most in ends.high] for ends in columns]
+    return np.maximum(np.array(low).T, 0.0), np.array(high).T
 
 
 def _ratios(

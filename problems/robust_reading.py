@@ -65,6 +65,28 @@ class RowReader:
         center = self.center[order]
         return self._moved(center[up], ranked[up]), self._moved(center, ranked)
 
+    def farthest(self, values: Floats) -> Floats:
+        """A distribution of the set with the largest expectation of values, shape (n,); the center for "chi2".
+
+        Examples
+        --------
+        >>> RowReader.of(RowSet.total_variation([0.5, 0.25, 0.25], 0.25)).farthest(np.array([1.0, 2.0, 3.0])).tolist()
+        [0.25, 0.25, 0.5]
+        """
+        if self.kind == "chi2":
+            return self.center
+        order = np.argsort(values, kind="stable")
+        row, best = np.zeros(len(values)), order[-1]
+        if self.kind == "all":
+            row[best] = 1.0
+        elif self.kind == "interval":
+            row[order[::-1]] = _filled(self.slack[order[::-1]], self.left)
+            row += self.lower
+        else:
+            row[order] = self.center[order] - _filled(self.center[order], self.radius)
+            row[best] += 1.0 - row.sum()
+        return row
+
     def _moved(self, center: Floats, ranked: Floats) -> Floats:
         """The expectation once the first values have given their mass to the last one."""
         gone = _filled(center, self.radius)

@@ -137,7 +137,7 @@ def observation(joint: Joint) -> Observation:
     if isinstance(joint, JointAmbiguity):
         raise InvalidProblem(
             "this problem has no form that holds for every distribution in a set: give it the set's .nominal, or use "
-            "LocalInformationPrivacy, PointwiseMaximalLeakage or DistortionPrivacy"
+            "LocalInformationPrivacy, PointwiseMaximalLeakage, DistortionPrivacy or PrivacyFunnel"
         )
     raise InvalidProblem(f"joint must be a JointDistribution or an ObservedJoint, got {type(joint).__name__}")
 

@@ -19,10 +19,9 @@ from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.data import DistortionData
-from privopt.problems.distortion_privacy.over_set import guess_kept
+from privopt.problems.distortion_privacy.over_set import average_over, guess_kept
 from privopt.problems.exact_joint import ExactJoint
 from privopt.problems.local_information_privacy.certificate import BREAKS, factor, few, named_secret
-from privopt.problems.robust import maximal_leakage_over
 
 if TYPE_CHECKING:
     from flint import arb
@@ -52,11 +51,12 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
         return Leak(kept, proved.leakage, proved.worst, proved.where, proved.reason if finite else "")
     joint = problem.exact(release).joint
     if problem.ambiguity is not None:
-        kept_on_set = guess_kept(problem.ambiguity, release, problem.budget) if bounded else None
-        return Leak(
-            kept_on_set,
-            (enclosure(joint, problem.order)[0], maximal_leakage_over(problem.ambiguity, release)),
-        )
+        ends = average_over(problem, problem.ambiguity, release)
+        if not bounded:
+            return Leak(None, ends)
+        if problem.order == 1:
+            return Leak(ends[1] <= problem.budget, ends)
+        return Leak(guess_kept(problem.ambiguity, release, problem.budget), ends)
     kept_budget = at_most(joint, problem.order, problem.budget) if bounded else None
     return Leak(kept_budget, enclosure(joint, problem.order))
 

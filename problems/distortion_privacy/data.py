@@ -35,7 +35,7 @@ LONGEST = 60
 
 LEAKAGES = ("mutual_information", "sibson", "maximal_leakage", "lip", "ldp")
 
-OVER_SETS = ("lip", "ldp", "maximal_leakage")
+OVER_SETS = ("mutual_information", "lip", "ldp", "maximal_leakage")
 """Of these the largest over a set of joints is known, or at least a bound on it."""
 
 

@@ -6,17 +6,23 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from privopt.arrays import Floats
 from privopt.core.exact import exp_at_least
-from privopt.core.problem import FEASIBILITY, Evaluation
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation
 from privopt.mechanisms import Channel
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release, release_rows
 from privopt.problems.costs import share
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy import over_set as ratios
-from privopt.problems.robust import best_guess_over, most_expected
+from privopt.problems.robust import best_guess_over, maximal_leakage_over, most_expected
+from privopt.problems.robust_information import kept_share, most_information_over, read
 from privopt.problems.robust_reading import SetReader
+
+AVERAGES = ("mutual_information", "maximal_leakage")
+"""Leakages that are averages over releases, with a bound over sets."""
 
 ROUNDING = 2.0**-49
 """Nats kept free of the budget: what rounding the mixed matrix to floats can add to a leakage."""
@@ -46,7 +52,7 @@ def evaluate(
         told = ratios.evaluate(data.ratios(1.0), reader, release)
         leakage, worst, where = told.leakage, told.worst, told.where
     else:
-        leakage, worst, where = guess_level(reader, release.matrix), (), ""
+        leakage, worst, where = average_level(data, reader, release.matrix), (), ""
     if data.max_leakage is None:
         violation = (
             max(0.0, float(worst_distortion(data, ambiguity, release) - data.floor))
@@ -59,6 +65,19 @@ def evaluate(
     feasible = violation <= FEASIBILITY * max(1.0, min(abs(data.budget), 1e6))
     reading = Evaluation(utility, leakage, objective, feasible, violation)
     return reading if leakage == 0 else replace(reading, worst=worst, where=where)
+
+
+def average_level(data: DistortionData, reader: SetReader, matrix: Floats) -> float:
+    """The bound on an average over the set, in float64: on mutual information, or on maximal leakage."""
+    return read(reader, matrix).bound if data.order == 1 else guess_level(reader, matrix)
+
+
+def average_over(data: DistortionData, ambiguity: JointAmbiguity, release: Release) -> Enclosure:
+    """Floats around the largest average over the set: at least that of one of its joints, and at most a proved bound."""
+    if data.order == 1:
+        return most_information_over(ambiguity, SetReader.of(ambiguity), release)
+    nominal = data.leakage_of(data.observation.leaking_distribution(release))
+    return nominal, max(nominal, maximal_leakage_over(ambiguity, release))
 
 
 def guess_level(reader: SetReader, matrix: Floats) -> float:
@@ -100,11 +119,15 @@ def _closer(data: DistortionData, ambiguity: JointAmbiguity, release: Release, m
 
 def _quieter(data: DistortionData, reader: SetReader, release: Release, margin: float) -> Release:
     """Mixed with its own output distribution: e to the bound on maximal leakage moves straight towards 1."""
-    top = math.exp(guess_level(reader, release.matrix))
-    room = math.expm1(max(0.0, data.budget * (1 - margin) - ROUNDING))
-    if top - 1 <= room:
-        return release
-    keep = max(0.0, math.nextafter(room / (top - 1), 0.0))
+    limit = max(0.0, data.budget * (1 - margin) - ROUNDING)
     marginal = data.observation.p_w @ release.matrix
-    matrix = keep * release.matrix + (1 - keep) * (marginal / marginal.sum())[None, :]
+    constant = np.tile(marginal / marginal.sum(), (len(release.matrix), 1))
+    if data.order == 1:
+        keep = kept_share(reader, release.matrix, constant, limit)
+    else:
+        top, room = math.exp(guess_level(reader, release.matrix)), math.expm1(limit)
+        keep = 1.0 if top - 1 <= room else max(0.0, math.nextafter(room / (top - 1), 0.0))
+    if keep == 1.0:
+        return release
+    matrix = keep * release.matrix + (1 - keep) * constant if keep else constant
     return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)

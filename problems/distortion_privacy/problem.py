@@ -33,7 +33,6 @@ from privopt.problems.local_information_privacy.leakage import excesses, log_lif
 from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.robust import (
     largest_radius,
-    maximal_leakage_over,
     robust_level,
     rows_within,
     set_of_joints,
@@ -58,7 +57,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
     Parameters
     ----------
     joint : JointDistribution, ObservedJoint or JointAmbiguity
-        With a set of joints the bound holds for every one of them, for "lip", "ldp" and "maximal_leakage".
+        With a set of joints the bound holds for every one of them, for every leakage but "sibson".
     distortion : matrix, shape (n_x, n_y), or Distance
         D[x, y], finite; a row a useful symbol, a column a release. A :func:`privopt.distance` is put into the order of
         the useful symbols.
@@ -232,12 +231,11 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
         joints = set_of_joints(self.observation, ambiguity)
         if self.leakage in ("lip", "ldp"):
             return robust_level(joints, mechanism, self.leakage)
-        if self.leakage != "maximal_leakage":
+        if self.leakage not in over_set.AVERAGES:
             raise InvalidProblem(
                 f"{self.leakage} over a set of distributions is not known: choose a bound on ratios"
             )
-        nominal = self.leakage_of(self.observation.leaking_distribution(mechanism))
-        return nominal, max(nominal, maximal_leakage_over(joints, mechanism))
+        return over_set.average_over(self, joints, mechanism)
 
     def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
         """Joints whose rows P(x | s) lie within a radius of this problem's."""
@@ -350,6 +348,7 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
                 "set", cls(near, [[0, 1], [1, 0]], max_leakage=0.5, leakage="ldp"), -_near_hamming(0.1, 0.5)
             ),
             Example("set-level", cls(near, [[0, 1], [1, 0]], max_distortion=0.4, leakage="lip")),
+            Example("set-average", cls(near, [[0, 1], [1, 0]], max_leakage=0.1)),
             Example("set-maximal", cls(near, [[0, 1], [1, 0]], max_leakage=0.2, leakage="maximal_leakage")),
             Example("nothing-leaks", cls(steps, hamming, max_leakage=0.0), -0.25),
             Example("constant", cls(small, hamming, max_distortion=1.0), 0.0),

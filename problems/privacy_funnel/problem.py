@@ -9,7 +9,7 @@ from typing import ClassVar
 from privopt.core.problem import Enclosure, Example
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidProblem
-from privopt.models.channel_data import Joint, Release, observation
+from privopt.models.channel_data import Joint, JointOrSet, Release, nominal_of, observation
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.trade_off.examples import funnel_examples
 from privopt.problems.trade_off.information import most_information
@@ -29,7 +29,9 @@ class PrivacyFunnel(TradeOff):
 
     Parameters
     ----------
-    joint : JointDistribution or ObservedJoint
+    joint : JointDistribution, ObservedJoint or JointAmbiguity
+        Over a set of joints ``max_leakage`` is kept at every one of them, by a bound on I(S;Y) there; utilities are read at the
+        nominal one.
     min_utility, max_leakage, trade_off : float
         Exactly one, >= 0; the first two in nats.
     theta_fraction : float, optional
@@ -55,6 +57,7 @@ class PrivacyFunnel(TradeOff):
     """
 
     kind: ClassVar[str] = "privacy_funnel"
+    over_sets: ClassVar[bool] = True
     modes: ClassVar[tuple[str, ...]] = ("min_utility", "max_leakage", "trade_off")
     wording: ClassVar[Words] = Words(
         "Say much about X, little about S",
@@ -64,7 +67,7 @@ class PrivacyFunnel(TradeOff):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointOrSet,
         *,
         min_utility: float | None = None,
         max_leakage: float | None = None,
@@ -78,7 +81,7 @@ class PrivacyFunnel(TradeOff):
                 raise InvalidProblem(
                     "give min_utility or theta_fraction, not both: the latter sets the former"
                 )
-            min_utility = _share(joint, theta_fraction)
+            min_utility = _share(nominal_of(joint), theta_fraction)
         budgets = {"min_utility": min_utility, "max_leakage": max_leakage, "trade_off": trade_off}
         self._fill(joint, budgets, form, contiguous)
 
@@ -109,7 +112,7 @@ class PrivacyFunnel(TradeOff):
             return super().prove_bound(dual, seconds)
         if not self.is_cap or self.budget != 0:
             return None
-        return LocalInformationPrivacy(self.joint, epsilon=0.0).prove_bound(dual.get("dual"), seconds)
+        return LocalInformationPrivacy(self.nominal, epsilon=0.0).prove_bound(dual.get("dual"), seconds)
 
     def quantity(self) -> Quantity:
         """What the objective measures, as a person says it."""

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 
-from privopt.core.certificate import Terms
+from privopt.core.certificate import Terms, over_set
 from privopt.core.problem import Enclosure
 from privopt.files.text import number
 from privopt.mechanisms import Merging
+from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release
 from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.local_information_privacy.over_set import terms as robust_terms
+from privopt.problems.robust_information import most_information_over
 from privopt.problems.trade_off.data import FLOOR_SLACK, TradeOffData
 from privopt.problems.trade_off.information import information_enclosures
 
@@ -28,12 +32,16 @@ HARMLESS = 1e-9
 def enclosures(problem: TradeOffData, release: Release) -> tuple[Enclosure, Enclosure]:
     """Floats around the exact utility and leakage of the integer form."""
     secret, useful = information_enclosures(problem.observation, release)
+    if problem.ambiguity is not None and problem.reader is not None:
+        secret = most_information_over(problem.ambiguity, problem.reader, release)
     lows, highs = (problem.split(secret[end], useful[end]) for end in (0, 1))
     return (lows[0], highs[0]), (lows[1], highs[1])
 
 
 def worst_release(problem: TradeOffData, release: Release) -> tuple[tuple[Hashable, ...], str]:
-    """The value of S and the release of the largest |log-lift|, and how large it is; nothing where nothing leaks."""
+    """The value of S and the release of the largest |log-lift|, and how large it is; nothing where nothing leaks, or over a set."""
+    if problem.ambiguity is not None:
+        return (), ""
     lift, (s, y) = worst_log_lift(leaking_joint(problem.observation, release))
     if lift[1] <= 0:
         return (), ""
@@ -54,12 +62,20 @@ def verdict(problem: TradeOffData, utility: Enclosure, leakage: Enclosure) -> tu
     if problem.is_cap:
         ok = problem.budget == math.inf or leakage[1] <= problem.budget
         word = "at most" if ok else "not proved to be at most"
+        if problem.ambiguity is not None:
+            return (
+                ok,
+                over_set("leakage <= budget"),
+                f"a bound on the leakage over the set is {word} the budget",
+            )
         return ok, "leakage <= budget", f"the leakage is {word} the budget"
     return True, "both informations are enclosed", "there is no bound to keep"
 
 
 def is_worst(problem: TradeOffData, release: Release, worst: tuple[Hashable, ...]) -> bool | None:
     """Whether a value of S and a release have the largest |log-lift| of all, exactly; None if they are not named."""
+    if problem.ambiguity is not None:
+        return None if worst else True
     joint = leaking_joint(problem.observation, release)
     secrets = list(problem.observation.leaking.sensitive)
     names: list[Hashable] = list(release.outputs)
@@ -105,7 +121,7 @@ def terms(problem: TradeOffData, release: Release) -> Terms:
             "utility",
             "what a release reveals about S and about X on average is stated; nothing is bounded",
         )
-    return Terms(
+    plain = Terms(
         kind=kind,
         statement=f"{said}; an average promises nothing of a single release: {single}",
         assumption=f"the data follow {problem.joint!r} exactly as written (divided by its exact sum)",
@@ -117,6 +133,17 @@ def terms(problem: TradeOffData, release: Release) -> Terms:
             *_impossible(problem, release),
         ),
     )
+    return plain if problem.ambiguity is None else _over_set(plain, said, problem.ambiguity)
+
+
+def _over_set(plain: Terms, said: str, ambiguity: JointAmbiguity) -> Terms:
+    """What is said where the cap is kept over a set: nothing of single releases, whose worst differs with the distribution."""
+    alone = "what a single release reveals, as only the average is bounded"
+    knows = plain.adversary.replace(
+        "the joint distribution", "the distribution of the data, whichever of the set it is,"
+    )
+    told = replace(plain, statement=said, adversary=knows, uncovered=(alone, plain.uncovered[1]))
+    return robust_terms(told, ambiguity)
 
 
 def single_release(problem: TradeOffData, release: Release) -> str:

@@ -14,9 +14,12 @@ import numpy as np
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
 from privopt.mechanisms import Channel, Merging
-from privopt.models.channel_data import Joint, Observation, Release, observation
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.channel_data import Joint, JointOrSet, Observation, Release, nominal_of, observation
 from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
+from privopt.problems.robust_information import read
+from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off.information import (
     entropies,
     informations,
@@ -47,17 +50,19 @@ class TradeOffData(ABC):
 
     kind: ClassVar[str]
     modes: ClassVar[tuple[str, ...]]
+    over_sets: ClassVar[bool] = False
+    """Whether a set of joints may stand where a joint does."""
 
-    joint: Joint
+    joint: JointOrSet
     mode: str
     level: float
     form: str
     contiguous: bool
 
     def _fill(
-        self, joint: Joint, budgets: Mapping[str, float | None], form: str, contiguous: bool = False
+        self, joint: JointOrSet, budgets: Mapping[str, float | None], form: str, contiguous: bool = False
     ) -> None:
-        observation(joint)
+        observation(nominal_of(joint) if self.over_sets else joint)  # type: ignore[arg-type]  # which refuses a set in words
         named = [name for name, value in budgets.items() if value is not None]
         if len(named) != 1:
             raise InvalidProblem(
@@ -73,7 +78,12 @@ class TradeOffData(ABC):
             raise InvalidProblem(
                 'contiguous blocks are those of a merging: give form="merging" with contiguous=True'
             )
-        checks.contiguous(contiguous, joint)
+        if self.ambiguity is not None and (mode != "max_leakage" or form != "stochastic"):
+            raise InvalidProblem(
+                'over a set of distributions a cap on the leakage is kept by channels: give max_leakage and form="stochastic", '
+                "or .nominal"
+            )
+        checks.contiguous(contiguous, self.nominal)
         refuse_rare(self.observation)
         if level == math.inf and mode not in ("max_leakage", "max_rate"):
             raise InvalidProblem(f"{mode} must be finite")
@@ -81,7 +91,27 @@ class TradeOffData(ABC):
     @cached_property
     def shape(self) -> Generalisation:
         """The orders and hierarchies that contiguous blocks keep to."""
-        return checks.shape_of(self.joint)
+        return checks.shape_of(self.nominal)
+
+    @property
+    def nominal(self) -> Joint:
+        """The joint by which utilities are read."""
+        return nominal_of(self.joint)
+
+    @property
+    def ambiguity(self) -> JointAmbiguity | None:
+        """The set of joints for which the cap must be kept, if there is one."""
+        return self.joint if isinstance(self.joint, JointAmbiguity) else None
+
+    @property
+    def robust(self) -> bool:
+        """Whether the cap must be kept for every joint of a set."""
+        return self.ambiguity is not None
+
+    @cached_property
+    def reader(self) -> SetReader | None:
+        """The extremes over the set of joints, in floats; None where there is one joint."""
+        return None if self.ambiguity is None else SetReader.of(self.ambiguity)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -96,7 +126,7 @@ class TradeOffData(ABC):
     @cached_property
     def observation(self) -> Observation:
         """The distributions of (S, W) and of (X, W)."""
-        return observation(self.joint)
+        return observation(self.nominal)
 
     @cached_property
     def most(self) -> float:
@@ -112,7 +142,7 @@ class TradeOffData(ABC):
     def informations(self) -> tuple[Enclosure, Enclosure]:
         """Floats around I(S;X) and I(S;W), the same where X itself is read."""
         through = secret_information(self.observation.leaking)
-        return (through if self.observation.useful is None else secret_information(self.joint)), through
+        return (through if self.observation.useful is None else secret_information(self.nominal)), through
 
     @property
     def floor(self) -> float:
@@ -143,8 +173,9 @@ class TradeOffData(ABC):
         """The objective that utility and leakage give."""
 
     def readings(self, release: Release) -> tuple[float, float]:
-        """Utility and leakage of a release in float64."""
-        return self.split(*informations(self.observation, release))
+        """Utility and leakage of a release in float64; over a set the bound on the leakage there."""
+        utility, leakage = self.split(*informations(self.observation, release))
+        return utility, leakage if self.reader is None else read(self.reader, release.matrix).bound
 
     def magnitude(self, utility: float, leakage: float) -> float:
         """What gaps are relative to, at a utility and a leakage."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from privopt.core.problem import Example, Problem
 from privopt.models import JointDistribution
+from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.examples import BITS, lecture_joint
 
@@ -46,6 +48,7 @@ def funnel_examples(make: Make) -> tuple[Example[Release], ...]:
         Example("lecture-weighed", make(lecture, trade_off=0.1, form="merging"), 0.199314338 * BITS, 1e-8),
         Example("lecture", make(lecture, theta_fraction=0.7), -0.0198045 * BITS, 2e-6),
         Example("small-capped", make(small, max_leakage=0.05)),
+        Example("set-capped", make(JointAmbiguity.total_variation(small, Fraction(1, 50)), max_leakage=0.05)),
         Example("intervals", make(small, max_leakage=0.05, form="merging", contiguous=True)),
     )
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation, Numbers, Problem, fingerprint_of
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.numbers import encode_float
 from privopt.measures.shannon import mutual_information
 from privopt.mechanisms import Channel, Mechanism, Merging
 from privopt.models import model_from_dict
+from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.repeated import check_times, repeated_channel
+from privopt.problems.robust import largest_radius, rows_within, set_of_joints
+from privopt.problems.robust_information import most_information_over
+from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off import bound, certificate
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.repair import repair
@@ -110,7 +115,29 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """Floats around the upper bound on the objective that ``dual`` proves, or None."""
-        return bound.prove_bound(self, dual, seconds)
+        problem = self if self.ambiguity is None else self.at_nominal(self.budget)
+        return bound.prove_bound(problem, dual, seconds)
+
+    def at_nominal(self, budget: float) -> Self:
+        """The problem at the nominal joint of its set, under a budget; what keeps a cap over the set keeps it there."""
+        return type(self)(self.nominal, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]
+
+    def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
+        """Floats around the largest I(S;Y) over a set of joints, in nats; see :func:`privopt.measures.robust_level`."""
+        if not self.is_funnel:
+            raise InvalidProblem(
+                "a rate I(X;Y) over a set of distributions is not known: use PrivacyFunnel, which bounds I(S;Y)"
+            )
+        joints = set_of_joints(self.observation, ambiguity)
+        return most_information_over(joints, SetReader.of(joints), mechanism)
+
+    def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:
+        """Joints whose rows P(x | s) lie within a radius of this problem's."""
+        return rows_within(self.observation, radius, kind)
+
+    def largest_radius(self, kind: str) -> Fraction:
+        """A radius that allows any rows."""
+        return largest_radius(self.observation, kind)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back."""

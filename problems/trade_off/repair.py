@@ -7,6 +7,7 @@ import numpy as np
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
 from privopt.models.channel_data import Release
+from privopt.problems.robust_information import kept_share
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import information
 
@@ -51,6 +52,12 @@ def _lowered(problem: TradeOffData, release: Channel, margin: float) -> Release:
     target = _target(problem, margin)
     marginal = problem.observation.p_w @ release.matrix
     constant = np.tile(marginal / marginal.sum(), (len(release.inputs), 1))
+    if problem.reader is not None:
+        kept = kept_share(problem.reader, release.matrix, constant, target)
+        matrix = kept * release.matrix + (1 - kept) * constant if kept else constant
+        if kept == 1.0:
+            return release
+        return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
     def mixed(share: float) -> Channel:
         matrix = constant if share == 0 else share * release.matrix + (1 - share) * constant

@@ -18,6 +18,8 @@ from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.members import Demand, farthest, written
 from privopt.solvers.common.cutting import Programme, least_cost, least_of_largest
 from privopt.solvers.common.separation import Separation, set_refused
+from privopt.solvers.common.tightened import tightened
+from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
 from privopt.solvers.distortion_privacy.direct_lp import DirectLp
 
 ANALYTIC = {"kind": "analytic"}
@@ -41,8 +43,8 @@ class RobustCuts(Solver[DistortionPrivacy]):
     """Over a set of joints: programmes at some of them, and at those where the answer breaks its bounds, until none does.
 
     A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
-    mixture of joints that proves a level too low. Maximal leakage is solved at the nominal joint and mixed until its bound
-    over the set is met.
+    mixture of joints that proves a level too low. Averages, maximal leakage and mutual information, are solved at the nominal
+    joint with smaller and smaller caps, and mixed until their bound over the set is met.
     """
 
     solves: ClassVar = DistortionPrivacy
@@ -50,18 +52,18 @@ class RobustCuts(Solver[DistortionPrivacy]):
     robust: ClassVar[bool] = True
 
     def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Optimal to the tolerance of the programmes for ratios; bounded for maximal leakage."""
+        """Optimal to the tolerance of the programmes for ratios; bounded for averages."""
         return Guarantee.OPTIMAL if problem.order is None else Guarantee.BOUNDED
 
     def cost(self, problem: DistortionPrivacy) -> float:
         """Some rounds of what the nominal problem takes."""
-        return 0.1 + 5 * DirectLp().cost(_nominal(problem))
+        return 0.1 + 5 * _of_nominal(problem).cost(_nominal(problem))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse single joints, symbols that occur in the set but not at its nominal joint, and what is too large."""
         if (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
             return reason
-        return DirectLp().refuse(_nominal(problem))
+        return _of_nominal(problem).refuse(_nominal(problem))
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
         """Propose what meets the bounds on the whole set, and the bound from the multipliers."""
@@ -74,15 +76,29 @@ class RobustCuts(Solver[DistortionPrivacy]):
             return Proposal(
                 problem.constant(), 0.0, ANALYTIC, stats={"iterations": 0, "stop": "a constant is enough"}
             )
+        if problem.order is not None and problem.max_leakage is not None and 0 < problem.budget < math.inf:
+            return tightened(
+                problem, lambda cap, until: _capped(problem, cap, until), replace(budget, incumbent=None)
+            )
         if problem.order is not None:
             half = replace(budget, incumbent=None)
-            proposal = DirectLp().run(_nominal(problem), half)
+            proposal = _of_nominal(problem).run(_nominal(problem), half)
             if proposal.mechanism is None:
                 return Proposal(problem.anchor(), stats=proposal.stats)
             return replace(proposal, mechanism=problem.repair(problem.check(proposal.mechanism), 0.0))
         if problem.max_leakage is None:
             return _Levels(problem, ambiguity, budget).run()
         return _within(problem, budget)
+
+
+def _of_nominal(problem: DistortionPrivacy) -> Solver[DistortionPrivacy]:
+    """What solves the problem at the nominal joint."""
+    return BlahutArimoto() if problem.order == 1 and problem.max_leakage != 0 else DirectLp()
+
+
+def _capped(problem: DistortionPrivacy, cap: float, budget: Budget) -> Proposal:
+    """The problem at the nominal joint with another cap on the leakage."""
+    return _of_nominal(problem).run(_nominal(problem).with_budget(cap), budget)
 
 
 def _nominal(problem: DistortionPrivacy) -> DistortionPrivacy:

@@ -126,7 +126,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             columns.append(posteriors(problem, merged.mechanism))
         for epsilon in SEEDS if budget.remaining > SEEDED else ():
             try:
-                strict = LocalInformationPrivacy(problem.joint, epsilon=epsilon)
+                strict = LocalInformationPrivacy(problem.nominal, epsilon=epsilon)
             except InvalidProblem:  # cells that are too small for it
                 break
             some = solve(

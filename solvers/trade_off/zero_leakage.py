@@ -136,7 +136,7 @@ def independence(problem: PrivacyFunnel) -> LocalInformationPrivacy | None:
     if not nothing_may_leak(problem) or problem.form != "stochastic":
         return None
     try:
-        return LocalInformationPrivacy(problem.joint, epsilon=0.0)
+        return LocalInformationPrivacy(problem.nominal, epsilon=0.0)
     except InvalidProblem:  # cells that are too small for it
         return None
 
@@ -153,7 +153,7 @@ def independent_release(problem: PrivacyFunnel, budget: Budget) -> Independent:
     if (len(support) > LARGEST and not alone) or exact_rank(problem) == len(support):
         return Independent(None)
     try:
-        strict = LocalInformationPrivacy(problem.joint, epsilon=0.0)
+        strict = LocalInformationPrivacy(problem.nominal, epsilon=0.0)
     except InvalidProblem:  # cells that are too small for it
         return Independent(None)
     search = _search(strict)

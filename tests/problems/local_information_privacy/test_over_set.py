@@ -201,9 +201,9 @@ def test_what_has_no_form_over_a_set_is_refused_in_a_sentence() -> None:
     with pytest.raises(InvalidProblem, match="finite"):
         po.PointwiseMaximalLeakage(near, math.inf)
     with pytest.raises(InvalidProblem, match=r"\.nominal"):
-        po.PrivacyFunnel(near, max_leakage=0.1)  # type: ignore[arg-type]  # what a user may write
-    with pytest.raises(InvalidProblem, match="mutual_information"):
-        po.DistortionPrivacy(near, [[0, 1], [1, 0]], max_leakage=0.1)
+        po.InformationBottleneck(near, max_rate=0.1)  # type: ignore[arg-type]  # what a user may write
+    with pytest.raises(InvalidProblem, match="sibson"):
+        po.DistortionPrivacy(near, [[0, 1], [1, 0]], max_leakage=0.1, leakage="sibson", alpha=2.0)
 
 
 def test_symbols_outside_the_whole_set_keep_the_bounds_around_the_output() -> None:
