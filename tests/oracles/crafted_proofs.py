@@ -64,7 +64,31 @@ def edges() -> Iterator[Lines]:
     bare = plain()
     bare[3] = {}
     del bare[4]
+    narrow = plain(useful=[[2, 1], [1, 2]], loss=[[0], [1]])  # one release for all
+    narrow[2]["rows"], narrow[4]["prices"] = [[1], [1]], [[0, [0]]]
+    one = plain(distribution=[[2]], loss=[[0, 1]])
+    one[2]["rows"], one[4]["prices"] = [[1, 1]], [[0, [0, 0]]]
+    fixed = plain(
+        notion="pairs",
+        distribution=[[1, 1]],
+        pairs=[[0, 1, "upper"]],
+        loss=[[1, 2], [2, 1]],
+        prescribed=[[["1/2", "1/2"], ["1/4", "3/4"]]] * 2,
+    )
+    fixed[3]["cost"], fixed[4]["bound"] = "3/2", "3/2"
+    uneven = copy.deepcopy(worst)
+    uneven[2]["rows"] = [[5, 4], [4, 4]]  # wrong with 4/9 and 1/2
+    kept = copy.deepcopy(slack)
+    kept[2]["rows"] = [[5, 3], [3, 5]]  # 5/8 - 3/2 3/8 = 1/16
+    wide = copy.deepcopy(fixed)  # losses of more releases than there are
+    wide[1]["loss"], wide[3], wide[4]["prices"] = [[1, 2, 3], [2, 1, 3]], {}, [[0, [0, 0, 0]]]
+    yield from (narrow, one, fixed, uneven, kept, wide)
     bases = {
+        "narrow": narrow,
+        "fixed": fixed,
+        "uneven": uneven,
+        "kept": kept,
+        "given-bare": given[:4],
         "bare": bare,
         "plain": plain(),
         "pairs": pairs,
@@ -96,6 +120,17 @@ _ALTERED: list[tuple[str, tuple[Any, ...], tuple[Any, ...]]] = [
     ("bare", (2, "of"), ([0, 0], [0, 1, 1], [0], [-1, -1], [True, True], [False, True], [0.0, 1.0])),
     ("bare", (1, "distribution"), ([[2, 1], [1, 2, 1]], [[2, 1], [1, True]], [[2, 1], [1.0, 2]], [[2, -1], [2, -1]], [[1, 1], [0, 0]])),
     ("tight", (4, "prices"), ([[0, [0, "-1/2"]]],)),
+    ("bare", (1, "levels"), ({},)),
+    ("bare", (2,), ({"rows": [[1, 1], [0, 0]], "of": [0, 0]},)),
+    ("tight", (4,), ({"prices": [[0, ["1/5", 0]], [1, [0, "1/5"]]], "bound": "1/5"}, {"prices": [[0, ["1/5", 0]], [1, [0, "1/5"]]], "bound": "2/5"})),
+    ("narrow", (1, "loss"), ([[0, 1], [1]], [[0], [1, 1]])),
+    ("given-bare", (1, "prescribed"), ([[["1/2", "1/2"]], [[0, 1], [0, 1]]], [[["1/2", "1/2"], [0, 1], [0, 1]], [[0, 1], [0, 1]]])),
+    ("kept", (4,), ({"prices": [[0, ["1/6", 0]], [1, [0, "1/6"]]], "bound": "7/24"}, {"prices": [[0, ["1/6", 0]], [1, [0, "1/6"]]], "bound": "1/3"})),
+    ("uneven", (4, "weights"), ([1], [1, 0], [1, 0, 0])),
+    ("worst", (4,), ({"prices": [[0, [0, 0]]], "weights": ["3/2", "-1/2"], "bound": "-1/2"},)),
+    ("plain", (4, "prices"), ([[0, [0]]], [[0, [0, 0, 0]]])),
+    ("fixed", (4, "bound"), ("149999/100000", "150001/100000", 1, 2, 3)),
+    ("uneven", (3, "cost"), ("4/9", "1/2")),
     ("plain", (4, "bound"), ("-9876543210/1", "1234567890", "-/", "1/-2")),
     ("plain", (1, "slack"), _NO_NUMBERS),
     ("plain", (4, "bound"), (*_NO_NUMBERS, "1/1000000", 1, -1)),

@@ -65,14 +65,14 @@ def parsed(text: str) -> Lines:
     return [dict(parse_json(line)) for line in text.splitlines()]
 
 
-def accepts(lines: Lines, program: ModuleType = checker) -> bool:
+def accepts(lines: Lines, program: ModuleType = checker, kind: str = "linear") -> bool:
     """Whether a checker accepts a file."""
     with TemporaryDirectory() as folder, redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / "proof.txt"
         path.write_text(json_lines(lines), encoding="utf-8")
         try:
-            program.main("linear", program.check, str(path))
+            program.main(kind, program.check, str(path))
         except SystemExit:
             return False
     return True

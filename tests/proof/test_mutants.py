@@ -18,6 +18,16 @@ from privopt.proof import checker
 
 HARMLESS = {
     "log: GtE 0 made Gt": "the logarithm of 1 is enclosed by 0 and 0, which have no sign",
+    "prior: lengths": "a table has rows of one length",
+    "costs: lengths may differ at 109": "a table has rows of one length",
+    "costs: lengths may differ at 110": "a table has rows of one length",
+    "compared: filter dropped in for w, v in enumerate(row) if v": "a weight of 0 adds nothing",
+    "compared: 1 made one more at 89": "the weights of a hypothesis are divided by their sum",
+    "private: lengths may differ at 129": "there is an output for each hypothesis",
+    "private: lengths may differ at 131": "each hypothesis has as many releases",
+    "check: lengths may differ at 170": "there is a row for each input, and costs for each",
+    "check: condition made True in 'other'": "words of a sentence",
+    "check: condition made False in 'other'": "words of a sentence",
 }
 """Changes that change nothing, with the reason."""
 
