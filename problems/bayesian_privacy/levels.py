@@ -28,6 +28,7 @@ from functools import lru_cache
 from privopt.core.exact import ball_floor
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
+from privopt.measures.bayesian.gaussian import gaussian_factor
 from privopt.measures.bayesian.leakage import bayesian_leakage
 from privopt.measures.bayesian.markov import recursion_seconds
 from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
@@ -62,7 +63,7 @@ def setting(data: BayesianPrivacyData) -> Setting:
     if not isinstance(model, (GaussianModel, CovarianceAmbiguity)):
         return Setting(model, data.length, data.scope)
     apart, grid = spacing(data.query, data.clip, data.length)
-    return Setting(model, data.length, data.scope, apart, grid)
+    return Setting(model, data.length, data.scope, apart, grid, sums=True)
 
 
 def enumerable(data: BayesianPrivacyData) -> bool:
@@ -106,9 +107,14 @@ def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
     For Gaussian records it is a factor times the level of noise for the distance of two values, which is less than
     the one for their distance rounded up to the grid.
     """
-    worst = _bound(judged_model(data), tau, data.length, method, data.scope)
+    model = judged_model(data)
     if not isinstance(data.model, GaussianModel) or data.query not in ("sum", "mean"):
-        return worst
+        return _bound(model, tau, data.length, method, data.scope)
+    if isinstance(model, GaussianModel):
+        factor = gaussian_factor(model, method, data.scope, sums=True)
+        worst = replace(factor, value=factor.value * tau)
+    else:
+        worst = _bound(model, tau, data.length, method, data.scope)
     records = setting(data)
     general = dependent(records) * tau
     if data.scope == "all_reals" or worst.method == "general":
@@ -153,8 +159,10 @@ def reading(data: BayesianPrivacyData, tau: float) -> Bound:
     return own if own.value <= best.value else Bound(best.value, True, best.method, best.scope)
 
 
-def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float, str]:
+def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -> tuple[float, float, str]:
     """Floats around the leakage of noise of a level, and how they were proved; only an enumerated one has a lower one above 0.
+
+    A bound on a large Gaussian factor that exceeds epsilon by no more than ``excess``, relatively, is not sharpened.
 
     Examples
     --------
@@ -164,7 +172,7 @@ def proved_leakage(data: BayesianPrivacyData, tau: float) -> tuple[float, float,
     """
     if enumerable(data) and 0 < tau < math.inf:
         return *enumeration.enclose_enumerated(*counted(data), tau), "every adversary in balls"
-    proved, method = prove_leakage(setting(data), tau, data.epsilon)
+    proved, method = prove_leakage(setting(data), tau, data.epsilon * (1.0 + excess))
     return 0.0, proved, method
 
 

@@ -37,6 +37,9 @@ FIELDS = ("query", "noise", "clip", "length", "states", "scope")
 SMALL = 0.01
 """Relative excess of a proved leakage that is taken to be the rounding of the proof."""
 
+NEAR = 1e-5
+"""Relative excess of a bound on a leakage that is worth a little noise rather than a better bound."""
+
 ROOM = 2.0**-40
 """Share of epsilon that is left free, so that what another processor reads or proves changes nothing."""
 
@@ -50,8 +53,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
     differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound
-    on it; for a count, sum or mean of a chain of some tens of records, it is that of the noisy answer itself, by
-    enumeration. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
+    on it. For a count, sum or mean of a chain of some tens of records it is that of the noisy answer itself, by
+    enumeration; for a sum or mean of Gaussian records that of the worst noisy sum of clipped records. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
     histogram); values outside ``clip`` count as clipped. Of randomised response on more than 512 records it is the
     standard deviation, a bound on that.
 
@@ -259,7 +262,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     def _proved(self, tau: float) -> float:
         """A proved upper bound on the leakage of a level."""
-        return levels.proved_leakage(self, tau)[1]
+        return levels.proved_leakage(self, tau, NEAR)[1]
 
     def within(self, tau: float) -> float:
         """A level at most the given one whose proved leakage leaves room below epsilon.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from privopt.core.problem import Enclosure
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.measures.bayesian.leakage import calibrate
@@ -20,6 +21,9 @@ STEPS = (2.0**-30, 2.0**-25, 2.0**-21)
 SAME = 1e-9
 """Bounds that differ by less, relatively, are taken to be the same."""
 
+
+HALVINGS = 20
+"""Levels that are tried to prove a bound where the calibrated level proves none."""
 
 HASTY = 1e-7
 """Relative precision of a level whose readings take long."""
@@ -138,8 +142,31 @@ def proposal(
             break
         bound = levels.prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
+            if t >= problem.epsilon:
+                t, bound = _lowered(problem, tau, (t, bound), budget, slow)
             return Proposal(mechanism, bound[1], {"kind": "level", "tau": t}, stats=stats)
     return Proposal(mechanism, 0.0, {"kind": "error"}, stats=stats)
+
+
+def _lowered(
+    problem: BayesianPrivacy,
+    low: float,
+    proved: tuple[float, Enclosure],
+    budget: Budget | None,
+    slow: float,
+) -> tuple[float, Enclosure]:
+    """A lower level that is proved to be too high, with its bound, by halving the logarithm of what lies between."""
+    low = max(low, proved[0] * 2.0**-40)
+    for _ in range(HALVINGS):
+        if budget is not None and budget.remaining < slow:
+            break
+        middle = math.sqrt(low * proved[0])
+        bound = levels.prove_level(problem, middle)
+        if bound is None:
+            low = middle
+        else:
+            proved = middle, bound
+    return proved
 
 
 def standing(problem: BayesianPrivacy, method: str) -> Guarantee:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal
 from privopt.measures.bayesian.gaussian import gaussian_factor, published_factor
-from privopt.measures.bayesian.gaussian_enumeration import MOST_PROVED
+from privopt.measures.bayesian.gaussian_subsets import MOST_RECORDS as MOST_PROVED
 from privopt.models import GaussianModel
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
@@ -52,7 +52,10 @@ class GaussianColumn(_Gaussian):
     def guarantee(self, problem: BayesianPrivacy) -> Guarantee:
         """As all; feasible where the column sum is too large to bound anything."""
         model = levels.judged_model(problem)
-        if isinstance(model, GaussianModel) and gaussian_factor(model, self.name).method == "general":
+        if (
+            isinstance(model, GaussianModel)
+            and gaussian_factor(model, self.name, sums=True).method == "general"
+        ):
             return Guarantee.FEASIBLE
         return super().guarantee(problem)
 
@@ -80,7 +83,7 @@ class GaussianHMatrix(_Gaussian):
 @register
 @dataclass(frozen=True)
 class GaussianBruteForce(_Gaussian):
-    """Gaussian records with every adversary enumerated: exact for blocks of up to sixteen records.
+    """Gaussian records with every adversary enumerated: exact for blocks of up to eighteen records.
 
     The largest factor over all sets of known records and all targets of each independent block.
     """
@@ -89,7 +92,7 @@ class GaussianBruteForce(_Gaussian):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Seconds: exponential in the records of a block."""
-        return 2e-3 + 1e-6 * 3.0 ** min(calibrated.blocks(problem), 40)
+        return 2e-3 + 2e-5 * 2.0 ** min(calibrated.blocks(problem), 60)
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse what the bound is not for, and blocks too large for its proof."""
@@ -102,10 +105,11 @@ class GaussianBruteForce(_Gaussian):
 @register
 @dataclass(frozen=True)
 class GaussianClass(_Gaussian):
-    """Gaussian records of which only the size of a group and the largest correlation count.
+    """Gaussian records of which only the size of a group and the largest correlation count, or the condition number.
 
     The factor of all groups of m records with correlations of at most rho: 1 + (m - 1) rho where rho <= 1 / (m - 1),
-    else 1 + rho / (1 - (m - 2) rho): never more than the published factor.
+    else 1 + rho / (1 - (m - 2) rho): never more than the published factor. Or that of all groups whose covariance has the
+    condition number k: 1 + sqrt(m - 1) (k - 1) / (2 sqrt(k)), by Wielandt's inequality, for groups of any size.
     """
 
     name: ClassVar[str] = "gaussian-class"

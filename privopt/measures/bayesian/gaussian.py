@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
+from privopt.measures.bayesian.condition import condition_factor
 from privopt.measures.bayesian.gaussian_enumeration import brute_force_factor
+from privopt.measures.bayesian.gaussian_sums import column_sum_factor, nothing_known_sum
 from privopt.measures.bound import Bound
 from privopt.models import GaussianModel
 from privopt.models.gaussian import correlation_of, spread
@@ -25,7 +27,7 @@ from privopt.models.gaussian import correlation_of, spread
 FAMILY = "gaussian-"
 """What the names of these bounds begin with."""
 
-ENUMERATED = 16
+ENUMERATED = 18
 """Records of the largest block that the best method enumerates; as many as can be proved."""
 
 _EQUAL = 1e-9  # of variances and factors, for rounding
@@ -129,20 +131,47 @@ def h_matrix_factor(covariance: Floats) -> tuple[float, bool]:
     >>> round(value, 5), exact
     (1.70755, False)
     """
+    sums = _dominated_sums(covariance)
+    if sums is None:
+        return math.inf, False
+    value = 1.0 + float(sums.max())
+    lower = nothing_known(covariance)
+    return max(value, lower), value <= lower * (1 + _EQUAL)
+
+
+def h_matrix_sum_factor(covariance: Floats) -> tuple[float, bool]:
+    """The same for sums of the records, see :func:`privopt.measures.bayesian.gaussian_sums.prove_halves`.
+
+    Examples
+    --------
+    >>> value, exact = h_matrix_sum_factor(np.array([[1, -0.9, 0.81], [-0.9, 1, -0.9], [0.81, -0.9, 1]]))
+    >>> round(value, 12), exact
+    (1.81, True)
+    """
+    sums = _dominated_sums(covariance)
+    if sums is None:
+        return math.inf, False
+    diagonal = np.diag(covariance)
+    signed = (covariance.sum(axis=0) - diagonal) / diagonal
+    value = max(1.0, float((1.0 + (sums + signed) / 2).max()), float(((sums - signed) / 2).max()) - 1.0)
+    lower = nothing_known_sum(covariance)
+    return max(value, lower), value <= lower * (1 + _EQUAL)
+
+
+def _dominated_sums(covariance: Floats) -> Floats | None:
+    """For each target a bound on the sum of its absolute coefficients by the comparison matrix; None where that is no M-matrix."""
     comparison = _safe_inverse(correlation_of(covariance))
     if comparison is None:
-        return math.inf, False
+        return None
     diagonal = np.abs(np.diag(comparison))
     np.negative(np.abs(comparison, out=comparison), out=comparison)
     np.fill_diagonal(comparison, diagonal)
     inverse = _safe_inverse(comparison / np.sqrt(diagonal) / np.sqrt(diagonal)[:, None])
     if inverse is None:
-        return math.inf, False
+        return None
     scale = np.sqrt(np.diag(covariance) / diagonal)
-    sums = scale @ (inverse - np.diag(np.diag(inverse))) / np.diag(inverse) / scale
-    value = 1.0 + float(sums.max())
-    lower = nothing_known(covariance)
-    return max(value, lower), value <= lower * (1 + _EQUAL)
+    sums: Floats = scale @ (inverse - np.diag(np.diag(inverse))) / np.diag(inverse) / scale
+    return sums
 
 
 def _safe_inverse(matrix: Floats) -> Floats | None:
@@ -235,10 +264,9 @@ class _Factor:
 
 
 def _class_bound(covariance: Floats) -> tuple[float, bool]:
-    """The factor of the class: coefficients are those of the correlations times sd_j / sd_i."""
-    return 1.0 + (class_factor(len(covariance), _largest_correlation(covariance)) - 1.0) * spread(
-        covariance
-    ), False
+    """The factor of the class: coefficients are those of the correlations times sd_j / sd_i; or that of the condition."""
+    largest = class_factor(len(covariance), _largest_correlation(covariance))
+    return min(1.0 + (largest - 1.0) * spread(covariance), condition_factor(covariance)), False
 
 
 def _published_bound(covariance: Floats) -> tuple[float, bool]:
@@ -259,13 +287,22 @@ _BOUNDS: dict[str, Callable[[Floats], tuple[float, bool]]] = {
     "h-matrix": h_matrix_factor,
     "brute-force": brute_force_factor,
 }
+_SUMS: dict[str, Callable[[Floats], tuple[float, bool]]] = {
+    **_BOUNDS,
+    "column": column_sum_factor,
+    "h-matrix": h_matrix_sum_factor,
+    "brute-force": partial(brute_force_factor, sums=True),
+}
+"""The same for sums of the records alone; those that are not sharper there hold as they are."""
 
 METHODS = ("general", *(FAMILY + name for name in _BOUNDS))
 """Names of the methods, beside ``"best"``."""
 
 
 @lru_cache(maxsize=64)
-def gaussian_factor(model: GaussianModel, method: str = "best", scope: str = "targets_in_interval") -> Bound:
+def gaussian_factor(
+    model: GaussianModel, method: str = "best", scope: str = "targets_in_interval", *, sums: bool = False
+) -> Bound:
     """Factor h such that a mechanism of level tau leaks at most h tau about a Gaussian record.
 
     The largest over independent blocks of the least of two bounds: the method's, and the number of records of the
@@ -280,6 +317,9 @@ def gaussian_factor(model: GaussianModel, method: str = "best", scope: str = "ta
         ``"gaussian-brute-force"``, ``"gaussian-class"``, ``"gaussian-published"``.
     scope : str
         As in :func:`~privopt.measures.bayesian.leakage.bayesian_leakage`.
+    sums : bool
+        Whether the mechanisms add noise to sums or means of the clipped records, see
+        :mod:`privopt.measures.bayesian.gaussian_sums`.
 
     Returns
     -------
@@ -289,20 +329,23 @@ def gaussian_factor(model: GaussianModel, method: str = "best", scope: str = "ta
     Raises
     ------
     InvalidProblem
-        If the method is to serve ``all_reals``, where only the general bound holds, or enumeration is too large.
+        If there is no such method, or it is to serve ``all_reals``, where only the general bound holds, or enumeration is
+        too large.
 
     Examples
     --------
     >>> gaussian_factor(GaussianModel([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]]))
     Bound(value=1.5, exact=True, method='gaussian-column', scope='targets_in_interval')
     """
+    if method not in ("best", *METHODS):
+        raise InvalidProblem(f"method {method!r} does not serve a Gaussian model")
     if scope == "all_reals":
         if method not in ("best", "general"):
             raise InvalidProblem(
                 f"{method} holds for targets inside the clipping interval: for all_reals use 'general'"
             )
         return _all_reals(model)
-    factors = [_block(model, i, method) for i in range(len(model.blocks))]
+    factors = [_block(model, i, method, sums) for i in range(len(model.blocks))]
     top = max(factor.value for factor in factors)
     # of equal factors an exact one is named: it shows that the maximum is attained
     best = max((factor for factor in factors if factor.value == top), key=lambda factor: factor.exact)
@@ -323,7 +366,7 @@ def _all_reals(model: GaussianModel) -> Bound:
     return Bound(float(m), exact, "general", "all_reals")
 
 
-def _block(model: GaussianModel, i: int, method: str) -> _Factor:
+def _block(model: GaussianModel, i: int, method: str, sums: bool) -> _Factor:
     """The factor of one block, at most its size."""
     m = len(model.blocks[i])
     if m == 1:
@@ -331,23 +374,25 @@ def _block(model: GaussianModel, i: int, method: str) -> _Factor:
     general = _Factor(float(m), False, "general")
     if method == "general":
         return general
-    factor = _best(model, i) if method == "best" else _bounded(model, i, method.removeprefix(FAMILY))
+    factor = (
+        _best(model, i, sums) if method == "best" else _bounded(model, i, method.removeprefix(FAMILY), sums)
+    )
     return factor if factor.value <= m else general
 
 
-def _best(model: GaussianModel, i: int) -> _Factor:
+def _best(model: GaussianModel, i: int, sums: bool) -> _Factor:
     """Cheap exact bounds, then enumeration, then the least upper bound."""
     tried: list[_Factor] = []
     few = len(model.blocks[i]) <= ENUMERATED
     for name in ("column", "h-matrix", *(["brute-force"] if few else []), "class"):
-        tried.append(_bounded(model, i, name))
+        tried.append(_bounded(model, i, name, sums))
         if tried[-1].exact:
             break
     return min(tried, key=lambda factor: (not factor.exact, factor.value))
 
 
 @lru_cache(maxsize=256)
-def _bounded(model: GaussianModel, i: int, name: str) -> _Factor:
+def _bounded(model: GaussianModel, i: int, name: str, sums: bool) -> _Factor:
     """What one bound gives for one block; inf where it gives nothing."""
     block = model.blocks[i]
-    return _Factor(*_BOUNDS[name](model.covariance[np.ix_(block, block)]), FAMILY + name)
+    return _Factor(*(_SUMS if sums else _BOUNDS)[name](model.covariance[np.ix_(block, block)]), FAMILY + name)

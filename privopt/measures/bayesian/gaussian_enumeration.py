@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 MOST_RECORDS = 20
 """Records of the largest block that is enumerated: a million sets of known records."""
 
-MOST_PROVED = 16
-"""Records of the largest block that is enumerated in balls: 65536 small inverses, tens of seconds."""
+MOST_IN_BALLS = 10
+"""Records of the largest block that is enumerated in balls; larger ones are in bounded floats."""
+
+MOST_SEARCHED = 60
+"""Records of the largest block of which a bad adversary is searched for, one record after the other."""
 
 _MOST_RATIONAL = 10  # records of the largest block that is enumerated in rationals
 _AT_ONCE = 10  # records whose subsets make one batch: 1024 matrices fit the cache
 _LEAST_PIVOT = 1e-8  # conditional variances, as a share of the variance, that floating point still resolves
 _PRECISION = 192
+
+
+Kind: TypeAlias = Literal["all", "signed", "sums"]
+"""Of all mechanisms, of the sum of unclipped records, or of sums of clipped records."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class _Batch:
     known: NDArray[np.bool_]
 
 
-def brute_force_factor(covariance: Floats) -> tuple[float, bool]:
+def brute_force_factor(covariance: Floats, *, sums: bool = False) -> tuple[float, bool]:
     """Exact factor of Gaussian records: the maximum over all adversaries of 1 + |S_UT S_T^-1 e_i|_1.
 
     The sets T grow one record at a time by the sweep operator (Goodnight, "A tutorial on the SWEEP operator", 1979),
@@ -50,6 +57,8 @@ def brute_force_factor(covariance: Floats) -> tuple[float, bool]:
     ----------
     covariance : float array, shape (m, m)
         m <= 20; the time doubles with each record.
+    sums : bool
+        Whether only sums of the records are asked for, see :mod:`privopt.measures.bayesian.gaussian_sums`.
 
     Returns
     -------
@@ -70,10 +79,10 @@ def brute_force_factor(covariance: Floats) -> tuple[float, bool]:
     >>> brute_force_factor(np.ones((4, 4)))
     (4.0, True)
     """
-    worst = _largest(covariance, signed=False)
+    worst = _largest(covariance, "sums" if sums else "all")
     if worst is not None:
         return worst.value, True
-    proved = prove_brute_force(covariance)
+    proved = prove_brute_force(covariance, sums=sums)
     return (math.inf, False) if proved is None else (float(proved), True)
 
 
@@ -103,11 +112,11 @@ def signed_sum_factor(covariance: Floats) -> float:
     >>> round(signed_sum_factor(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]])), 12)
     1.4
     """
-    worst = _largest(covariance, signed=True)
+    worst = _largest(covariance, "signed")
     return math.inf if worst is None else worst.value
 
 
-def worst_adversary(covariance: Floats) -> tuple[int, ...] | None:
+def worst_adversary(covariance: Floats, *, sums: bool = False) -> tuple[int, ...] | None:
     """The records that the worst adversary knows, the target among them, as read in floats; None where they do not decide.
 
     Examples
@@ -115,8 +124,47 @@ def worst_adversary(covariance: Floats) -> tuple[int, ...] | None:
     >>> worst_adversary(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
     (0,)
     """
-    worst = _largest(covariance, signed=False) if len(covariance) <= MOST_RECORDS else None
+    kind: Kind = "sums" if sums else "all"
+    worst = _largest(covariance, kind) if len(covariance) <= MOST_RECORDS else None
     return None if worst is None else worst.known
+
+
+def likely_adversary(covariance: Floats, *, sums: bool = False) -> tuple[int, ...]:
+    """The records that a bad adversary knows, the target among them: one is added or left out as long as it pays.
+
+    Examples
+    --------
+    >>> likely_adversary(np.array([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]]))
+    (0,)
+    """
+    m = len(covariance)
+    with np.errstate(all="ignore"):
+        known = {int((np.abs(covariance) / np.diag(covariance)).sum(axis=0).argmax())}
+        best, better = _known_factor(covariance, known, sums), True
+        while better:
+            changed = [known ^ {j} for j in range(m) if len(known ^ {j}) in range(1, m)]
+            factors = [_known_factor(covariance, others, sums) for others in changed]
+            at = int(np.argmax(factors)) if factors else 0
+            better = bool(factors) and factors[at] > best * (1 + 1e-9)
+            if better:
+                best, known = factors[at], changed[at]
+    return tuple(sorted(known))
+
+
+def _known_factor(covariance: Floats, known: set[int], sums: bool) -> float:
+    """The largest factor of those who know all but one of some records, in floats; 0 where it is not defined."""
+    inside = sorted(known)
+    outside = [j for j in range(len(covariance)) if j not in known]
+    try:
+        slopes = np.linalg.solve(covariance[np.ix_(inside, inside)], covariance[np.ix_(inside, outside)])
+    except np.linalg.LinAlgError:
+        return 0.0
+    sizes = np.abs(slopes).sum(axis=1)
+    if sums:
+        signed = slopes.sum(axis=1)
+        sizes = np.maximum((sizes + signed) / 2, (sizes - signed) / 2 - 2)
+    largest = float(1.0 + sizes.max())
+    return largest if math.isfinite(largest) else 0.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +175,7 @@ class _Worst:
     known: tuple[int, ...]
 
 
-def _largest(covariance: Floats, *, signed: bool) -> _Worst | None:
+def _largest(covariance: Floats, kind: Kind) -> _Worst | None:
     """The maximum over all adversaries; None where a conditional variance is nearly zero."""
     m = len(covariance)
     if m > MOST_RECORDS:
@@ -143,9 +191,13 @@ def _largest(covariance: Floats, *, signed: bool) -> _Worst | None:
         if whole is None:
             return None
         weights = np.where(whole.known, 0.0, deviations)[:, None, :]
-        coefficients = whole.matrices if signed else np.abs(whole.matrices)
-        sums = (weights @ coefficients)[:, 0, :] / deviations
-        factors = np.abs(1.0 + sums) if signed else 1.0 + sums
+        sums = (weights @ np.abs(whole.matrices))[:, 0, :] / deviations
+        factors = 1.0 + sums
+        if kind != "all":
+            signed = (weights @ whole.matrices)[:, 0, :] / deviations
+            factors = np.abs(1.0 + signed)
+            if kind == "sums":
+                factors = np.maximum(1.0 + (sums + signed) / 2, (sums - signed) / 2 - 1.0)
         top = float(np.max(factors, where=whole.known, initial=1.0))
         if top > largest.value:
             at = int(np.where(whole.known, factors, 0.0).max(axis=1).argmax())
@@ -189,7 +241,7 @@ def _doubled(batch: _Batch, k: int) -> _Batch | None:
     return _Batch(matrices, known)
 
 
-def prove_enumeration(covariance: Floats) -> Fraction | None:
+def prove_enumeration(covariance: Floats, *, sums: bool = False) -> Fraction | None:
     """A proved upper bound on the factor, equal to it but for the width of the balls.
 
     The leading principal minors of S are shown to be positive, so S is positive definite (Sylvester) and every S_T
@@ -199,11 +251,13 @@ def prove_enumeration(covariance: Floats) -> Fraction | None:
     ----------
     covariance : float array, shape (m, m)
         Taken as the rational numbers that it stores.
+    sums : bool
+        Whether only sums of the records are asked for.
 
     Returns
     -------
     Fraction or None
-        None with more than 16 records, or where the balls do not show S to be positive definite.
+        None with more than ten records, or where the balls do not show S to be positive definite.
 
     Examples
     --------
@@ -213,12 +267,12 @@ def prove_enumeration(covariance: Floats) -> Fraction | None:
     """
     from flint import arb, ctx
 
-    if len(covariance) > MOST_PROVED:
+    if len(covariance) > MOST_IN_BALLS:
         return None
     with ctx.workprec(_PRECISION):
         entries = [[arb(entry) for entry in row] for row in covariance.tolist()]
         try:
-            return _largest_in_balls(entries) if _positive_definite(entries) else None
+            return _largest_in_balls(entries, sums) if _positive_definite(entries) else None
         except ZeroDivisionError:  # a matrix not shown to be invertible at this precision
             return None
 
@@ -231,7 +285,7 @@ def _positive_definite(entries: list[list[arb]]) -> bool:
     return all(bool(arb_mat([row[:size] for row in entries[:size]]).det() > 0) for size in sizes)
 
 
-def _largest_in_balls(entries: list[list[arb]]) -> Fraction:
+def _largest_in_balls(entries: list[list[arb]], sums: bool) -> Fraction:
     """One plus the largest column sum over all sets T, rounded up."""
     from flint import arb, arb_mat
 
@@ -241,14 +295,18 @@ def _largest_in_balls(entries: list[list[arb]]) -> Fraction:
         for known in combinations(range(m), size):
             inside = arb_mat([[entries[i][j] for j in known] for i in known])
             across = arb_mat([[entries[i][j] for j in known] for i in range(m) if i not in known])
-            largest = _larger(largest, across * inside.inv())
+            largest = _larger(largest, across * inside.inv(), sums)
     return 1 + upper_end(largest)
 
 
-def _larger(largest: arb, matrix: arb_mat) -> arb:
-    """The larger of a number and the column sums of absolute values of a matrix."""
+def _larger(largest: arb, matrix: arb_mat, sums: bool) -> arb:
+    """The larger of a number and what the columns of a matrix add to a factor of 1."""
     for column in zip(*matrix.table(), strict=True):
-        largest = largest.max(sum(map(abs, column[1:]), abs(column[0])))
+        size = sum(map(abs, column[1:]), abs(column[0]))
+        if sums:
+            signed = sum(column[1:], column[0])
+            size = ((size + signed) / 2).max((size - signed) / 2 - 2)
+        largest = largest.max(size)
     return largest
 
 
@@ -258,7 +316,7 @@ def upper_end(ball: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def prove_brute_force(covariance: Floats) -> Fraction | None:
+def prove_brute_force(covariance: Floats, *, sums: bool = False) -> Fraction | None:
     """The exact factor in rationals, by enumerating every adversary; singular covariances too.
 
     Sets T with det S_T = 0 are left out: either the known records determine the target, which has then no two
@@ -280,14 +338,14 @@ def prove_brute_force(covariance: Floats) -> Fraction | None:
     entries, largest = _rationals(covariance), Fraction(1)
     for size in range(1, m + 1):
         for known in combinations(range(m), size):
-            factor = _exact_factor(entries, known)
+            factor = _exact_factor(entries, known, sums)
             if factor is None:
                 return None
             largest = max(largest, factor)
     return largest
 
 
-def prove_known(covariance: Floats, known: tuple[int, ...]) -> Fraction:
+def prove_known(covariance: Floats, known: tuple[int, ...], *, sums: bool = False) -> Fraction:
     """The largest factor of the adversaries who know all but one of some records, exactly; 1 where it is not defined.
 
     Examples
@@ -295,7 +353,7 @@ def prove_known(covariance: Floats, known: tuple[int, ...]) -> Fraction:
     >>> prove_known(np.array([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]), (1,))
     Fraction(2, 1)
     """
-    return _exact_factor(_rationals(covariance), known) or Fraction(1)
+    return _exact_factor(_rationals(covariance), known, sums) or Fraction(1)
 
 
 def _rationals(covariance: Floats) -> list[list[fmpq]]:
@@ -305,7 +363,7 @@ def _rationals(covariance: Floats) -> list[list[fmpq]]:
     return [[fmpq(*entry.as_integer_ratio()) for entry in row] for row in covariance.tolist()]
 
 
-def _exact_factor(entries: list[list[fmpq]], known: tuple[int, ...]) -> Fraction | None:
+def _exact_factor(entries: list[list[fmpq]], known: tuple[int, ...], sums: bool) -> Fraction | None:
     """The largest factor of those who know all but one of T; 1 where det S_T = 0 and None where it is negative."""
     from flint import fmpq, fmpq_mat
 
@@ -315,5 +373,10 @@ def _exact_factor(entries: list[list[fmpq]], known: tuple[int, ...]) -> Fraction
     if determinant <= 0 or not unknown:
         return None if determinant < 0 else Fraction(1)
     slopes = fmpq_mat([[entries[i][j] for j in known] for i in unknown]) * inside.inv()
-    largest = max(sum(map(abs, column), fmpq(0)) for column in zip(*slopes.table(), strict=True))
-    return 1 + Fraction(int(largest.p), int(largest.q))
+    columns = list(zip(*slopes.table(), strict=True))
+    sizes = [sum(map(abs, column), fmpq(0)) for column in columns]
+    if sums:
+        signed = [sum(column, fmpq(0)) for column in columns]
+        sizes = [max((a + b) / 2, (a - b) / 2 - 2) for a, b in zip(sizes, signed, strict=True)]
+    largest = max(sizes)
+    return max(Fraction(1), 1 + Fraction(int(largest.p), int(largest.q)))

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.measures.bayesian.condition import prove_condition
 from privopt.measures.bayesian.gaussian import FAMILY, nothing_known, symmetric_inverse
 from privopt.measures.bayesian.gaussian_enumeration import (
-    MOST_PROVED,
+    MOST_SEARCHED,
+    likely_adversary,
     prove_brute_force,
     prove_enumeration,
     prove_known,
     upper_end,
     worst_adversary,
 )
+from privopt.measures.bayesian.gaussian_subsets import MOST_RECORDS as MOST_PROVED
+from privopt.measures.bayesian.gaussian_subsets import prove_subsets
+from privopt.measures.bayesian.gaussian_sums import nothing_known_sum, prove_column_sum, prove_halves
 from privopt.models import GaussianModel
 
 if TYPE_CHECKING:
@@ -32,8 +37,13 @@ MOST_IN_BALLS = 100
 """Records of the largest block whose precision matrix is enclosed in balls; larger ones are in floats."""
 
 DOMINATED = FAMILY + "h-matrix"
-"""The bound that is proved in balls or bounded floats; others are proved in rationals."""
+"""The bound that is proved in balls or bounded floats."""
 
+CONDITIONED = FAMILY + "class"
+"""The bound that is proved by Cholesky decompositions; others are proved in rationals."""
+
+_COLUMN = FAMILY + "column"
+_ENUMERATED = FAMILY + "brute-force"
 _PRECISIONS = (128, 256, 512)
 _ROUNDING = Fraction(1, 10**12)
 _SURELY_ABOVE = 2.000001  # a column sum in floats errs by far less
@@ -64,6 +74,13 @@ def _column(covariance: Floats, i: int) -> Fraction:
     return _exact_sum(np.abs(column)) / Fraction(float(column[i]))
 
 
+def _signed(covariance: Floats, i: int) -> tuple[Fraction, Fraction]:
+    """Sums over j != i of the positive parts, and of the negative ones, of S_ji / S_ii, exactly."""
+    column = covariance[:, i].copy()
+    variance, column[i] = Fraction(float(column[i])), 0.0
+    return tuple(_exact_sum(np.maximum(part, 0.0)) / variance for part in (column, -column))  # type: ignore[return-value]
+
+
 def _exact_sum(values: Floats) -> Fraction:
     """The sum of fewer than 2^26 non-negative floats, not rounded: halves of mantissas are added up for each exponent."""
     mantissa, exponent = np.frexp(values)
@@ -77,7 +94,7 @@ def _exact_sum(values: Floats) -> Fraction:
     return total * Fraction(2) ** (least - 53)
 
 
-def prove_h_matrix(covariance: Floats) -> Fraction | None:
+def prove_h_matrix(covariance: Floats, *, sums: bool = False) -> Fraction | None:
     """A proved upper bound on the factor, from enclosures of the precision matrix.
 
     Balls enclose P = S^-1. Let V have the lower ends of P_ii on its diagonal and minus the upper ends of |P_ij|
@@ -91,6 +108,8 @@ def prove_h_matrix(covariance: Floats) -> Fraction | None:
     i: W_UU x_U >= V_UU x_U = |V_Ui| >= |P_Ui|, and W_UU is an M-matrix, so x_U >= (W_UU)^-1 |P_Ui|, which bounds the
     coefficients of every adversary (see :func:`~privopt.measures.bayesian.gaussian.h_matrix_factor`).
     Hence h <= the sum of x, whose upper end is returned.
+
+    For sums of the records alone see :func:`privopt.measures.bayesian.gaussian_sums.prove_halves`.
 
     Returns
     -------
@@ -107,17 +126,25 @@ def prove_h_matrix(covariance: Floats) -> Fraction | None:
     from flint import ctx
 
     if len(covariance) > MOST_IN_BALLS:
-        return prove_h_matrix_in_floats(covariance)
+        return prove_h_matrix_in_floats(covariance, sums=sums)
     for precision in _PRECISIONS:
         with ctx.workprec(precision):
-            factor = _h_matrix_in_balls(covariance)
-        if factor is not None:
-            return factor
+            totals = _h_matrix_in_balls(covariance)
+        if totals is not None:
+            return _worst_target(covariance, totals, sums)
     return None
 
 
-def _h_matrix_in_balls(covariance: Floats) -> Fraction | None:
-    """The bound at the current precision."""
+def _worst_target(covariance: Floats, totals: list[Fraction], sums: bool) -> Fraction:
+    """The largest factor, from one and the sum of bounds on the coefficients of each target."""
+    if not sums:
+        return max(totals)
+    pairs = (_signed(covariance, i) for i in range(len(totals)))
+    return max(prove_halves(total - 1, up - down) for total, (up, down) in zip(totals, pairs, strict=True))
+
+
+def _h_matrix_in_balls(covariance: Floats) -> list[Fraction] | None:
+    """The bounds for each target at the current precision."""
     from flint import arb, arb_mat
 
     m = len(covariance)
@@ -136,7 +163,7 @@ def _h_matrix_in_balls(covariance: Floats) -> Fraction | None:
     if not _is_m_matrix(below, [entry.mid() for entry in sums]):
         return None
     totals = [sum((dual[j, i] for j in range(m)), arb(0)) / dual[i, i] for i in range(m)]
-    return max(upper_end(total) for total in totals)
+    return [upper_end(total) for total in totals]
 
 
 def _is_m_matrix(matrix: arb_mat, v: list[arb]) -> bool:
@@ -148,7 +175,7 @@ def _is_m_matrix(matrix: arb_mat, v: list[arb]) -> bool:
     return all(bool(entry > 0) for entry in [*v, *products])
 
 
-def prove_h_matrix_in_floats(covariance: Floats) -> Fraction | None:
+def prove_h_matrix_in_floats(covariance: Floats, *, sums: bool = False) -> Fraction | None:
     """A proved upper bound on the factor, by the argument of ``prove_h_matrix`` with another enclosure.
 
     The matrix products of BLAS obey |fl(A B) - A B| <= g |A| |B| for any order of summation and fused operations
@@ -188,7 +215,8 @@ def prove_h_matrix_in_floats(covariance: Floats) -> Fraction | None:
         return None
     with np.errstate(all="ignore"):  # a nan or inf fails the comparisons
         below = _comparison(covariance)
-        return None if below is None else _largest_sum(below)
+        totals = None if below is None else _target_sums(below)
+    return None if totals is None else _worst_target(covariance, [Fraction(x) for x in totals.tolist()], sums)
 
 
 def _comparison(covariance: Floats) -> Floats | None:
@@ -227,8 +255,8 @@ def _most(one: Floats, other: Floats) -> Floats:
     return product * (sizes[0] * sizes[1] * (1.0 + 2.0**-40))
 
 
-def _largest_sum(below: Floats) -> Fraction | None:
-    """The largest sum of a vector x over its entry at the target; None where V is not shown to be an M-matrix."""
+def _target_sums(below: Floats) -> Floats | None:
+    """For each target the sum of a vector x over its entry there; None where V is not shown to be an M-matrix."""
     unit, diagonal = _unit(len(below)), np.diag(below)
     columns = symmetric_inverse(below)
     if columns is None:
@@ -242,8 +270,8 @@ def _largest_sum(below: Floats) -> Fraction | None:
     np.fill_diagonal(lacking, 0.0)
     shares = np.maximum(lacking.max(axis=0), 0.0) / least * (1.0 + unit)
     sums = (columns.sum(axis=0) + shares * float(vector.sum())) * (1.0 + unit) ** 2
-    largest = float((sums / np.diag(columns)).max()) * (1.0 + unit)
-    return Fraction(largest) if largest < np.inf else None
+    totals: Floats = sums / np.diag(columns) * (1.0 + unit)
+    return totals if bool(np.isfinite(totals).all()) else None
 
 
 def _least_product(below: Floats, columns: Floats, diagonal: Floats, unit: float) -> Floats:
@@ -259,40 +287,68 @@ def _unit(m: int) -> float:
 
 
 @lru_cache(maxsize=64)
-def prove_least_factor(model: GaussianModel) -> Fraction:
+def prove_least_factor(model: GaussianModel, *, sums: bool = False) -> Fraction:
     """A factor that some adversary of a model reaches, in rationals: a lower bound on the factor against all.
 
-    The better of an adversary who knows nothing and the one that is worst in floats; with up to ten records of
-    a singular covariance all are enumerated.
+    The better of an adversary who knows nothing, and of one who is bad in floats: the worst of all up to 18 records, what a
+    search finds beyond; with up to ten records of a singular covariance all are enumerated. At most the size of a block.
 
     Examples
     --------
     >>> prove_least_factor(GaussianModel([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]))
     Fraction(2, 1)
     """
-    return max(_least_of_block(model.covariance[np.ix_(block, block)]) for block in model.blocks)
+    return max(
+        min(_least_of_block(model.covariance[np.ix_(block, block)], sums), Fraction(len(block)))
+        for block in model.blocks
+    )
 
 
-def _least_of_block(covariance: Floats) -> Fraction:
+def _least_of_block(covariance: Floats, sums: bool) -> Fraction:
     m = len(covariance)
-    with np.errstate(over="ignore"):
-        sums = (np.abs(covariance) / np.diag(covariance)).sum(axis=0)
-    least = _column(covariance, int(sums.argmax()))
-    if m > MOST_PROVED or prove_column(covariance) is not None:
+    least = _nothing_known(covariance, sums)
+    if prove_column(covariance) is not None and not (sums and bool((covariance < 0).any())):
         return least
-    known = worst_adversary(covariance)
+    if m > MOST_PROVED:
+        if m > MOST_SEARCHED:
+            return least
+        return max(least, prove_known(covariance, likely_adversary(covariance, sums=sums), sums=sums))
+    known = worst_adversary(covariance, sums=sums)
     if known is None:
-        exact = prove_brute_force(covariance)
+        exact = prove_brute_force(covariance, sums=sums)
         return least if exact is None else exact
-    return max(least, prove_known(covariance, known))
+    return max(least, prove_known(covariance, known, sums=sums))
 
 
-@lru_cache(maxsize=64)
-def prove_factor(model: GaussianModel) -> tuple[Fraction, str]:
+def _nothing_known(covariance: Floats, sums: bool) -> Fraction:
+    """The factor against those who know no record, or all others, for the targets where it is the largest in floats."""
+    with np.errstate(over="ignore"):
+        shares = covariance / np.diag(covariance)
+        if not sums:
+            return _column(covariance, int(np.abs(shares).sum(axis=0).argmax()))
+        parts = [
+            int(np.maximum(side, 0.0).sum(axis=0).argmax())
+            for side in (shares - np.eye(len(shares)), -shares)
+        ]
+    up, down = _signed(covariance, parts[0])[0], _signed(covariance, parts[1])[1]
+    return max(1 + up, down - 1)
+
+
+def prove_factor(
+    model: GaussianModel, *, sums: bool = False, enough: Fraction = Fraction(0)
+) -> tuple[Fraction, str]:
     """The least factor that can be proved for a model, and how: the largest over its independent blocks.
 
     Never above the size of the largest block, which bounds whatever the distribution. Targets are inside the clipping
     interval.
+
+    Parameters
+    ----------
+    model : GaussianModel
+    sums : bool
+        Whether only sums of the records are asked for, see :mod:`privopt.measures.bayesian.gaussian_sums`.
+    enough : Fraction
+        A factor that satisfies: nothing more is computed to go below it.
 
     Returns
     -------
@@ -304,24 +360,48 @@ def prove_factor(model: GaussianModel) -> tuple[Fraction, str]:
     >>> prove_factor(GaussianModel([[1, 0.25, 0], [0.25, 1, 0], [0, 0, 1]]))
     (Fraction(5, 4), 'gaussian-column')
     """
-    return max(_prove_block(model.covariance[np.ix_(block, block)]) for block in model.blocks)
+    return max(_prove_block(model, i, sums, enough) for i in range(len(model.blocks)))
 
 
-def _prove_block(covariance: Floats) -> tuple[Fraction, str]:
+def _prove_block(model: GaussianModel, i: int, sums: bool, enough: Fraction) -> tuple[Fraction, str]:
     """The least of what is proved for one block; cheap methods first, enumeration last."""
-    general: tuple[Fraction, str] = (Fraction(len(covariance)), "general")
-    column = prove_column(covariance)
-    if column is not None:
-        return min((column, FAMILY + "column"), general)
-    proved: list[tuple[Fraction, str]] = [general]
-    dominated = prove_h_matrix(covariance)
-    if dominated is not None:
-        proved.append((dominated, DOMINATED))
-    # 1 + r is a lower bound: a proof that meets it needs no enumeration
-    if dominated is None or dominated > Fraction(nothing_known(covariance)) * (1 + _ROUNDING):
-        enumerated = prove_enumeration(covariance)
-        if enumerated is None:  # balls do not decide singular covariances, rationals do
-            enumerated = prove_brute_force(covariance)
-        if enumerated is not None:
-            proved.append((enumerated, FAMILY + "brute-force"))
+    block = model.blocks[i]
+    covariance = model.covariance[np.ix_(block, block)]
+    general: tuple[Fraction, str] = (Fraction(len(block)), "general")
+    signs = sums and bool((covariance < 0).any())
+    column = _proved(model, i, _COLUMN, False)
+    if column is not None and not signs:
+        return min((column, _COLUMN), general)
+    least = nothing_known_sum(covariance) if sums else nothing_known(covariance)
+    enough = max(enough, Fraction(least) * (1 + _ROUNDING * 4))  # a lower bound is met
+    proved = [general] if column is None else [general, (column, _COLUMN)]
+    names = [] if column is None else [_COLUMN]
+    for name in (*names, DOMINATED, CONDITIONED, _ENUMERATED):
+        if min(proved)[0] <= enough:
+            break
+        bound = _proved(model, i, name, signs)
+        if bound is not None:
+            proved.append((bound, name))
     return min(proved)
+
+
+@lru_cache(maxsize=256)
+def _proved(model: GaussianModel, i: int, name: str, sums: bool) -> Fraction | None:
+    """What one method proves of a block; None where it proves nothing."""
+    block = model.blocks[i]
+    covariance = model.covariance[np.ix_(block, block)]
+    if name == _COLUMN:
+        return prove_column_sum(covariance) if sums else prove_column(covariance)
+    if name == DOMINATED:
+        return prove_h_matrix(covariance, sums=sums)
+    if name == CONDITIONED:
+        return prove_condition(covariance)
+    for prove in (
+        prove_enumeration,
+        prove_subsets,
+        prove_brute_force,
+    ):  # rationals decide singular covariances
+        bound = prove(covariance, sums=sums)
+        if bound is not None:
+            return bound
+    return None

@@ -64,7 +64,7 @@ def bayesian_leakage(
 
         - any model: ``"general"``;
         - Gaussian: ``"gaussian-column"``, ``"gaussian-h-matrix"``, ``"gaussian-brute-force"``, ``"gaussian-class"``
-          (which uses only the sizes and correlations), ``"gaussian-published"`` (Theorem 5.5);
+          (which uses only the sizes and correlations, or the condition number), ``"gaussian-published"`` (Theorem 5.5);
         - Markov chain: ``"markov-recursion"``, ``"markov-published"`` (Theorem 6.2), ``"exact-small"``
           (linear programs over all adversaries, a few records);
         - sets: ``"markov-recursion"`` and ``"gaussian-column"``.

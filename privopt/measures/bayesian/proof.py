@@ -13,13 +13,15 @@ from privopt.measures.bayesian.covariance_sets import (
     prove_least_set_factor,
     prove_set_factor,
 )
-from privopt.measures.bayesian.gaussian_proof import DOMINATED, prove_factor, prove_least_factor
+from privopt.measures.bayesian.gaussian_proof import CONDITIONED, DOMINATED, prove_factor, prove_least_factor
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
 from privopt.mechanisms.noise.statistics import MOST, up
 from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 
 GENERAL = "general in rationals"
 RECURSION = "markov-recursion, every step rounded up"
+
+_ALMOST = 1 - Fraction(1, 2**45)
 
 CHEAP = 10
 """Records of a block up to which the least factor is proved even where their number is enough."""
@@ -38,6 +40,8 @@ class Setting:
     apart, grid : Fraction
         How far one clipped Gaussian record moves a sum or mean, and the grid to which that is rounded at random. Noise of
         level tau has the scale ``ceil(apart / grid) grid / tau``.
+    sums : bool
+        Whether a sum or a mean of Gaussian records is read, not any function.
     """
 
     model: GaussianModel | GroupModel | MarkovChain | ChainAmbiguity | CovarianceAmbiguity
@@ -45,6 +49,7 @@ class Setting:
     scope: str
     apart: Fraction = Fraction(1)
     grid: Fraction = Fraction(0)
+    sums: bool = False
 
     @property
     def sensitivity(self) -> Fraction:
@@ -88,8 +93,12 @@ def prove_leakage(setting: Setting, tau: float, enough: float = 0.0) -> tuple[fl
         return general
     if general[0] <= enough and size > CHEAP:
         return general
-    factor, method = prove_factor(model) if isinstance(model, GaussianModel) else prove_set_factor(model)
-    how = "balls" if method == DOMINATED else "rationals"
+    if isinstance(model, GaussianModel):
+        satisfies = Fraction(min(enough, MOST)) / exact * (setting.sensitivity / setting.apart) * _ALMOST
+        factor, method = prove_factor(model, sums=setting.sums, enough=satisfies)
+    else:
+        factor, method = prove_set_factor(model)
+    how = {DOMINATED: "balls", CONDITIONED: "bounded floats"}.get(method, "rationals")
     sharper = up(_moved(setting, factor, exact)), f"{method} in {how}"
     return sharper if sharper[0] <= general[0] else general
 
@@ -138,7 +147,7 @@ def prove_leak(setting: Setting, tau: float) -> float:
         return _down(_far(model if isinstance(model, GaussianModel) else model.nominal) * share)
     if isinstance(model, CovarianceAmbiguity):
         return _down(prove_least_set_factor(model) * share)
-    return _down(prove_least_factor(model) * share)
+    return _down(prove_least_factor(model, sums=setting.sums) * share)
 
 
 def dependent(setting: Setting) -> int:
