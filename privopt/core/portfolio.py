@@ -84,7 +84,13 @@ def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
     safe = _whole(provers, seconds)
     fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_ready_after)
-    return fitting + [c for c in provers if c not in fitting and c.solver.interruptible]
+    longer = [c for c in provers if c not in fitting and c.solver.interruptible]
+    return fitting + sorted(longer, key=lambda c: _hopeless(c, longer, seconds))
+
+
+def _hopeless(c: Candidate, others: Sequence[Candidate], seconds: float) -> bool:
+    """Whether a prover is predicted to take several times what there is, and another one less than half as long."""
+    return predicted(c) > SLICE * seconds and any(2 * predicted(o) < predicted(c) for o in others)
 
 
 def _whole(provers: Sequence[Candidate], seconds: float) -> list[Candidate]:

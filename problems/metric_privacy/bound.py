@@ -60,19 +60,21 @@ def check_dual(data: MetricData, dual: object) -> Enclosure | None:
 
 def _positions(values: object, count: int) -> Ints | None:
     """A list of positions below a count; None if it is anything else."""
-    if not isinstance(values, list) or not all(type(value) is int for value in values):
+    if not isinstance(values, list) or not set(map(type, values)) <= {int}:
         return None
-    if values and not 0 <= min(values) <= max(values) < count:
+    try:
+        row = np.array(values, dtype=np.int64)
+    except OverflowError:
         return None
-    return np.array(values, dtype=np.int64)
+    return row if bool(((row >= 0) & (row < count)).all()) else None
 
 
 def _values(values: object) -> Floats | None:
     """A list of finite numbers >= 0; None if it is anything else."""
-    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+    if not isinstance(values, list) or not set(map(type, values)) <= {int, float}:
         return None
     try:
-        row = np.array([float(value) for value in values], dtype=np.float64)
+        row = np.array(values, dtype=np.float64)
     except OverflowError:
         return None
     return row if bool(((row >= 0) & (row <= 1e150)).all()) else None
@@ -141,5 +143,6 @@ def multiplier_enclosure(
 
 
 def _growth(epsilon: float, distance: Floats) -> Any:
-    """Balls around e^(epsilon distance)."""
-    return (Balls.exact(np.where(distance == 0, 0.0, epsilon)) * Balls.exact(distance)).exp()
+    """Balls around e^(epsilon distance), each distance raised once."""
+    some, places = np.unique(distance, return_inverse=True)
+    return (Balls.exact(np.where(some == 0, 0.0, epsilon)) * Balls.exact(some)).exp()[places]

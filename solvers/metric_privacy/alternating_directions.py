@@ -22,8 +22,11 @@ MOST_ROWS = 30_000_000
 SMALL = 20_000
 """Parts of at most so many rows are solved by linear programming."""
 
-SHARE = 0.8
-"""Part of the time that the steps may take; the rest is for judging."""
+SHARE, LEAST = 0.8, 0.3
+"""Parts of the time that the steps may take, at most and at least; the rest is for judging."""
+
+AFTERWARDS = 2.5e-6
+"""Seconds for each pair and output to repair what the last step left, and to prove the bound."""
 
 MOST_STEPS = 100_000
 
@@ -68,7 +71,7 @@ class AlternatingDirections(Solver[MetricPrivacy]):
 
     def run(self, problem: MetricPrivacy, budget: Budget) -> Proposal:
         """Propose the channel of the last step, and the bound of the best multipliers."""
-        end = time.monotonic() + SHARE * budget.remaining
+        end = time.monotonic() + _share(problem, budget.remaining) * budget.remaining
         answer = Answer(np.tile(problem.constant().matrix[0], (len(problem.metric), 1)))
         listed = list(parts(problem))
         left = float(sum(part.first.size for part in listed)) or 1.0
@@ -99,3 +102,9 @@ class AlternatingDirections(Solver[MetricPrivacy]):
         used = steps.multipliers
         pairs, columns = np.nonzero(used > 0)
         answer.take(part, steps.matrix, pairs, columns, used[pairs, columns])
+
+
+def _share(problem: MetricPrivacy, seconds: float) -> float:
+    """The part of some seconds that the steps may take."""
+    _, outputs, pairs = problem.sizes
+    return min(SHARE, max(LEAST, 1.0 - AFTERWARDS * pairs * outputs / max(seconds, 1e-3)))

@@ -31,10 +31,11 @@ class DirectLp(Solver[MetricPrivacy]):
     guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
 
     def cost(self, problem: MetricPrivacy) -> float:
-        """About linear in the rows of small programs, and more for large components."""
-        _, outputs, pairs = problem.sizes
-        largest = float(np.bincount(problem.components).max())
-        return float(5e-3 + 8e-6 * pairs * outputs + 1.5e-9 * (largest * outputs) ** 2.25)
+        """The rows of pairs by outputs: programs of many rows take far longer than several of few."""
+        points, outputs, pairs = problem.sizes
+        share = float(np.bincount(problem.components).max()) / points
+        rows = 2.0 * pairs * outputs
+        return float(5e-3 + 4e-6 * rows + 10.0 * share * (rows / 2.6e5) ** 1.7)
 
     def refuse(self, problem: MetricPrivacy) -> str | None:
         """Refuse programs that are too large."""
