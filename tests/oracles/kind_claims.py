@@ -50,7 +50,7 @@ def broken(lines: Lines) -> bool:
     """Whether a witness shows that a claim is false; also where there is no claim at all."""
     header, problem, mechanism, claim, *bounds = lines
     try:
-        return _KINDS[header["kind"]](problem, mechanism, claim, bounds)
+        return bool(_KINDS[header["kind"]](problem, mechanism, claim, bounds))
     except (ValueError, TypeError, KeyError, IndexError, ZeroDivisionError, AssertionError):
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from oracles import viprchk
 from oracles.planted_proofs import parsed
 from typer.testing import CliRunner
 
@@ -251,27 +252,26 @@ def test_a_solution_writes_its_proof_and_the_command_line_too(tmp_path: Path) ->
     assert subprocess.run(program, check=True, capture_output=True, text=True).stdout.count("PROVED") == 4
 
 
-def test_viprchk_accepts_both_files_and_refuses_a_changed_one(tmp_path: Path) -> None:
-    program = os.environ.get("VIPRCHK") or shutil.which("viprchk")
-    if program is None:
-        pytest.skip("viprchk is not installed: build it from github.com/scipopt/vipr, and name it in VIPRCHK")
-    files = vipr(draft_of(*solved("lip")))
+@pytest.mark.parametrize("name", ["lip", "metric", "metric-table"])
+def test_viprchk_accepts_both_files_and_refuses_changed_ones(name: str, tmp_path: Path) -> None:
+    try:
+        viprchk.program()
+    except viprchk.Missing as reason:
+        pytest.skip(str(reason))
+    files, path = vipr(draft_of(*solved(name))), tmp_path / "proof.vipr"
     assert files.bound is not None
     for text in (files.privacy, files.bound):
-        path = tmp_path / "proof.vipr"
         path.write_text(text, encoding="utf-8")
-        assert (
-            "Successfully verified"
-            in subprocess.run([program, path], capture_output=True, text=True, check=False).stdout
-        )
+        assert viprchk.accepts(path)
     lines = files.privacy.splitlines()
     place = next(i for i, line in enumerate(lines) if line.startswith("mechanism"))
     lines[place] = "mechanism 3 0 1 4 1 8 1"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert (
-        "Successfully verified"
-        not in subprocess.run([program, path], capture_output=True, text=True, check=False).stdout
-    )
+    assert not viprchk.accepts(path)
+    stated = re.search(r"RTP range (\S+) inf", files.bound)
+    assert stated is not None
+    path.write_text(files.bound.replace(f"range {stated[1]} inf", "range 1000000 inf"), encoding="utf-8")
+    assert not viprchk.accepts(path)
 
 
 def test_colourings_with_three_colours_and_weights() -> None:
