@@ -192,3 +192,23 @@ def test_a_program_out_of_time_still_gives_a_private_channel() -> None:
     problem = po.MetricPrivacy(po.Metric.grid(6, 6), [1 / 36] * 36, "distance", 1.0)
     solution = po.solve(problem, "direct-lp", time_limit=0.05)
     assert solution.status.ok or solution.status is po.Status.TIME_OUT
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_compiled_steps_are_those_of_arrays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from privopt.solvers.metric_privacy import _splitting
+
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(seed)
+    metric = po.Metric.euclidean(rng.uniform(0, 2, size=(40, 2)))
+    problem = po.MetricPrivacy(metric, rng.dirichlet(np.ones(40)), rng.uniform(size=(40, 7)), 1.5, radius=0.8)
+    part = next(iter(parts(problem)))
+    read = []
+    for fast in (False, True):
+        monkeypatch.setattr(_splitting, "compiling_pays", lambda work, fast=fast: fast)
+        steps = Splitting(part)
+        steps.run(Budget(), 0.0, 100)
+        read.append((steps.matrix, steps.bound, steps.multipliers))
+    assert np.allclose(read[0][0], read[1][0], atol=1e-4)
+    assert read[0][1] == pytest.approx(read[1][1], rel=1e-3)
+    assert np.allclose(read[0][2], read[1][2], atol=1e-3 * float(read[0][2].max()))
