@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,15 @@ LARGEST = 10.0
 
 TURNS = 8
 """A search for a budget gives this part of the time to each of its steps."""
+
+OTHERS = 0.3
+"""Share of the time that is kept for the budgets beside the chosen one."""
+
+SHORTEST = 24
+"""Another budget is solved for this part of the time at least."""
+
+SPARE = 2.0**-40
+"""Part of a budget that a repaired answer leaves free."""
 
 PRECISION = 0.01
 """The least budget is told to this part of itself."""
@@ -121,7 +130,7 @@ def at_budget(joint: JointDistribution, wish: Wish, epsilon: float, progress: Pr
     if (
         search.points[epsilon].status is not Status.OPTIMAL and not wish.contiguous
     ):  # goes on from the first answer
-        search.solve(epsilon, time_limit / 3)
+        search.solve(epsilon, max(0.0, search.left - OTHERS * time_limit))
     search.fill(epsilon)
     return search.choice(epsilon)
 
@@ -190,10 +199,9 @@ class _Search:
         return self.seconds - (time.monotonic() - self.begun)
 
     def solve(self, budget: float, seconds: float) -> float:
-        """Solve for a budget, from the best answer to a smaller one; the part of what there is to say that is proved to be kept."""
+        """Solve for a budget, from the best answer to its neighbours; the part of what there is to say that is proved to be kept."""
         self._tell(f"epsilon {plain(budget)}")
-        smaller = [b for b in self.points if b <= budget]
-        start = self.points[max(smaller)] if smaller else None
+        start = self._start(budget)
         self.points[budget] = solve_from(
             self.problem.with_budget(budget),
             start,
@@ -204,20 +212,38 @@ class _Search:
         )
         return told_share(self.points[budget], self.joint) if self.points[budget].certified else 0.0
 
+    def _start(self, budget: float) -> Solution[Any] | None:
+        """The answer to the next smaller budget, or that to the next larger one, repaired, where it says more."""
+        smaller, larger = (
+            [b for b in self.points if b <= budget],
+            [b for b in self.points if b > budget],
+        )
+        start = self.points[max(smaller)] if smaller else None
+        above = self.points[min(larger)] if larger else None
+        if above is None or above.answer is None:
+            return start
+        problem = self.problem.with_budget(budget)
+        repaired = problem.repair(above.answer, SPARE)
+        if start is None or problem.evaluate(repaired).utility > (start.utility or 0.0):
+            return replace(above, answer=repaired)
+        return start
+
     def _tell(self, message: str) -> None:
         self.progress(min(0.95, 1.0 - self.left / self.seconds), message)
 
     def fill(self, chosen: float) -> None:
-        """Solve the other budgets of the grid while there is time, the next ones first; the chosen one again if a smaller one did better."""
+        """Solve other budgets of the grid, as many as get a turn in the time left; the chosen one again if a smaller one did better.
+
+        Where some must be left out, those that are solved are spread over the grid; the nearest to the chosen one come first.
+        """
         others = sorted(set(self.grid[:-1] if self.grid[-1] == LARGEST else self.grid) - set(self.points))
+        turns = max(self.left, 0.0) / (self.seconds / SHORTEST)
+        others = spread(others, int(turns))
         others.sort(key=lambda budget: abs(math.log(budget / max(chosen, GRID[0]))))
         for i, budget in enumerate(others):
-            slow = max(solution.seconds for solution in self.points.values())
-            if self.left < min(slow, 0.1 * self.seconds):
+            if self.left < 0.5 * self.seconds / SHORTEST:
                 break
-            self.solve(
-                budget, self.left / (len(others) - i) if slow * len(others) < self.left else self.left / 2
-            )
+            self.solve(budget, self.left / (len(others) - i))
         best = max(
             (s.utility or 0.0 for b, s in self.points.items() if b <= chosen and s.certified), default=0.0
         )
@@ -241,6 +267,21 @@ class _Search:
         grid = tuple(sorted(self.points))
         curve = Frontier(self.problem, grid, tuple(self.points[b] for b in grid))
         return Choice(self.problem.with_budget(budget), solution, curve)
+
+
+def spread(budgets: Sequence[float], most: int) -> list[float]:
+    """At most so many of some budgets, spread evenly from the first to the last.
+
+    Examples
+    --------
+    >>> spread([0.1, 0.2, 0.3, 0.5, 1.0], 3), spread([0.1, 0.2], 5), spread([0.1, 0.2], 1), spread([0.1], 0)
+    ([0.1, 0.3, 1.0], [0.1, 0.2], [0.2], [])
+    """
+    if most >= len(budgets):
+        return list(budgets)
+    if most < 2:
+        return list(budgets[-1:]) if most == 1 else []
+    return [budgets[round(i * (len(budgets) - 1) / (most - 1))] for i in range(most)]
 
 
 def _three_digits(value: float) -> float:

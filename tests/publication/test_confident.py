@@ -31,7 +31,7 @@ PEOPLE = people(3000)
 
 @pytest.fixture(scope="module")
 def publication() -> po.Publication:
-    return po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, confidence=0.95, time_limit=1.5)
+    return po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, confidence=0.95, time_limit=4.0)
 
 
 def test_the_release_is_proved_for_the_set_of_its_rows(publication: po.Publication) -> None:
@@ -48,6 +48,23 @@ def test_the_release_is_proved_for_the_set_of_its_rows(publication: po.Publicati
     assert 0 < publication.told < alone.told
     told = publication.solution.audit(people(20_000))
     assert told.leakage <= 0.3
+
+
+@pytest.mark.long
+def test_the_picture_shows_several_budgets_where_no_optimum_is_proved() -> None:
+    rows = 3000
+    district = RNG.integers(0, 24, rows)
+    votes = np.where(RNG.random(rows) < 0.3 + 0.02 * (district % 12), "red", "blue")
+    frame = pd.DataFrame({"vote": votes, "district": [f"d{i:02}" for i in district]})
+    made = po.publish(frame, secret="vote", columns="district", epsilon=0.5, confidence=0.95, time_limit=20.0)
+    proved = [point for point in made.frontier if point.certified]
+    assert len(proved) >= 4
+    assert made.frontier.budgets[0] < 0.5 < made.frontier.budgets[-1]
+    chosen = made.frontier.solutions[made.frontier.budgets.index(0.5)]
+    for budget, point in zip(made.frontier.budgets, made.frontier, strict=True):
+        assert point.leakage is not None
+        assert point.leakage <= budget
+        assert budget > 0.5 or (point.utility or 0.0) <= (chosen.utility or 0.0) + 1e-9
 
 
 def test_it_says_so_in_words(publication: po.Publication) -> None:
