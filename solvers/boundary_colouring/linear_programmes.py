@@ -160,7 +160,7 @@ class WeightedLp(Solver[BoundaryColouring]):
 
 
 def _best_polished(problem: BoundaryColouring, small: Reduced, values: Pair) -> Colouring:
-    """The best of the values made private as they are, and cut to [l, 1 - l] for the first levels l that HiGHS hardly tells from 0.
+    """The best of the values made private as they are, and cut to [l, 1 - l] for the first levels l that HiGHS hardly distinguishes from 0.
 
     Next to 0 nearly nothing is private, so that a 0 for an l forbids the truth all around, while a cut costs at most l.
     """
