@@ -31,10 +31,11 @@ from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.metric_privacy.data import MetricData
+from privopt.problems.post_randomisation.data import PostRandomisationData
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
-from privopt.publication import _places, _records, _tables
+from privopt.publication import _invariant, _places, _records, _tables
 from privopt.publication.constant import plain_constant
 from privopt.publication.parts import Names, Parts, names_of
 from privopt.publication.receipt import Receipt
@@ -277,6 +278,8 @@ def _of_kind(data: Problem[Any], mechanism: Mechanism, certificate: Certificate)
         return _records.noise(data, mechanism, certificate)
     if isinstance(data, MetricData) and isinstance(mechanism, Channel):
         return _places.places(data, mechanism, certificate)
+    if isinstance(data, PostRandomisationData) and isinstance(mechanism, Channel):
+        return _invariant.changed(data, mechanism, certificate)
     if isinstance(data, ColouringData) and isinstance(mechanism, Colouring):
         return _records.colouring(data, mechanism, certificate)
     return _general(certificate)

@@ -28,6 +28,9 @@ SHARE, LEAST = 0.8, 0.3
 AFTERWARDS = 2.5e-6
 """Seconds for each pair and output to repair what the last step left, and to prove the bound."""
 
+LEAST_SHARE = 1 / 20
+"""Part of the time left that each component may take, however small: most take next to none of it."""
+
 MOST_STEPS = 100_000
 
 
@@ -76,7 +79,7 @@ class AlternatingDirections(Solver[MetricPrivacy]):
         listed = list(parts(problem))
         left = float(sum(part.first.size for part in listed)) or 1.0
         for part in reversed(listed):  # small ones first: what they leave of their time is for the largest
-            share = (end - time.monotonic()) * part.first.size / left
+            share = (end - time.monotonic()) * max(LEAST_SHARE, part.first.size / left)
             own = replace(budget, deadline=min(budget.deadline, time.monotonic() + max(0.0, share)))
             self._solve(part, answer, own)
             left -= part.first.size
