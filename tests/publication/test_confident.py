@@ -31,7 +31,7 @@ PEOPLE = people(3000)
 
 @pytest.fixture(scope="module")
 def publication() -> po.Publication:
-    return po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, confidence=0.95, time_limit=4.0)
+    return po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, confidence=0.95, time_limit=5.0)
 
 
 def test_the_release_is_proved_for_the_set_of_its_rows(publication: po.Publication) -> None:
@@ -44,7 +44,7 @@ def test_the_release_is_proved_for_the_set_of_its_rows(publication: po.Publicati
     assert certificate.distributions == publication.problem.ambiguity.described
     level = po.measures.robust_level(publication.problem, publication.solution.mechanism, near)
     assert level[1] <= 0.3
-    alone = po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, time_limit=0.5)
+    alone = po.publish(PEOPLE, secret="vote", columns="school", epsilon=0.3, time_limit=1.0)
     assert 0 < publication.told < alone.told
     told = publication.solution.audit(people(20_000))
     assert told.leakage <= 0.3
