@@ -22,6 +22,7 @@ from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.leakage import asked, slow_seconds
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.solvers.sequence._merged_line import merged
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
 MAX_LETTERS = 2000
@@ -80,18 +81,42 @@ class BeliefStructureLp(_BeliefStep):
     One linear programme in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
 
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
-    Privacy"), in other variables: far better scaled than the programme in P(y | x).
+    Privacy"), in other variables: far better scaled than the programme in P(y | x). On a line that is too long for it,
+    neighbouring letters are merged, and prices are read between those of the classes.
     """
 
     name: ClassVar[str] = "structure-lp"
     formula: ClassVar[StepFormula] = STRUCTURE
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
-    """Optimal to the tolerance of HiGHS."""
+
+    def guarantee(self, problem: BeliefRelease) -> Guarantee:
+        """Optimal to the tolerance of HiGHS; bounded where letters are merged."""
+        return Guarantee.BOUNDED if _is_long_line(problem) else Guarantee.OPTIMAL
+
+    def refuse(self, problem: BeliefRelease) -> str | None:
+        """Refuse programmes that are too large, but on a line."""
+        return None if _is_long_line(problem) else super().refuse(problem)
 
     def cost(self, problem: BeliefRelease) -> float:
         """Grows faster than the cells."""
         cells = len(problem.support) * problem.matrix.shape[1]
+        if _is_long_line(problem):
+            return float(2.0 + 5e-7 * cells)
         return float(0.02 + 4e-5 * cells + 8e-9 * cells**2)
+
+    def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:
+        """Propose the channel of the programme, with neighbours merged where it is too large."""
+        if not _is_long_line(problem):
+            return super().run(problem, budget)
+        answer = merged(step_of(problem), 0.9 * budget.remaining)
+        if answer is None:
+            return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
+        return priced(problem, answer)
+
+
+def _is_long_line(problem: BeliefRelease) -> bool:
+    """Whether the programme is too large, and letters are on a line, so that neighbours can be merged."""
+    step = step_of(problem)
+    return bool(step.line) and STRUCTURE.refuse(step) is not None
 
 
 @register

@@ -1,0 +1,72 @@
+"""Lines of letters that are merged before they are solved: against the whole programme, other solvers, and other orders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import privopt as po
+from privopt.core.judge import judge
+from privopt.core.registry import find_solver
+from privopt.core.solver import Budget, Guarantee
+from privopt.problems.belief_release import BeliefRelease
+from privopt.solvers.sequence._merged_line import merged
+from privopt.solvers.sequence.prices import priced, step_of
+
+
+def solved(problem: BeliefRelease, name: str) -> po.Solution[po.Channel]:
+    return judge(problem, find_solver(problem, name).run(problem, Budget()), certify=True)
+
+
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+@pytest.mark.parametrize("impossible", [[], [2, 5]])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
+def test_where_nothing_is_merged_the_answer_is_the_optimum(
+    distortion: str, impossible: list[int], epsilon: float
+) -> None:
+    rng = np.random.default_rng(3)
+    belief = rng.dirichlet(np.ones(9))
+    belief[impossible] = 0.0
+    letters = rng.permutation(9) * 1.5
+    problem = BeliefRelease(belief / belief.sum(), epsilon, distortion, letters.tolist())
+    answer = merged(step_of(problem), 60.0)
+    assert answer is not None
+    solution, best = judge(problem, priced(problem, answer), certify=True), solved(problem, "structure-lp")
+    assert solution.certificate is not None
+    assert solution.certificate.ok
+    assert best.objective is not None
+    assert solution.objective is not None
+    assert solution.bound is not None
+    assert solution.objective <= best.objective + 1e-9
+    assert solution.bound >= best.objective - 1e-9
+    if not impossible:  # letters that cannot be read may be released, but stand for no class
+        assert solution.objective == pytest.approx(best.objective, abs=1e-8)
+        assert solution.bound == pytest.approx(best.objective, abs=1e-8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+def test_long_lines_are_private_and_nearly_optimal(distortion: str) -> None:
+    rng = np.random.default_rng(8)
+    belief = rng.dirichlet(np.ones(400))
+    belief[:7] = 0.0
+    belief /= belief.sum()
+    problem = BeliefRelease(belief, 0.8, distortion)
+    assert find_solver(problem, "structure-lp").guarantee(problem) is Guarantee.BOUNDED
+    solution, groups = solved(problem, "structure-lp"), solved(problem, "interval")
+    assert solution.certificate is not None
+    assert solution.certificate.ok
+    assert solution.objective is not None
+    assert solution.bound is not None
+    assert groups.objective is not None
+    assert groups.objective <= solution.bound
+    assert solution.bound - solution.objective <= 0.01 * abs(solution.objective)
+    order = rng.permutation(400)
+    shuffled = BeliefRelease(belief[order], 0.8, distortion, order.tolist())
+    again = solved(shuffled, "structure-lp")
+    assert again.objective == pytest.approx(solution.objective, rel=1e-9)
+
+
+def test_other_distortions_of_many_letters_are_refused() -> None:
+    problem = BeliefRelease(np.full(400, 1 / 400), 1.0, "hamming")
+    assert find_solver(problem, "structure-lp").refuse(problem) is not None
