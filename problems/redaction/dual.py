@@ -1,7 +1,9 @@
-"""What proves an upper bound on the utility of a redaction: sizes of value tables, or multipliers.
+"""What proves an upper bound on the utility of a redaction: sizes of value tables or of a search, or multipliers.
 
-Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Influences serve any
-local problem, and are looser, see :mod:`privopt.problems.redaction.shown`. Multipliers serve any small problem: they bound what mechanisms reach that see the whole sequence before they hide anything.
+Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Branch and bound serves few
+records around the private ones, any states and the sequential form, see :mod:`privopt.problems.redaction.boxes`. Influences serve any
+local problem, and are looser, see :mod:`privopt.problems.redaction.shown`. Multipliers serve any small problem: they bound
+what mechanisms reach that see the whole sequence before they hide anything.
 
 Such a mechanism picks, for a sequence x, a set of records to release with probability ``M(set | x)``; local and
 sequential redaction are special cases. With y(x, set) the output, epsilon-privacy of record p asks for every y and
@@ -36,6 +38,8 @@ from numpy.typing import NDArray
 from privopt.core.balls import Balls
 from privopt.core.problem import Enclosure
 from privopt.problems.redaction.bound import Setting
+from privopt.problems.redaction.boxes import KIND as BOXES
+from privopt.problems.redaction.boxes import box_cost
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.over_set import check_member
 from privopt.problems.redaction.parts import KIND, check_parts
@@ -95,6 +99,9 @@ def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> 
         return check_parts(data, dual, seconds, check_dual)
     if dual == {"kind": INFLUENCE}:
         return influence_bound(data) if seconds > 0 else None
+    if dual.get("kind") == BOXES:
+        cost = box_cost(data, dual, seconds)
+        return None if cost is None else utility_bound(data, cost)
     if "kind" in dual:
         return _check_multipliers(data, dual, seconds)
     if math.isinf(data.epsilon) or any(len(data.possible_values(p)) < 2 for p in data.private):

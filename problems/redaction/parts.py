@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from privopt.core.problem import Enclosure
+from privopt.problems.redaction.boxes import KIND as BOXES
 from privopt.problems.redaction.data import RedactionData
 
 KIND = "parts"
@@ -100,7 +101,7 @@ def check_parts(
     low, high = Fraction(0), Fraction(0)
     known: dict[str, Enclosure | None] = {}
     for piece, own in zip(pieces, duals, strict=True):
-        if not isinstance(own, dict) or "kind" in own:
+        if not isinstance(own, dict) or own.get("kind", BOXES) != BOXES:
             return None
         key = json.dumps([repr(piece.key), own], sort_keys=True)
         if key not in known:

@@ -226,7 +226,7 @@ def _repeated(data: RedactionData, private: int) -> tuple[Track, Track]:
         )
         return left, right
     each = np.array([near(arb(w) / start.total) for w in start.weights]) * (1 - 4 * U)
-    weights = _shares(data)[:, None] * each * (1 - 4 * U)
+    weights = shares(data)[:, None] * each * (1 - 4 * U)
     sides = (weights[:private][::-1], weights[private + 1 :])
     left, right = (_relabelled([(a, b, det)] * m, side, m) for m, side in zip(lengths, sides, strict=True))
     return left, right
@@ -244,7 +244,7 @@ def _changing(data: RedactionData, private: int, clock: Clock) -> tuple[Track, T
         if x == 0 or y == 0:  # beyond a record that is constant, which ends the side
             break
         back.append((q * b / x, p * a / y, det * p * q / (x * y)))
-    share = _shares(data)
+    share = shares(data)
     weights = np.array([[near(x) for x in pair] for pair in valued]) * share[:, None] * (1 - 8 * U)
     left, right = weights[:private][::-1][: len(back)], weights[private + 1 :]
     return _relabelled(back, left, len(back)), _relabelled(moves[private:], right, n - 1 - private)
@@ -269,7 +269,7 @@ def _walked(chain: MarkovChain, n: int, clock: Clock) -> tuple[list[list[Any]], 
     return distributions, moves
 
 
-def _shares(data: RedactionData) -> Floats:
+def shares(data: RedactionData) -> Floats:
     """At most the share of each record in the sum of the weights."""
     if data.weights is None:
         return np.full(data.length, 1 / data.length) * (1 - 2 * U)

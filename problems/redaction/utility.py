@@ -12,6 +12,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.exact import IntegerRow, ball_enclosure
 from privopt.core.problem import Enclosure
 from privopt.mechanisms.redaction import TOTAL, equal_rows
+from privopt.models import MarkovChain
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.redaction.screen import Side, U
 
@@ -135,7 +136,7 @@ def _sequential(data: RedactionData, redacted: Ints, p: int) -> arb:
 
     weights = [arb(w) for w in data.record_weights.tolist()]
     tails = _tails(data)
-    now = _distribution(data, p)
+    now = distribution(data.utility_chain, p)
     kept = weights[p] * _dot(now, _shown(redacted[p]))
     can, k = data.supports, data.utility_chain.k
     right, left = Side.of(redacted[p + 1 :], can[p + 1 :]), Side.of(redacted[:p][::-1], can[:p][::-1])
@@ -157,7 +158,7 @@ def _sequential(data: RedactionData, redacted: Ints, p: int) -> arb:
         nearer = step * _column(back)
         show, row = _shown(redacted[t]), redacted[t].tolist()
         back = [show[i] + arb(row[i]) / arb(TOTAL) * nearer[i, 0] for i in range(k)]
-        chance = _dot(_distribution(data, t), back)
+        chance = _dot(distribution(data.utility_chain, t), back)
         kept += weights[t] * chance
     kept += (chance if left.open else arb(1)) * tails[p - len(left.weights)]
     return kept / tails[-1]
@@ -199,9 +200,8 @@ def _dot(row: arb_mat, values: list[arb]) -> arb:
     return sum((row[0, v] * x for v, x in enumerate(values)), arb(0))
 
 
-def _distribution(data: RedactionData, t: int) -> arb_mat:
-    """The distribution of one record."""
-    chain = data.utility_chain
+def distribution(chain: MarkovChain, t: int) -> arb_mat:
+    """The distribution of one record, as a row of balls."""
     now = _row(chain.exact_initial)
     if chain.stationary or t == 0:
         return now
@@ -210,6 +210,19 @@ def _distribution(data: RedactionData, t: int) -> arb_mat:
     for place in range(t):
         now = now * _step(chain.exact_step(place))
     return now
+
+
+def distributions_between(chain: MarkovChain, begin: int, end: int) -> Floats:
+    """The distributions of records ``begin`` to ``end - 1``, each entry rounded once, shape (end - begin, k)."""
+    from flint import ctx
+
+    with ctx.workprec(UTILITY_BITS):
+        now, rows = distribution(chain, begin), list[list[float]]()
+        for t in range(begin, end):
+            rows += _floats(now)
+            if t + 1 < end:
+                now = now if chain.stationary else now * _step(chain.exact_step(t))
+    return np.array(rows)
 
 
 def _distributions(data: RedactionData) -> Iterator[list[arb]]:

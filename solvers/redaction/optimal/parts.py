@@ -1,4 +1,4 @@
-"""A private record of every period: the optimum of each part of the stream that holds one, put side by side.
+"""Several private records: the optimum of each part of the stream that holds one, put side by side.
 
 Where each part releases everything at its ends, what lies beyond says nothing of its private record, and the parts together
 are optimal. Where one does not, the whole is judged as any other proposal, and repaired if it leaks too much.
@@ -21,7 +21,7 @@ Run = Callable[[Redaction, Budget], Proposal]
 
 
 def apart(problem: Redaction) -> str | None:
-    """Why the parts of a problem with a period cannot be solved one by one, or None."""
+    """Why the parts of a problem with several private records cannot be solved one by one, or None."""
     if parts(problem, cuts(problem)) is None:
         return "it cuts the stream between private records, and these are next to each other or a part has no weight"
     return None

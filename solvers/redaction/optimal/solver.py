@@ -1,4 +1,4 @@
-"""The optimal local redaction of a binary chain with one private record, or one of every period, with a proved bound.
+"""The optimal local redaction of a binary chain with one private record, or with several far apart, with a proved bound.
 
 Given the private record, the two sides' outputs are independent, so their leakages add by direction: a left side
 with budgets (c0, c1) leaves (epsilon - c0, epsilon - c1) to the right. A side releases one label early, from a
@@ -65,13 +65,13 @@ class Optimal(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """Fractions of a second, growing with the records that the private one still influences."""
-        several = min(len(problem.private), problem.period or 1)  # parts in the middle of a stream are alike
+        several = min(len(problem.private), problem.period or len(problem.private))  # middle parts are alike
         return several * (0.3 + 1e-3 * min(problem.length / len(problem.private), 2000))
 
     def refuse(self, problem: Redaction) -> str | None:
-        """Refuse more than two states, or several private records that are no period of a stream."""
-        several = problem.period is not None and len(problem.private) > 1
-        why = refusal(problem, local="it optimises local mechanisms", one_private=not several, binary=True)
+        """Refuse more than two states, or private records between which the stream cannot be cut."""
+        several = len(problem.private) > 1
+        why = refusal(problem, local="it optimises local mechanisms", binary=True)
         return apart(problem) if several and why is None else why
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:

@@ -81,8 +81,13 @@ def test_parts_are_refused_where_they_cannot_be_cut() -> None:
     close = po.Redaction(PLAIN, 6, 0, 1.0, period=1)
     assert po.solve(close, "optimal").status is po.Status.REFUSED
     assert "next to each other" in str(po.solve(close, "optimal"))
-    listed = po.Redaction(PLAIN, 12, (1, 5, 9), 1.0)
-    assert po.solve(listed, "optimal").status is po.Status.REFUSED
+
+
+def test_listed_private_records_are_those_of_the_period_that_lists_the_same() -> None:
+    listed, repeated = po.Redaction(PLAIN, 12, (1, 5, 9), 1.0), po.Redaction(PLAIN, 12, 1, 1.0, period=4)
+    one, other = (po.solve(each, "optimal", time_limit=5.0) for each in (listed, repeated))
+    assert one.utility == other.utility
+    assert one.bound == other.bound
 
 
 def test_cuts_hold_one_private_record_each() -> None:

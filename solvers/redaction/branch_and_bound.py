@@ -1,0 +1,158 @@
+"""Branch and bound over redaction probabilities, for any states, several private records and the sequential form."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.registry import register
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import RedactionMechanism
+from privopt.problems.redaction.box_model import LARGEST, Stretch
+from privopt.problems.redaction.boxes import KIND, MAX_BOXES, Search, fits
+from privopt.problems.redaction.dual import utility_bound
+from privopt.problems.redaction.problem import Redaction
+from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Programme
+from privopt.solvers.redaction.joint_search import MAX_LENGTH, JointSearch, near_records
+from privopt.solvers.redaction.optimal.parts import apart, side_by_side
+from privopt.solvers.redaction.reach import refusal
+from privopt.solvers.redaction.relaxation import Relaxation
+from privopt.solvers.redaction.windows import Windows
+
+WIDEST = 44
+"""Most records from the first to the last private one that are searched together; else each record has a part of its own."""
+REACH = 12
+"""Most records on either side of the private ones."""
+MAX_STATES = 12
+FOLLOWED = 16
+"""Records that tell less than this part of epsilon of every private one are left out: they are free."""
+_FINE = 2.0**-44
+_SEARCHED, _SEARCHED_OF_PARTS = 0.35, 0.2
+"""Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
+_STARTED = 0.15
+"""Share of the time for a local search, where there is no incumbent."""
+
+
+@register
+@dataclass(frozen=True)
+class BranchAndBound(Solver[Redaction]):
+    """Boxes of redaction probabilities are split until none that is left open can be better.
+
+    The leakage (Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section II) falls
+    when redaction probabilities rise, so this is a monotonic optimisation in the sense of Tuy, "Monotonic Optimization:
+    Problems and Solution Approaches": a box without a private mechanism at its upper corner has none, and one costs at least
+    what its lower corner does. Linear cuts of the constraints, which are linear in every single probability, raise that. Points of
+    the search that are private are polished by the local search of ``joint-search``.
+    """
+
+    solves: ClassVar = Redaction
+    name: ClassVar[str] = "branch-and-bound"
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+
+    def cost(self, problem: Redaction) -> float:
+        """Seconds for some thousand boxes; a hard problem takes all there are."""
+        width = min(problem.length, max(problem.private) - min(problem.private) + 1 + 2 * REACH)
+        return 0.5 + 2e-3 * width * problem.chain.k**2 * len(problem.private) + 1e-7 * problem.length
+
+    def refuse(self, problem: Redaction) -> str | None:
+        """Refuse what is too wide, or needs no search."""
+        if (reason := refusal(problem)) is not None:
+            return reason
+        if not 0 < problem.epsilon <= LARGEST:
+            return f"it needs a budget above 0 and up to {LARGEST:g} nats, got {problem.epsilon:g}"
+        if problem.chain.k > MAX_STATES:
+            return f"it compares all pairs of values: at most {MAX_STATES} states, not {problem.chain.k}"
+        if any(len(problem.possible_values(p)) < 2 for p in problem.private):
+            return "a private record is constant: optimal or windows release everything around it"
+        return apart(problem) if _wide(problem) else None
+
+    def run(self, problem: Redaction, budget: Budget) -> Proposal:
+        """Propose the best mechanism met, and the bound of the search; a good half of the time is left to prove it again."""
+        if _wide(problem):
+            return side_by_side(
+                problem, budget, lambda part, own: self._search(part, own, _SEARCHED_OF_PARTS)
+            )
+        return self._search(problem, budget, _SEARCHED)
+
+    def _search(self, problem: Redaction, budget: Budget, share: float) -> Proposal:
+        """The search for private records that are near to each other, in a share of the time."""
+        begun = budget.remaining
+        best = _start(problem, budget)
+        begin, end = _stretch(problem)
+        stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
+        if stretch is None:
+            return Proposal(best, utility_bound(problem, 0.0)[1], {})
+        most = utility_bound(problem, 0.0)[1]
+        cutoff = max(0.0, most - problem.evaluate(best).utility)
+        search = Search(stretch, cutoff)
+        stop = (1 - share) * begun
+        while not search.done and search.boxes < MAX_BOXES and budget.remaining > stop:
+            search.advance(MAX_BOXES)
+            bound = utility_bound(problem, search.bound)[1]
+            budget.report(most - search.cutoff, bound, fraction=min(1.0, search.boxes / 1e5))
+        if search.point is not None:
+            best = _better(problem, best, search.point, begin)
+        stats: dict[str, float | int | str] = {"boxes": search.boxes, "records": end - begin}
+        dual = {"kind": KIND, "begin": begin, "end": end, "cutoff": cutoff, "boxes": search.boxes}
+        return Proposal(best, utility_bound(problem, search.bound)[1], dual, stats=stats)
+
+
+def _wide(problem: Redaction) -> bool:
+    """Whether the private records are too far apart to be searched together."""
+    span = max(problem.private) - min(problem.private) + 1
+    return len(problem.private) > 1 and not (span <= WIDEST and fits(problem, *_stretch(problem)))
+
+
+def _stretch(problem: Redaction) -> tuple[int, int]:
+    """Records around the private ones that tell much of one of them, and one more on each side."""
+    near = near_records(problem, problem.epsilon / FOLLOWED)
+    first, last = min(problem.private), max(problem.private)
+    begin = max(min([first, *near]) - 1, first - REACH, 0)
+    end = min(max([last, *near]) + 2, last + REACH + 1, problem.length)
+    return begin, end
+
+
+def _start(problem: Redaction, budget: Budget) -> RedactionMechanism:
+    """The incumbent, or the best of the cheap mechanisms."""
+    if isinstance(budget.incumbent, RedactionMechanism):
+        return budget.incumbent
+    best = problem.safe()
+    solvers: list[Solver[Redaction]] = [Windows(), Relaxation()]
+    if problem.form == "local":
+        solvers.append(JointSearch(runs=40))
+    brief = Budget(time.monotonic() + _STARTED * budget.remaining, budget.seed)
+    for solver in solvers:
+        if solver.refuse(problem) is None:
+            proposed = solver.run(problem, brief).mechanism
+            if isinstance(proposed, RedactionMechanism):
+                best = _best(problem, best, proposed)
+    return best
+
+
+def _best(problem: Redaction, best: RedactionMechanism, other: RedactionMechanism) -> RedactionMechanism:
+    """The better one, the other being repaired if it leaks too much."""
+    read = problem.evaluate(other)
+    if not read.feasible:
+        other = problem.repair(other, _FINE)
+        read = problem.evaluate(other)
+    return other if read.feasible and read.utility > problem.evaluate(best).utility else best
+
+
+def _better(problem: Redaction, best: RedactionMechanism, point: Floats, begin: int) -> RedactionMechanism:
+    """A point of the search, with everything released outside of the stretch; polished if it is local."""
+    table = np.zeros((problem.length, problem.chain.k))
+    table[begin : begin + len(point)] = point
+    found = problem.answer(table)
+    best = _best(problem, best, found)
+    if problem.form != "local" or problem.length > MAX_LENGTH:
+        return best
+    start = found.probabilities
+    support = np.where(start < 1, PARTIAL, HIDDEN).astype(np.int8)
+    whole = ((start == 0) | ~problem.supports).all(axis=1)
+    support[whole] = WHOLE
+    polished = Programme(problem).solve(support, np.clip(start, 1e-9, 1.0))
+    return best if polished is None else _best(problem, best, problem.answer(polished.table))
