@@ -39,6 +39,9 @@ SEEDED = 2.0
 MOST = 5
 """Values of S up to which boxes of P(s | v) are split until the gap is closed."""
 
+SMALL = 100
+"""Symbols times values of S up to which the proof ends in seconds without other releases to begin with."""
+
 LARGEST = 300
 """Symbols up to which a linear programme over posteriors takes a fraction of a second."""
 
@@ -67,30 +70,29 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
 
     A linear program shares the distribution of X among the posteriors met so far; its prices, and the smoother ones of a
     stationary release near it, say which others would help. They are sought from many starts, and then
-    exactly: an optimal posterior has at most rank P(s | x) symbols, and over boxes of such supports the concave
-    part of its cost lies above its secants. At a floor of at most theta0 the answer leaks nothing.
+    exactly: over boxes of posteriors the concave part of the cost lies above its secants. At a floor of at most theta0 the answer leaks nothing.
 
     Parameters
     ----------
     tolerance : float
         Gap at which to stop, relative to the problem's scale.
-    supports : int
-        Number of supports up to which the proof is expected to end; beyond, more of the time goes to the value.
+    symbols : int
+        Symbols up to which the proof is expected to end; beyond, more of the time goes to the value.
     """
 
     solves: ClassVar = PrivacyFunnel
 
     tolerance: float = 9e-7
-    supports: int = 10_000
+    symbols: int = 150
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
         """Optimal where the proof is expected to end within seconds, else bounded."""
         return Guarantee.OPTIMAL if self._small(problem) else Guarantee.BOUNDED
 
     def cost(self, problem: PrivacyFunnel) -> float:
-        """Seconds until the gap is closed, or nothing helps: about 2 ms a support, more for posteriors of many symbols."""
+        """Seconds until the gap is closed, or nothing helps: grows with the symbols, and with those of a posterior."""
         n, rank = len(problem.observation.support), len(problem.observation.p_s)
-        proof = 2e-3 * supports(problem) * 1.5 ** max(0, min(rank, n) - 4)
+        proof = 5e-4 * n * math.sqrt(n) * 1.5 ** max(0, min(rank, n) - 3)
         return 0.5 + 0.02 * n + min(proof, ENDLESS)
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
@@ -108,12 +110,14 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
         columns = np.vstack([self._seeds(problem, channel, budget), of_incumbent(problem, budget)])
-        return generate(problem, columns, budget, self.tolerance, hopeful=supports(problem) <= self.supports)
+        return generate(
+            problem, columns, budget, self.tolerance, hopeful=len(problem.observation.support) <= self.symbols
+        )
 
     def _small(self, problem: PrivacyFunnel) -> bool:
         if problem.observation.useful is not None:
             return len(problem.observation.p_x) <= 4
-        return supports(problem) <= 500
+        return len(problem.observation.support) * min(len(problem.observation.p_s), 10) <= SMALL
 
     def _seeds(self, problem: PrivacyFunnel, independent: Channel | None, budget: Budget) -> Floats:
         """Posteriors of the best merging that is quick, and of releases with bounded log-lift."""
@@ -142,13 +146,6 @@ def of_incumbent(problem: TradeOff, budget: Budget) -> Floats:
     if isinstance(budget.incumbent, (Channel, Merging)):
         return posteriors(problem, budget.incumbent)
     return np.zeros((0, len(problem.observation.support)))
-
-
-def supports(problem: PrivacyFunnel) -> float:
-    """Number of supports that exact pricing has to go through, C(n, rank)."""
-    n = len(problem.observation.support)
-    rank = int(np.linalg.matrix_rank(problem.observation.s_given_w[:, problem.observation.support]))
-    return float(math.comb(n, min(n, rank)))
 
 
 @register

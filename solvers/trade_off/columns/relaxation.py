@@ -51,6 +51,9 @@ EXTRA = 8
 DENSE = 60
 """Symbols up to which Newton's systems are solved whole, which is more accurate where boxes are empty."""
 
+THINNER = 4
+"""Symbols for each value of S from which Newton's systems over boxes of v are solved as few rows beside a diagonal."""
+
 THIN = 1e-8
 """Sides of boxes of C v shorter than this are treated as if they were unbounded."""
 
@@ -233,6 +236,8 @@ class Relaxation:
             diagonal = diagonal + self.d / q
         if self.D is None and self.C is not None and pairs is None:
             return _thin(diagonal + RIDGE * np.abs(diagonal) + RIDGE, self.C, across, right)
+        if self.C is None and self.D is not None and THINNER * self.D.shape[-2] <= n:
+            return _thin(diagonal + RIDGE * np.abs(diagonal) + RIDGE, self.D, self.d / q, right)
         hessian = np.zeros((len(q), n, n)) if self.D is None else self.d * _curvature(self.D, 1.0 / q)
         if pairs is not None:
             hessian += (across @ pairs).reshape(-1, n, n)
@@ -242,11 +247,11 @@ class Relaxation:
 
 
 def _thin(diagonal: Floats, rows: Floats, weights: Floats, right: Floats) -> Floats:
-    """Solutions with diag(diagonal) + rows^T diag(weights) rows, for a few rows (Woodbury)."""
+    """Solutions with diag(diagonal) + rows^T diag(weights) rows, for a few rows (k, n) or (b, k, n) (Woodbury)."""
     scaled = rows / diagonal[:, None, :]
     free = right / diagonal[:, :, None]
-    small = scaled @ rows.T
-    k = len(rows)
+    small = scaled @ np.swapaxes(rows, -1, -2)
+    k = rows.shape[-2]
     small[:, range(k), range(k)] += 1.0 / np.maximum(weights, TINY)
     return np.asarray(free - scaled.transpose(0, 2, 1) @ _solved(small, rows @ free))
 

@@ -1,4 +1,8 @@
-"""Exact pricing: the posterior of least price-reduced cost, by branch and bound on boxes and supports."""
+"""Exact pricing: the posterior of least price-reduced cost, by branch and bound on boxes.
+
+Boxes of v itself serve for any number of symbols: once no entry is near 1, which takes a split each, the secants of all
+entries are steep, and a posterior of many symbols costs much of its entropy.
+"""
 
 from __future__ import annotations
 
@@ -37,29 +41,17 @@ LARGEST = 4_500_000
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A part low <= C v <= high of the simplex, with some entries of v known to be positive.
+    """A part low <= C v <= high of the simplex.
 
     A leaf has a tangent and multipliers; a split has its entry of the written tree and two parts.
     """
 
     low: Floats
     high: Floats
-    positive: frozenset[int] = frozenset()
     tangent: Floats | None = None
     multipliers: Floats | None = None
     split: dict[str, object] | None = None
     parts: tuple[Node, ...] = field(default=())
-
-    def on_support(self, k: int, rank: int) -> tuple[Node, Node]:
-        """Split on whether v_k is positive."""
-        zero, other = self.high.copy(), self.high.copy()
-        zero[k] = 0.0
-        positive = self.positive | {k}
-        if len(positive) >= rank:
-            other[[i for i in range(len(other)) if i not in positive]] = 0.0
-        return self._divide(
-            {"support": k}, Node(self.low, zero, self.positive), Node(self.low, other, positive)
-        )
 
     def on_side(self, k: int, where: float) -> tuple[Node, Node]:
         """Split side k near ``where``."""
@@ -70,9 +62,7 @@ class Node:
     def _cut(self, k: int, t: float) -> tuple[Node, Node]:
         high, low = self.high.copy(), self.low.copy()
         high[k] = low[k] = t
-        return self._divide(
-            {"k": k, "t": t}, Node(self.low, high, self.positive), Node(low, self.high, self.positive)
-        )
+        return self._divide({"k": k, "t": t}, Node(self.low, high), Node(low, self.high))
 
     def _divide(self, split: dict[str, object], first: Node, second: Node) -> tuple[Node, Node]:
         for part in (first, second):
@@ -165,10 +155,6 @@ class Search:
 
     def _split(self, node: Node, point: Floats) -> list[Node]:
         """The parts of a box; none where it is too small to split."""
-        k = self._undecided(node, point)
-        if k is not None:
-            self.size += 16 - self._leaf_size
-            return list(node.on_support(k, self.cost.rank))
         seen = point if self.cost.coordinates is None else self.cost.coordinates @ point
         gap = phi(seen) - phi(node.low) - secant_slopes(node.low, node.high) * (seen - node.low)
         gap[node.high - node.low <= NARROW] = -math.inf
@@ -182,17 +168,6 @@ class Search:
         for part in parts if self.cost.tight else ():
             part.low, part.high = tightened(part.low, part.high)
         return list(parts)
-
-    def _undecided(self, node: Node, point: Floats) -> int | None:
-        """The entry whose sign to decide next, or None if the support is small enough."""
-        cost = self.cost
-        if cost.coordinates is not None or cost.concave <= 0:
-            return None
-        free = node.high > 0
-        if np.count_nonzero(free) <= cost.rank:
-            return None
-        free[list(node.positive)] = False
-        return int(np.where(free, point, -1.0).argmax())
 
     def _examine(self, nodes: list[Node]) -> None:
         """Bound boxes, note the points met, and keep open what is not good enough."""
