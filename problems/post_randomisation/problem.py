@@ -75,7 +75,7 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
     kind: ClassVar[str] = "post_randomisation"
     mechanism_type: ClassVar[type[Mechanism]] = Channel
     wording: ClassVar[Words] = Words(
-        "Change values, keep their distribution",
+        "Change values, keep their counts",
         "Keep tables",
         "How few values to change at random so that little is said about a secret and counts stay right.",
     )
