@@ -268,7 +268,7 @@ def _keep(
     output: Path | None,
 ) -> None:
     if output is not None:
-        write_json(output, model.to_dict())
+        write_json(output, model.to_dict(), private=True)
 
 
 def _distribution(chain: po.MarkovChain) -> list[tuple[object, ...]]:

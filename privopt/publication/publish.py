@@ -246,7 +246,7 @@ def _receipt(people: People, choice: Choice, drawn: Drawn) -> Receipt:
     names = joint_columns(choice.problem).reads_names
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / TABLE
-        write_table(path, drawn.table)
+        write_table(path, drawn.table, safe=True)
         return make_receipt(
             choice.solution.mechanism,
             choice.solution.certificate,

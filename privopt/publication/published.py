@@ -94,7 +94,7 @@ class Published:
 
     def _write(self, releases: Sequence[Mapping[str, Any]]) -> None:
         fields = {"format": "privopt/published", "version": 1, "salt": self.salt, "releases": list(releases)}
-        with writing(self.path) as stream:
+        with writing(self.path, private=True) as stream:
             json.dump(fields, stream, allow_nan=False, indent=1)
 
 

@@ -319,3 +319,35 @@ def test_what_reads_na_is_a_value_of_a_column_of_text_and_refused_among_numbers(
         "out",
     )
     assert "NA" in counted().useful
+
+
+def test_texts_that_a_spreadsheet_would_run_are_made_safe_and_verified(folder: Path) -> None:
+    rows = [
+        (vote, {"low": "=1+1", "middle": "@b", "high": "plain"}[school], "-1") for vote, school, *_ in ROWS
+    ]
+    write("people.csv", ("vote", "town", "size"), rows)
+    run(
+        "publish",
+        "people.csv",
+        "--secret",
+        "vote",
+        "--columns",
+        "town,size",
+        "--epsilon",
+        "2",
+        "--output",
+        "out",
+    )
+    for name in ("released", "codebook"):
+        towns = {row["town"] for row in read(f"out/{name}.csv")}
+        assert towns & {"'=1+1", "'@b"}
+        assert not any(town.startswith(("=", "@")) for town in towns)
+    assert {row["size"] for row in read("out/released.csv")} == {"-1"}, "numbers are left alone"
+    assert "is plausible" in run("verify", "out/bundle.zip", "out/released.csv")
+
+
+def test_what_the_owner_keeps_is_for_the_owner_alone(folder: Path) -> None:
+    run(*COMMAND, "--epsilon", "0.3")
+    run("fit", "people.csv", "--sensitive", "vote", "--useful", "school", "--output", "joint.json")
+    for name in ("people.csv.published.json", "out/receipt.json", "out/state.json", "joint.json"):
+        assert Path(name).stat().st_mode & 0o077 == 0, name
