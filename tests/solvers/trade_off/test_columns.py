@@ -323,6 +323,52 @@ def test_the_search_bounds_every_posterior(seed: int) -> None:
     assert proved[0] <= met
 
 
+def pairs_least(cost: Cost, prices: np.ndarray) -> float:
+    """The least reduced cost of posteriors on two symbols, on a grid of each pair; of two secrets none is better on more."""
+    n, t = cost.size, np.linspace(0.0, 1.0, 801)[:, None]
+    least = math.inf
+    for x, y in itertools.combinations(range(n), 2):
+        v = np.zeros((len(t), n))
+        v[:, x], v[:, y] = t[:, 0], 1.0 - t[:, 0]
+        seen = np.column_stack([v @ cost.tangents.T, v[:, [x, y]]])
+        terms = -seen * np.log(np.where(seen > 0, seen, 1.0))
+        reduced = cost.concave * terms[:, -2:].sum(axis=1) - cost.convex * terms[:, :-2].sum(axis=1)
+        least = min(least, float((reduced - v @ prices).min()))
+    return least
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_symbols_are_priced_exactly(seed: int) -> None:
+    """Thirty symbols, far more than a posterior uses: the search ends, and the problem proves its tree again."""
+    problem = PrivacyFunnel(table(seed, 2, 30), trade_off=0.3)
+    cost = cost_of(problem, 0.3)
+    alone = reduced_costs(cost, np.zeros(30), np.eye(30))
+    prices = alone - np.random.default_rng(seed).random(30) * 0.05
+    least = min(0.0, pairs_least(cost, prices))
+    search = Search(cost, prices, 1e-4)
+    while not search.done:
+        search.step()
+    assert search.nodes < 50_000
+    assert least - 1.2e-4 <= search.bound <= least + 1e-9
+    proved = least_reduced_cost(cost, prices, search.root.written(len(cost.tangents)))
+    assert proved is not None
+    assert proved[0] == pytest.approx(search.bound, abs=1e-9)
+
+
+def test_few_rows_beside_a_diagonal_are_solved_as_the_whole_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = PrivacyFunnel(table(4, 3, 24), trade_off=0.3)
+    cost, rng = cost_of(problem, 0.3), np.random.default_rng(0)
+    prices = -rng.random(24)
+    high = rng.uniform(0.2, 0.6, size=(6, 24))
+    low = np.zeros((6, 24))
+    bounds = []
+    for thinner in (4, 10_000):
+        monkeypatch.setattr("privopt.solvers.trade_off.columns.relaxation.THINNER", thinner)
+        _, tangents, multipliers = relax(cost, prices, low, high)
+        bounds.append(cost.leaf_bounds(prices, low, high, tangents, multipliers))
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-6)
+
+
 def test_tampered_proofs_are_refused_or_prove_less() -> None:
     problem = PrivacyFunnel(table(0, 3, 5), theta_fraction=0.7)
     solution = answer(problem)
