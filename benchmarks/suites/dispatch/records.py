@@ -26,6 +26,11 @@ def _several(n: int, count: int, k: int = 2) -> Problem[Any]:
     return Redaction(random_chain(n, k), n, places, 1.0)
 
 
+def _near(n: int) -> Problem[Any]:
+    """Two private records that share the records between them."""
+    return Redaction(random_chain(n), n, (n // 2 - 2, n // 2 + 2), 1.0)
+
+
 def _sequential(n: int) -> Problem[Any]:
     return Redaction(random_chain(n), n, n // 2, 1.0, form="sequential")
 
@@ -50,7 +55,7 @@ _STATES = (
     (12, 50, ""),
     (200, 50, "l"),
 )
-_PRIVATE = ((30, 2, ""), (48, 4, "q"), (1000, 2, ""), (1000, 4, "l"), (10**5, 4, ""))
+_PRIVATE = ((30, 2, ""), (40, 2, ""), (48, 4, "q"), (1000, 2, ""), (1000, 4, "l"), (10**5, 4, ""))
 
 register_cases(
     "redaction",
@@ -59,6 +64,7 @@ register_cases(
         *((f"states-{k}-records-{n}", marks, partial(_middle, n, k)) for n, k, marks in _STATES),
         *((f"private-{m}-records-{n}", marks, partial(_several, n, m)) for n, m, marks in _PRIVATE),
         ("states-3-private-2-records-60", "", partial(_several, 60, 2, 3)),
+        ("private-near-records-40", "", partial(_near, 40)),
         ("sequential-30", "", partial(_sequential, 30)),
         ("sequential-1000", "", partial(_sequential, 1000)),
         ("side-information-12", "q", partial(_informed, 12)),

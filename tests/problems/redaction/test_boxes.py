@@ -118,17 +118,19 @@ KNOWN = [e for e in po.Redaction.examples() if e.optimum is not None and not e.p
 @pytest.mark.parametrize("example", KNOWN, ids=lambda e: str(e.name))
 def test_known_optima_are_below_the_bound_and_near_it(example: po.Example[Any]) -> None:
     """The optima come from the control problem of a binary chain, which shares nothing with the search."""
-    problem = example.problem
+    problem, optimum = example.problem, example.optimum
+    assert isinstance(problem, po.Redaction)
+    assert optimum is not None
     if problem.epsilon == 0 or problem.length < 2 or not fits(problem, 0, problem.length):
         return
-    hidden = 1 - len(problem.private) / problem.length - example.optimum
+    hidden = 1 - len(problem.private) / problem.length - optimum
     for cutoff in (1.0, hidden + 0.01):
         dual = {"kind": "boxes", "begin": 0, "end": problem.length, "cutoff": cutoff, "boxes": 600}
         proved = problem.prove_bound(dual)
         assert proved is not None
-        assert proved[1] >= example.optimum - 1e-9
+        assert proved[1] >= optimum - 1e-9
         if problem.length <= 9 and cutoff < 1:
-            assert proved[1] <= example.optimum + 0.02
+            assert proved[1] <= optimum + 0.02
 
 
 def test_relabelling_and_reversing_change_nothing() -> None:
