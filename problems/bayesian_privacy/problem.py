@@ -368,7 +368,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         return (
             Example("group", cls(GroupModel(3), "sum", 1.5, clip=(0, 1)), -2.0),
             Example("family", cls(row, "sum", 1.0, clip=(40, 160)), -240.0),
-            Example("signs", cls(signs, "mean", 1.0, clip=(0, 10), length=10), -1.5),
+            Example("signs", cls(signs, "mean", 1.0, clip=(0, 10), length=10), -1.4, 1e-9),
             Example("pair", cls(pair, "sum", 1.0, clip=(40, 160)), -120 * 1.4483),
             Example("all-reals", cls(row, "sum", 1.5, clip=(0, 1), scope="all_reals"), -2.0),
             Example("any-heights", cls(pair, "sum", 1.0, clip=(40, 160), scope="all_reals"), -240.0),

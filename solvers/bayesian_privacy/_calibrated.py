@@ -22,7 +22,7 @@ SAME = 1e-9
 """Bounds that differ by less, relatively, are taken to be the same."""
 
 
-HALVINGS = 20
+HALVINGS = 14
 """Levels that are tried to prove a bound where the calibrated level proves none."""
 
 HASTY = 1e-7

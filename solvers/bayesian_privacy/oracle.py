@@ -60,13 +60,14 @@ class Oracle(Solver[BayesianPrivacy]):
 
 
 def _gaussian(covariance: np.ndarray) -> Iterator[float]:
-    """1 + the absolute regression coefficients of the unknown records on the target, for each adversary."""
+    """By how much a sum of clipped records moves with the target, for each adversary: relatives move at most as they are expected to."""
     m = len(covariance)
     for size in range(1, m + 1):
         for seen in combinations(range(m), size):
             unknown = [j for j in range(m) if j not in seen]
             slopes = covariance[np.ix_(unknown, seen)] @ np.linalg.pinv(covariance[np.ix_(seen, seen)])
-            yield from 1.0 + np.abs(slopes).sum(axis=0)
+            up, down = (np.maximum(side, 0.0).sum(axis=0) for side in (slopes, -slopes))
+            yield from np.maximum(1.0 + up, down - 1.0)
 
 
 def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[int, float]]]:

@@ -15,6 +15,7 @@ from privopt.measures.bayesian.covariance_sets import (
 )
 from privopt.measures.bayesian.gaussian_proof import CONDITIONED, DOMINATED, prove_factor, prove_least_factor
 from privopt.measures.bayesian.markov_proof import prove_markov_leak, prove_markov_recursion
+from privopt.measures.bayesian.product_leak import prove_product_leak
 from privopt.mechanisms.noise.statistics import MOST, up
 from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 
@@ -121,8 +122,8 @@ def prove_leak(setting: Setting, tau: float) -> float:
     """A float that is at most the leakage of some mechanism of a level, >= 0: what no bound can undercut.
 
     Groups: all their records may be equal. Gaussian records: an adversary whose factor is rational. Chains of two states:
-    the recursion, which is exact. Sets: one of their distributions. Other chains: a mechanism that reads one record leaks its level, if some record
-    has two possible values.
+    the recursion, which is exact. Sets: one of their distributions. Other chains: a mechanism that reads one record leaks its
+    level, if some record has two possible values; one whose probabilities are products, more.
 
     Examples
     --------
@@ -135,7 +136,9 @@ def prove_leak(setting: Setting, tau: float) -> float:
     if isinstance(model, MarkovChain):
         if model.k == 2:
             return prove_markov_leak(model, tau, setting.length)
-        return tau if has_secret(model, setting.length) else 0.0
+        return max(
+            tau if has_secret(model, setting.length) else 0.0, prove_product_leak(model, tau, setting.length)
+        )
     if isinstance(model, ChainAmbiguity):
         return prove_chain_set_leak(model, tau, setting.length)
     if isinstance(model, GroupModel):
