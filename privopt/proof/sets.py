@@ -19,6 +19,7 @@ from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.distortion_privacy.over_set import worst_distortion
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.robust import itself_over
+from privopt.problems.trade_off.data import TradeOffData
 from privopt.proof import checker, checker_set_bounds, checker_sets
 from privopt.proof.draft import Draft, Line, Solved, release_line, rows_of, weights_of
 from privopt.proof.linear import NO_BOUND
@@ -27,6 +28,12 @@ from privopt.proof.rationals import GUARD, PRECISIONS, floor, levels, rows_writt
 
 BITS = 192
 """Bits of the logarithms of an information."""
+
+AVERAGE = (
+    "proof files do not cover mutual information over a set of distributions: privopt verify proves it, or choose a bound on ratios, "
+    'or "maximal_leakage"'
+)
+"""Why there is no file of an information that is bounded over a set."""
 
 UNPROVED = "how much better any mechanism that is private on the whole set could be"
 
@@ -61,6 +68,8 @@ def belief(data: BeliefData, solution: Solved) -> Draft:
 def distortion(data: DistortionData, solution: Solved) -> Draft:
     """A bound on the leakage at every distribution of the set, and on the mean loss at each where that is asked for."""
     allowed = _set_of(data.ambiguity)
+    if data.order == 1:
+        raise InvalidProblem(AVERAGE)
     notion = "maximal" if data.order is not None else data.leakage
     draft = _draft(allowed, data.observation, notion, solution)
     draft.problem["loss"] = rows_written(data.matrix.tolist())
@@ -75,6 +84,17 @@ def distortion(data: DistortionData, solution: Solved) -> Draft:
         draft.claim["worst"] = written(worst_distortion(data, allowed, solution.mechanism))
     draft.left_out.append(UNPROVED)
     return draft
+
+
+def trade_off(data: TradeOffData, solution: Solved) -> Draft:
+    """Informations over a set have no file.
+
+    Raises
+    ------
+    InvalidProblem
+        Always.
+    """
+    raise InvalidProblem(AVERAGE)
 
 
 def _set_of(ambiguity: JointAmbiguity | None) -> JointAmbiguity:

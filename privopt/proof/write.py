@@ -186,6 +186,10 @@ def _distortion(data: DistortionData, solution: Solved) -> Draft:
     return linear.distortion(data, solution) if data.order is None else trade_off.distortion(data, solution)
 
 
+def _trade_off(data: TradeOffData, solution: Solved) -> Draft:
+    return sets.trade_off(data, solution) if data.robust else trade_off.trade_off(data, solution)
+
+
 WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
     (LocalInformationPrivacyData, _local_information),
     (BeliefData, _belief),
@@ -195,5 +199,5 @@ WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
     (BayesianPrivacyData, bayesian.bayesian),
     (RedactionData, redaction.redaction),
     (SequenceData, sequence.sequence),
-    (TradeOffData, trade_off.trade_off),
+    (TradeOffData, _trade_off),
 )

@@ -208,6 +208,20 @@ def test_extreme_caps_over_a_set() -> None:
     assert everything.utility == pytest.approx(float(po.measures.entropy(FUNNEL.p_x)), abs=1e-9)
 
 
+def test_no_proof_file_of_one_distribution_is_written_for_a_set(tmp_path: Path) -> None:
+    near = po.JointAmbiguity.total_variation(FUNNEL, 0.05)
+    problems = (
+        po.PrivacyFunnel(near, max_leakage=math.inf),
+        po.DistortionPrivacy(near, 1 - np.eye(4), max_distortion=1.0),
+    )
+    for problem in problems:
+        solution = po.solve(problem, time_limit=20.0)
+        assert solution.certified
+        with pytest.raises(InvalidProblem, match="over a set of distributions"):
+            solution.prove(tmp_path / "proof.txt")
+        assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     "options", [{"min_utility": 0.1}, {"trade_off": 1.0}, {"max_leakage": 0.1, "form": "merging"}]
 )
