@@ -49,7 +49,8 @@ def rome_problem(points: int, outputs: int = OUTPUTS) -> MetricPrivacy:
     """Some nodes, and how far they are from one of them: the loss is the error of that distance, in metres.
 
     The points are the first of a permutation by generator 7, the outputs the first of a permutation of these by the
-    same generator; the distance is to the second point, the prior uniform.
+    same generator; the distance is to the point at position 1, the second, for which the exponential mechanism loses 783.5 m
+    with 500 and 872.8 m with 1000 points (for the first it is 776.7 m and 884.7 m); the prior is uniform.
     """
     nodes, rng = rome(), np.random.default_rng(SEED)
     chosen: Floats = nodes[rng.permutation(len(nodes))[:points]]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.benchmarks.data.shipped import california_airports
 from privopt.benchmarks.runner.suite import Instance, InstanceSet, register_instances
 from privopt.benchmarks.runner.vocabulary import Reference
 from privopt.models.metric import Metric
@@ -55,6 +56,19 @@ def street(points: int, loss: str = "distance") -> MetricPrivacy:
     return MetricPrivacy(Metric.line(points, step=0.1, unit="km"), busy(points, points), loss, 5.0)
 
 
+def airports() -> MetricPrivacy:
+    """The airports of California: which to name instead of the true one, promised within 80 km.
+
+    Examples
+    --------
+    >>> airports().component_count
+    6
+    """
+    known = california_airports()
+    metric = Metric.great_circle(known.places, known.codes, unit="km")
+    return MetricPrivacy(metric, [1 / 205] * 205, "distance", 0.05, outputs=known.codes[::10], radius=80.0)
+
+
 def metric_quick() -> tuple[Instance, ...]:
     """A small town."""
     return (
@@ -78,6 +92,7 @@ def metric_solvers() -> tuple[Instance, ...]:
         Instance("town-7-squared", 49, town(7, "squared"), budgets=(5.0,)),
         Instance("towns-30", 30, towns(30, 10), budgets=(2.0, 5.0, 10.0)),
         Instance("towns-120-near", 120, towns(120, 30, 0.4), budgets=(5.0,)),
+        Instance("airports-205", 205, airports(), budgets=(0.05,), note="California; nats per km"),
     )
 
 
