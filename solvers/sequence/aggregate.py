@@ -30,6 +30,7 @@ from privopt.mechanisms.policy.formulas.words import (
     release_everything,
     without_rounding,
 )
+from privopt.solvers.sequence.own_groups import OwnGroups, own_groups
 from privopt.solvers.sequence.widening import Widened, widen
 
 KEPT = 128
@@ -42,6 +43,8 @@ MOST_FIRST = 192
 """Releases of the heaviest words that the next programme begins with, besides those in use."""
 ENOUGH = 1e-3
 """The relative gap at which the search ends."""
+LIMITS = (0.02, 0.05, 0.1)
+"""Shares of the largest distortion."""
 LISTED = 256
 SOFT = 64
 KEEP = 0.7
@@ -84,7 +87,11 @@ def solve_aggregated(p: Floats, cost: Floats, epsilon: float, seconds: float) ->
 def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floats, Floats, int, str] | None:
     """Rows of K (n, m), prices (n,), steps and why it ended."""
     begun = time.perf_counter()
-    table, groups = Table.of(p, cost, levels), gather(p, cost, KEPT)
+    table = Table.of(p, cost, levels)
+    own = own_groups(table)
+    if own is not None and own.count > MOST_FIRST:
+        return _from_groups(table, own, until - LAST * (until - begun))
+    groups = gather(p, cost, KEPT)
     solved = solve_restricted(groups.p, groups.cost, levels, SHARE * (until - begun))
     if solved is None:
         return None
@@ -100,6 +107,26 @@ def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floa
     risen = ascend(table, widened.nu, value, ENOUGH * value, until - time.perf_counter())
     stop = "gap" if value - risen.bound <= ENOUGH * value else "time, or prices that rise no more"
     return rows, risen.nu / levels.room, widened.iterations + risen.iterations, stop
+
+
+def _from_groups(table: Table, own: OwnGroups, until: float) -> tuple[Floats, Floats, int, str]:
+    """The same where likely words are groups of their own, more than a programme begins with: the prices of the groups, raised.
+
+    What a rare word may cost more than the dearest likely one is also tried with a few limits.
+    """
+    gap = ENOUGH * own.value
+    best = ascend(table, own.nu, own.value, gap, until - time.perf_counter())
+    dearest = float(own.nu[table.p >= table.levels.theta].max(initial=-np.inf))
+    for limit in LIMITS:
+        if time.perf_counter() > until or own.value - best.bound <= gap:
+            break
+        nu = np.minimum(own.nu, dearest + limit)
+        costs = table.costs(nu)
+        bound = float(table.p @ nu + costs.min())
+        if bound > best.bound:
+            best = Ascent(nu, bound, costs, best.iterations)
+    stop = "gap" if own.value - best.bound <= gap else "prices of groups that rise no more, or time"
+    return own.kernel, best.nu / table.levels.room, best.iterations, stop
 
 
 def _begin(p: Floats, cost: Floats, levels: Levels, kernel: Floats) -> Ints:

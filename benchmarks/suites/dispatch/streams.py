@@ -75,6 +75,24 @@ def _sequence(k: int, horizon: int, distortion: str = "hamming", stay: float = 0
     return SequenceInformationPrivacy(_sticky(k, stay), 1.0, distortion=distortion, horizon=horizon)
 
 
+_TWO = {
+    "stays": ((0.9, 0.1), (0.1, 0.9)),
+    "long-stays": ((0.97, 0.03), (0.03, 0.97)),
+    "rare": ((0.9, 0.1), (0.01, 0.99)),
+    "swing": ((0.2, 0.8), (0.8, 0.2)),
+}
+
+
+def _two(name: str, epsilon: float, horizon: int) -> Problem[Any]:
+    chain = MarkovChain([list(row) for row in _TWO[name]])
+    return SequenceInformationPrivacy(chain, epsilon, horizon=horizon)
+
+
+def _likely_words(batch: int) -> Problem[Any]:
+    chain = MarkovChain([[0.9, 0.1], [0.1, 0.9]], [0.1, 0.9])
+    return SequenceInformationPrivacy(chain, 1.0, batch=batch, horizon=batch)
+
+
 def _over_set(k: int, share: float, horizon: int) -> Problem[Any]:
     return SequenceInformationPrivacy(ChainAmbiguity.interval(_sticky(k, 0.3), share), 1.0, horizon=horizon)
 
@@ -84,12 +102,12 @@ def _words(k: int, batch: int, horizon: int) -> Problem[Any]:
 
 
 _SEQUENCES = (
-    (2, 4, "q"),
+    (2, 4, ""),
     (2, 100, ""),
     (2, 1000, "l"),
     (4, 4, ""),
     (4, 1000, ""),
-    (8, 2, "q"),
+    (8, 2, ""),
     (8, 100, ""),
     (32, 2, ""),
     (64, 4, ""),
@@ -103,6 +121,14 @@ register_cases(
         *((f"letters-{k}-horizon-{n}", marks, partial(_sequence, k, n)) for k, n, marks in _SEQUENCES),
         *((f"l1-{k}-horizon-4", "", partial(_sequence, k, 4, "l1")) for k in (4, 64)),
         *((f"squared-{k}-horizon-4", "", partial(_sequence, k, 4, "squared")) for k in (4, 16)),
+        *((f"two-{name}-horizon-100", "", partial(_two, name, 1.0, 100)) for name in _TWO),
+        *(
+            (f"two-stays-{epsilon:g}-horizon-1000", "", partial(_two, "stays", epsilon, 1000))
+            for epsilon in (0.1, 3.0)
+        ),
+        ("two-rare-horizon-8", "q", partial(_two, "rare", 1.0, 8)),
+        ("words-2^10-ten-nats", "", partial(_likely_words, 10)),
+        ("l1-24-horizon-4", "", partial(_sequence, 24, 4, "l1")),
         ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
         *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(

@@ -15,7 +15,7 @@ from privopt.mechanisms.policy.ahead import Ahead, Pair
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula
 from privopt.mechanisms.policy.setting import Setting
 
-POINTS = 97
+POINTS = 129
 """Posteriors of the grid."""
 ROUNDS = 200
 """Releases that are looked ahead at most."""
