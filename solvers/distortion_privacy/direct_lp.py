@@ -133,9 +133,9 @@ def _solve(open_cells: NDArray[np.bool_], cost: Floats, rows: Any, right: Floats
 
 def _blocks(parts: list[Floats]) -> Any:
     """A sparse block diagonal matrix."""
-    from scipy.sparse import block_diag, csr_array
+    from scipy.sparse import block_diag, coo_array, csr_array
 
-    return csr_array(block_diag(parts))
+    return csr_array(block_diag([coo_array(part) for part in parts]))
 
 
 # nothing leaks
