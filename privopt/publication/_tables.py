@@ -22,6 +22,10 @@ KNOWS = "how it was made and how people are spread, but nothing else about the r
 KNOWS_PEOPLE = "how it was made, and anything at all of how people are spread"
 
 
+COUNTED = ", if people are spread as they were counted"
+"""What is added to a sentence that is about the nominal distribution of a set."""
+
+
 def local(data: LocalInformationPrivacyData, release: Release, certificate: Certificate) -> Parts:
     """Bounds on every single release."""
     observation = data.observation
@@ -109,6 +113,7 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
         bound, more = _average(data, level, names)
         numbers.update(more)
         single, factor = say.worst_single(data.observation, release, names)
+        single += COUNTED if data.robust else ""
         numbers["single"] = factor
     free = data.leakage == "ldp" and level < math.inf and data.observation.is_whole
     return _table(data, release, bound, useful, numbers, single, free=free)
@@ -142,6 +147,7 @@ def trade_off(data: TradeOffData, release: Release, certificate: Certificate) ->
     secret, most = entropy(observation.p_s), entropy(observation.p_x)
     names = say.names_of(data.joint)
     single, factor = say.worst_single(observation, release, names)
+    single += COUNTED if data.robust else ""
     if data.is_funnel:
         bounded = "at most" if data.is_cap else "about"
         bound = f"On average over releases, a release says {bounded} {say.of_most(leakage, secret)} about {names.secret}"

@@ -176,6 +176,8 @@ def test_a_funnel_over_a_set_is_solved_stored_and_proved_from_its_file(tmp_path:
     assert plain.utility is not None
     assert solution.utility < plain.utility <= solution.bound + 1e-9
     assert not problem.certify(plain.mechanism).ok
+    said = " ".join(solution.explain().sentences)
+    assert "times as likely as before, if people are spread as they were counted" in said
     assert not problem.evaluate(plain.mechanism).feasible
     solution.save(tmp_path / "solution.json")
     assert po.verify(again, po.Solution.load(tmp_path / "solution.json")).ok
