@@ -65,14 +65,20 @@ class System:
 def system(problem: LocalInformationPrivacy) -> System:
     """The polytope of a problem, on the support of W."""
     observed = problem.observation
-    rows = posterior_rows(problem)[:, observed.support]
+    rows = _unit(posterior_rows(problem)[:, observed.support])
     if problem.notion == "lip" or not len(rows):
         return System(rows, rows, grouped(secret_groups(problem.polytope)))
     seen = observed.p_s > 0
     lifts = (observed.s_given_w[seen] / observed.p_s[seen][:, None])[:, observed.support]
     n, ratio = len(lifts), math.exp(min(problem.budget, 700.0))
     tightened = (lifts[:, None, :] - ratio * lifts[None, :, :]).reshape(n * n, -1)  # row s n + t
-    return System(rows, tightened, pairs_of_secrets(n))
+    return System(rows, _unit(tightened), pairs_of_secrets(n))
+
+
+def _unit(rows: Floats) -> Floats:
+    """The same inequalities with largest entry 1 each, so that those of a secret of small probability bind no less than others."""
+    largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(rows / np.where(largest > 0, largest, 1.0))
 
 
 def work(polytope: System) -> int:
