@@ -20,7 +20,8 @@ def robust_level(problem: Problem[Any], mechanism: Mechanism, ambiguity: Ambigui
     """The largest leakage of a mechanism over a set of distributions, in nats.
 
     Exact for bounds on ratios (local information privacy, pointwise maximal leakage, distortion with ratios, beliefs): rational
-    numbers, with logarithms rounded outward. An upper bound, with the nominal leakage below it, for maximal leakage.
+    numbers, with logarithms rounded outward. For averages (mutual information, maximal leakage) an upper bound, and below it what the
+    release leaks at some joint of the set.
 
     Source: derived for product sets of rows and a set of priors, as in Lopuhaa-Zwakenberg and Goseling, "Mechanisms for Robust
     Local Differential Privacy" (Entropy 2024).
