@@ -21,6 +21,7 @@ from privopt.solvers.redaction.joint_search import MAX_LENGTH, JointSearch, near
 from privopt.solvers.redaction.optimal.parts import apart, side_by_side
 from privopt.solvers.redaction.reach import refusal
 from privopt.solvers.redaction.relaxation import Relaxation
+from privopt.solvers.redaction.sequential import Sequential
 from privopt.solvers.redaction.windows import Windows
 
 WIDEST = 44
@@ -31,10 +32,10 @@ MAX_STATES = 12
 FOLLOWED = 16
 """Records that tell less than this part of epsilon of every private one are left out: they are free."""
 _FINE = 2.0**-44
-_SEARCHED, _SEARCHED_OF_PARTS = 0.35, 0.2
+_SEARCHED, _SEARCHED_OF_PARTS = 0.25, 0.15
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
-_STARTED = 0.15
-"""Share of the time for a local search, where there is no incumbent."""
+_STARTED = 0.45
+"""Share of the time for a local search: the better the cutoff, the fewer the boxes."""
 
 
 @register
@@ -82,6 +83,7 @@ class BranchAndBound(Solver[Redaction]):
         """The search for private records that are near to each other, in a share of the time."""
         begun = budget.remaining
         best = _start(problem, budget)
+        stop = budget.remaining - share * begun
         begin, end = _stretch(problem)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:
@@ -89,7 +91,6 @@ class BranchAndBound(Solver[Redaction]):
         most = utility_bound(problem, 0.0)[1]
         cutoff = max(0.0, most - problem.evaluate(best).utility)
         search = Search(stretch, cutoff)
-        stop = (1 - share) * begun
         while not search.done and search.boxes < MAX_BOXES and budget.remaining > stop:
             search.advance(MAX_BOXES)
             bound = utility_bound(problem, search.bound)[1]
@@ -117,13 +118,13 @@ def _stretch(problem: Redaction) -> tuple[int, int]:
 
 
 def _start(problem: Redaction, budget: Budget) -> RedactionMechanism:
-    """The incumbent, or the best of the cheap mechanisms."""
-    if isinstance(budget.incumbent, RedactionMechanism):
-        return budget.incumbent
+    """The best of the incumbent, or else of the cheap mechanisms, and a local search."""
+    solvers: list[Solver[Redaction]] = [JointSearch() if problem.form == "local" else Sequential()]
     best = problem.safe()
-    solvers: list[Solver[Redaction]] = [Windows(), Relaxation()]
-    if problem.form == "local":
-        solvers.append(JointSearch(runs=40))
+    if isinstance(budget.incumbent, RedactionMechanism):
+        best = budget.incumbent
+    else:
+        solvers = [Windows(), Relaxation(), *solvers]
     brief = Budget(time.monotonic() + _STARTED * budget.remaining, budget.seed)
     for solver in solvers:
         if solver.refuse(problem) is None:
