@@ -26,6 +26,7 @@ def contains(allowed: Any, row: list[Fraction]) -> bool:
         ends = zip(allowed["lower"], allowed["upper"], row, strict=True)
         return all(number(a) <= v <= number(b) for a, b, v in ends)
     center, radius = vector(allowed["center"]), number(allowed["radius"])
+    need(radius >= 0, "a radius is at least 0")
     apart = [(v - c, c) for v, c in zip(row, center, strict=True)]
     if allowed["kind"] == "total_variation":
         return sum(abs(d) for d, _ in apart) <= 2 * radius
