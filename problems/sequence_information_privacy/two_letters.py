@@ -7,8 +7,7 @@ The dual is ``{"kind": "beliefs", "posteriors": [...], "steps": k}``, perhaps wi
 With V_t(b) the least cost of t releases from a belief b on, V_t = step(V_t-1), and step is monotone and adds constants. So
 functions W_t with W_0 = 0 and W_t+1 <= step(W_t) are below V_t. After k of them let h be the potential, or W_k where there
 is none, c the least W_k - h and g the least step(h) - h: then V_k+t >= h + c + t g, by induction. So for n releases V_n is at
-least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g, and however many releases there are, their mean
-cost is at least g in the long run.
+least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g.
 """
 
 from __future__ import annotations
@@ -84,19 +83,19 @@ def beliefs_enclosure(
     return problem.enclosures[key]
 
 
-def _outward(least: float, releases: float) -> Enclosure:
+def _outward(least: float, releases: int) -> Enclosure:
     """Floats around minus the mean; the arithmetic before is the same on all machines."""
-    mean = least if releases == math.inf else least / releases
+    mean = least / releases
     return math.nextafter(-mean, -math.inf), math.nextafter(-mean, math.inf)
 
 
 def _least(
     problem: SequenceData, ahead: Ahead, steps: int, potential: Floats | None, seconds: float
 ) -> float | None:
-    """What all releases cost at least, or each of them where there is no end; None where time runs out."""
+    """What all releases cost at least; None where time runs out."""
     until = time.monotonic() + seconds
     later, before = np.zeros(len(ahead.posteriors)), problem.horizon - 1
-    for _ in range(int(min(steps, before))):
+    for _ in range(min(steps, before)):
         if time.monotonic() > until:
             return None
         later = ahead.step(later)
@@ -104,8 +103,6 @@ def _least(
         h = later if potential is None else potential
         gain = float((ahead.step(h) - h).min())
         gain -= 4 * UNIT * float(np.abs(h).max() + abs(gain))
-        if problem.horizon == math.inf:
-            return gain
         left = (before - steps) * gain
         later = h + float((later - h).min()) + left
         later = later - 8 * UNIT * float(np.abs(later).max() + np.abs(h).max() + abs(left))
