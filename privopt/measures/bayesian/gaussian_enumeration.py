@@ -302,10 +302,15 @@ def _largest_in_balls(entries: list[list[arb]], sums: bool) -> Fraction:
 def _larger(largest: arb, matrix: arb_mat, sums: bool) -> arb:
     """The larger of a number and what the columns of a matrix add to a factor of 1."""
     for column in zip(*matrix.table(), strict=True):
-        size = sum(map(abs, column[1:]), abs(column[0]))
+        size = abs(column[0])
+        for entry in column[1:]:
+            size = size + abs(entry)
         if sums:
-            signed = sum(column[1:], column[0])
-            size = ((size + signed) / 2).max((size - signed) / 2 - 2)
+            signed = column[0]
+            for entry in column[1:]:
+                signed = signed + entry
+            up, down = (size + signed) / 2, (size - signed) / 2 - 2
+            size = up.max(down)
         largest = largest.max(size)
     return largest
 

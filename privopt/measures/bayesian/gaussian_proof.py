@@ -374,7 +374,9 @@ def _prove_block(model: GaussianModel, i: int, sums: bool, enough: Fraction) -> 
         return min((column, _COLUMN), general)
     least = nothing_known_sum(covariance) if sums else nothing_known(covariance)
     enough = max(enough, Fraction(least) * (1 + _ROUNDING * 4))  # a lower bound is met
-    proved = [general] if column is None else [general, (column, _COLUMN)]
+    proved: list[tuple[Fraction, str]] = [general]
+    if column is not None:
+        proved.append((column, _COLUMN))
     names = [] if column is None else [_COLUMN]
     for name in (*names, DOMINATED, CONDITIONED, _ENUMERATED):
         if min(proved)[0] <= enough:

@@ -98,11 +98,10 @@ def _column_bound(covariance: Floats) -> float | None:
         return after
 
     try:
-        walk = (
-            np.clip(np.linalg.solve(np.eye(len(up)) - shares, up), 0.0, 1.0) * (1.0 + _INFLATED) + _INFLATED
-        )
+        solved: Floats = np.asarray(np.linalg.solve(np.eye(len(up)) - shares, up), dtype=np.float64)
     except np.linalg.LinAlgError:
-        walk = np.full(len(up), np.nan)
+        solved = np.full(len(up), np.nan)
+    walk: Floats = np.asarray(np.clip(solved, 0.0, 1.0) * (1.0 + _INFLATED) + _INFLATED, dtype=np.float64)
     if not bool((step(walk) <= walk).all()):
         walk = np.ones(len(up))
         for _ in range(_STEPS):
