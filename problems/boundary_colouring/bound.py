@@ -79,14 +79,13 @@ def mean(data: ColouringData, right: Balls, place: Ints | None = None) -> Enclos
     if data.weights is not None and data.objective == "accuracy":
         every = right if place is None else right[place]
         return (_sum(every * data.weights) / _total(data.weights)).ends
+    count = np.ones(len(right.mid))
     if place is not None:
-        count = np.bincount(place, minlength=len(right.mid))
-        kept = np.flatnonzero(count)
-        right, count = right[kept], count[kept]
+        count = np.asarray(np.bincount(place, minlength=len(count)), dtype=np.float64)
+        right, count = right[count > 0], count[count > 0]
     if data.objective == "worst_case":
         return right.min().ends
-    weighed = right if place is None else right * count.astype(np.float64)
-    return (_sum(weighed) / Balls.exact(data.graph.size)).ends
+    return (_sum(right * count) / Balls.exact(data.graph.size)).ends
 
 
 def _sum(terms: Balls) -> Balls:
