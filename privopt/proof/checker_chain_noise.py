@@ -113,7 +113,7 @@ def chain_ratio(problem: Any, proof: Any, growth: Fraction) -> Fraction:
     depth, length = position(proof["depth"], 10**4), problem.get("length")
     right = side(rows, [Fraction(1)] * len(rows), growth, depth)
     left = side(back, first, growth, depth)
-    if length is not None and position(length, 10**9) <= depth + 1:
+    if length is not None and position(length, 10**6) <= depth + 1:
         pairs = [(left[0][t], right[0][int(length) - 1 - t]) for t in range(length)]
     else:
         slack = number(proof["slack"])

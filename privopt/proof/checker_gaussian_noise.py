@@ -84,7 +84,7 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
     tau, epsilon = (number(problem["levels"][name]["level"]) for name in ("noise", "leak"))
     need(not claim, "only leakage is of this kind of file")
     if proof["method"] == "group":
-        need(position(problem["size"], 10**9) * tau <= epsilon, "a release may leak more")
+        need(position(problem["size"], 10**6) * tau <= epsilon, "a release may leak more")
         return [
             *said,
             f"PROVED: a release leaks at most {epsilon} nats about each of {problem['size']} records",

@@ -97,7 +97,7 @@ def left(chain: Chain, hide: Table, total: int, p: int, values: list[int]) -> Ra
 
 def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:
     """What a file proves, in sentences; raises an error if anything that it says is not proved."""
-    chain, hide, total = Chain(problem), table(mechanism["hide"]), position(mechanism["total"], 2**60)
+    chain, hide, total = Chain(problem), table(mechanism["hide"]), table([[mechanism["total"]]])[0][0]
     below, _ = levels(problem["levels"], bits)
     need(len(hide) == chain.n and len(hide[0]) == chain.k, "each record has a weight for each value")
     need(max(map(max, hide)) <= total, "a record is hidden with probability 1 at most")
