@@ -26,7 +26,7 @@ ROUND = po.JointAmbiguity(
 )
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.375, 0.625]])
 FAMILY = po.GaussianModel([[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
-SIGNS = po.GaussianModel([[1, 0.75, -0.5], [0.75, 1, 0.125], [-0.5, 0.125, 1]])
+CLOSE = po.GaussianModel([[1, 0.75, 0.5], [0.75, 1, 0.625], [0.5, 0.625, 1]])
 POSED: dict[str, tuple[Any, str]] = {
     "sets": (po.LocalInformationPrivacy(NEAR, 0.5, utility=HAMMING), "cuts"),
     "sets-interval": (po.LocalInformationPrivacy(BOUNDED, 0.75, notion="ldp", utility=HAMMING), "cuts"),
@@ -39,7 +39,7 @@ POSED: dict[str, tuple[Any, str]] = {
     "chain-three": (po.BayesianPrivacy(CHAIN, "count", 1.0, length=3, mechanism="randomised_response"), "markov-recursion"),
     "group": (po.BayesianPrivacy(po.GroupModel(3), "sum", 1.5, clip=(0.0, 1.0)), "general"),
     "gaussian": (po.BayesianPrivacy(FAMILY, "sum", 1.0, clip=(40.0, 160.0)), "gaussian-column"),
-    "gaussian-signs": (po.BayesianPrivacy(SIGNS, "mean", 1.0, clip=(0.0, 8.0), length=8), "gaussian-brute-force"),
+    "gaussian-near": (po.BayesianPrivacy(CLOSE, "mean", 1.0, clip=(0.0, 8.0), length=8), "gaussian-brute-force"),
 }  # fmt: skip
 
 
