@@ -184,8 +184,11 @@ def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
     return min(prove_leak(setting(data), tau), high), high
 
 
-def prove_dual(data: BayesianPrivacyData, dual: object) -> Enclosure | None:
-    """Floats around the upper bound on utility that a dual proves, or None."""
+def prove_dual(data: BayesianPrivacyData, dual: object, *, any_query: bool = False) -> Enclosure | None:
+    """Floats around the upper bound on utility that a dual proves, or None.
+
+    It bounds the noise on any function of Gaussian records, not on their sum alone, where ``any_query`` says so.
+    """
     if not isinstance(dual, dict):
         return None
     if dual.get("kind") == "error":
@@ -193,10 +196,10 @@ def prove_dual(data: BayesianPrivacyData, dual: object) -> Enclosure | None:
     tau = dual.get("tau")
     if dual.get("kind") != "level" or isinstance(tau, bool) or not isinstance(tau, (int, float)):
         return None
-    return prove_level(data, float(tau)) if 0 < tau < math.inf else None
+    return prove_level(data, float(tau), any_query=any_query) if 0 < tau < math.inf else None
 
 
-def prove_level(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
+def prove_level(data: BayesianPrivacyData, tau: float, *, any_query: bool = False) -> Enclosure | None:
     """Floats around the upper bound on utility of a level, or None where it is not proved to be too high.
 
     Examples
@@ -205,7 +208,7 @@ def prove_level(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
     >>> prove_level(pair, 0.999), prove_level(pair, 1.0)
     (None, (-1.0, -1.0))
     """
-    if not _too_high(data, tau):
+    if not _too_high(data, tau, any_query):
         return None
     if data.mechanism == "randomised_response":
         return _reports(data, tau)
@@ -213,14 +216,15 @@ def prove_level(data: BayesianPrivacyData, tau: float) -> Enclosure | None:
     return (-hi, -lo) if math.isfinite(hi) else None
 
 
-def _too_high(data: BayesianPrivacyData, tau: float) -> bool:
+def _too_high(data: BayesianPrivacyData, tau: float, any_query: bool) -> bool:
     """Whether noise of every level above leaks more than epsilon."""
     if enumerable(data):
         if enumeration.enclose_enumerated(*counted(data), tau)[0] > data.epsilon:
             return True
         share = enumeration.share_leaked(*counted(data))
         return share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
-    return prove_leak(setting(data), tau) >= data.epsilon
+    records = setting(data)
+    return prove_leak(replace(records, sums=records.sums and not any_query), tau) >= data.epsilon
 
 
 def _reports(data: BayesianPrivacyData, tau: float) -> Enclosure | None:

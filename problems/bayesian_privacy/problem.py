@@ -288,6 +288,10 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         """
         return levels.prove_dual(self, dual)
 
+    def proved_bound_0_1_0(self, dual: object) -> Enclosure | None:
+        """What a level proves of noise on any function of the records: version 0.1.0 did not look at the sum."""
+        return levels.prove_dual(self, dual, any_query=True)
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal problem back.
 
