@@ -280,7 +280,9 @@ FAMILIES = (
         ((2, 6), (2, 100), (2, 1000), (5, 30), (5, 300), (12, 100)),
         ((2, 30), (3, 60), (8, 100)),
     ),
-    Family("a column changed at random", random_column, ((2, 5), (4, 12), (4, 40), (4, 80)), ((3, 8), (4, 25))),
+    Family(
+        "a column changed at random", random_column, ((2, 5), (4, 12), (4, 40), (4, 80)), ((3, 8), (4, 25))
+    ),
     Family("places in towns", _near, ((12, 4), (50, 10), (120, 20), (300, 20)), ((25, 8), (80, 15))),
     Family("places in a town", town, _ones(3, 5, 8, 11), _ones(4, 7)),
     Family("places along a street", street, _ones(8, 20, 40), _ones(14, 30)),
