@@ -9,6 +9,7 @@ from typing import Any, Generic
 from privopt.core.certificate import Certificate
 from privopt.core.isolate import describe
 from privopt.core.problem import Evaluation, M, Problem
+from privopt.core.rounding import ensure_nearest
 from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Guarantee, Proposal
 from privopt.errors import InvalidMechanism
@@ -50,6 +51,7 @@ def judge(
     a published formula would be another algorithm.
     """
     try:
+        ensure_nearest()
         verdict = _judge_mechanism(problem, proposal, certify, repairable)
         bound = _checked_bound(problem, proposal, verdict, seconds)
     except Exception as cause:  # noqa: BLE001 - a proposal may hold anything; the reason is kept in the solution

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import FRESH_RECORD, ONE_RELEASE, Certificate, Terms
+from privopt.core.rounding import ensure_nearest
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Labels
@@ -205,6 +206,7 @@ class Problem(ABC, Generic[M]):
 
     def proved_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
         """What :meth:`prove_bound` returns, if it is finite and the dual is well formed."""
+        ensure_nearest()
         try:
             proved = self.prove_bound(dual, seconds)
         except MALFORMED:

@@ -10,6 +10,7 @@ from typing import Any
 
 from privopt.core.certificate import Certificate
 from privopt.core.problem import MALFORMED, Enclosure, Problem
+from privopt.core.rounding import ensure_nearest
 from privopt.core.solution import ZERO, Solution, Status, standing
 from privopt.core.solver import Guarantee
 from privopt.errors import InvalidMechanism, PrivoptError
@@ -49,6 +50,8 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
     ------
     InvalidProblem, InvalidMechanism
         If the arguments are not a problem and a solution.
+    PrivoptError
+        If a library made this processor round in another way, and it cannot be set back.
 
     Examples
     --------
@@ -59,6 +62,7 @@ def verify(problem: Problem[Any], solution: Solution[Any]) -> Certificate:
     """
     if not isinstance(problem, Problem) or not isinstance(solution, Solution):
         raise InvalidMechanism("verify takes a problem and a solution of it")
+    ensure_nearest()
     if not solution.status.ok or solution.answer is None:
         return _refused(problem, f"there is no mechanism to verify: {solution.status.name}")
     if solution.problem != problem.fingerprint:

@@ -24,6 +24,7 @@ from privopt.benchmarks.peers.tools._programmes import (
     ratio_rows,
     stochastic,
 )
+from privopt.core.rounding import ensure_nearest
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 
@@ -112,6 +113,7 @@ def pplpy(problem: LocalInformationPrivacy, seconds: float) -> PeerAnswer:
     """Vertices in exact rationals, of coefficients rounded to integers."""
     import ppl  # type: ignore[import-untyped]
 
+    ensure_nearest()  # some versions of it leave the processor rounding upward
     api: Any = ppl  # its calls have no types
     rows = _posterior_rows(problem)
     n = rows.shape[1]

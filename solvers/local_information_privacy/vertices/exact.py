@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.rounding import ensure_nearest
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import exact_channel, exact_distribution
@@ -169,6 +170,7 @@ def rational_vertices(problem: LocalInformationPrivacy) -> list[Point]:
     """The exact vertices on the observations of positive probability, by the Parma Polyhedra Library."""
     import ppl  # type: ignore[import-untyped]
 
+    ensure_nearest()  # some versions of it leave the processor rounding upward
     api: Any = ppl  # its calls have no types
     polytope, points = exact_polytope(problem), []
     c = polytope.c
