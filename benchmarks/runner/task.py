@@ -182,7 +182,7 @@ def competitors(kind: type[Problem[Any]]) -> tuple[str, ...]:
     --------
     >>> from privopt import Redaction
     >>> competitors(Redaction)[:2]
-    ('auto', 'central-lp')
+    ('auto', 'branch-and-bound')
     """
     names = tuple(solvers_of(kind))
     if AUTO in names:

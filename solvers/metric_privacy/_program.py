@@ -12,6 +12,7 @@ from privopt.arrays import Bools, Floats, Ints
 from privopt.core.solver import Budget
 from privopt.models.metric import Pairs
 from privopt.problems.metric_privacy.problem import MetricPrivacy
+from privopt.solvers.common.highs import silent_highs
 
 FARTHEST = 25.0
 """Nats beyond which a pair is left out of programs: what it asks for is below what floats of a program show."""
@@ -202,17 +203,14 @@ class _Program:
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         program.a_matrix_.start_, program.a_matrix_.index_ = table.indptr, table.indices
         program.a_matrix_.value_ = table.data
-        make: Any = highspy.Highs  # it ships no type for this
-        highs = make()
-        for name, value in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("primal_feasibility_tolerance", FEASIBLE),
-            ("dual_feasibility_tolerance", FEASIBLE),
-            ("ipm_optimality_tolerance", FEASIBLE),
-            ("run_crossover", "off"),
-        ):
-            highs.setOptionValue(name, value)
+        highs = silent_highs(
+            {
+                "primal_feasibility_tolerance": FEASIBLE,
+                "dual_feasibility_tolerance": FEASIBLE,
+                "ipm_optimality_tolerance": FEASIBLE,
+                "run_crossover": "off",
+            }
+        )
         highs.passModel(program)
         return highs
 

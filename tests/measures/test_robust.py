@@ -165,8 +165,8 @@ def test_what_has_no_robust_form_says_so() -> None:
     near = po.JointAmbiguity.total_variation(COUNTED, F(1, 10))
     with pytest.raises(InvalidProblem, match="set delta to 0"):
         robust_level(po.LocalInformationPrivacy(COUNTED, 1.0, delta=0.1), channel, near)
-    with pytest.raises(InvalidProblem, match="PrivacyFunnel has no leakage over JointAmbiguity"):
-        robust_level(po.PrivacyFunnel(COUNTED, max_leakage=0.1), channel, near)
+    with pytest.raises(InvalidProblem, match="use PrivacyFunnel"):
+        robust_level(po.InformationBottleneck(COUNTED, max_rate=0.1), channel, near)
     with pytest.raises(InvalidProblem, match="other symbols"):
         robust_level(lip(), LEANING, near)
     with pytest.raises(InvalidProblem, match="kind is 'ball'"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.highs import silent_highs
 
 ALLOWANCE = 1e-13
 """What a search in floats takes off every box, relative to max(1, the size of its terms); no proof rests on it."""
@@ -129,15 +130,13 @@ FEASIBILITY = 1e-10
 
 def engine(presolve: str) -> Any:
     """A silent HiGHS on one thread."""
-    import highspy
-
-    api: Any = highspy  # its calls have no types
-    highs = api.Highs()
-    for name, value in (("output_flag", False), ("presolve", presolve), ("threads", 1)):
-        highs.setOptionValue(name, value)
-    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        highs.setOptionValue(name, FEASIBILITY)
-    return highs
+    return silent_highs(
+        {
+            "presolve": presolve,
+            "primal_feasibility_tolerance": FEASIBILITY,
+            "dual_feasibility_tolerance": FEASIBILITY,
+        }
+    )
 
 
 @dataclass(frozen=True)
