@@ -77,7 +77,7 @@ class TableCheck:
             return f"The table is refused: {self.reason}."
         said = f"The table of {self.rows} rows is plausible: {self.reason} (a true release is refused with probability {ALARM:g} at most)"
         beside = (
-            f"; nothing is proved of the columns beside it: {', '.join(map(repr, self.beside))}"
+            f"; nothing is proved of the columns beside it: {', '.join(map(repr, self.beside))}, which may say anything about the secret"
             if self.beside
             else ""
         )
@@ -153,7 +153,9 @@ def check_table(
         fault = _drawn(data, mechanism, cells, written, where) or values.fault
     if fault is not None:
         return TableCheck(False, fault, rows, columns, beside)
-    checked = "only possible values, about as often as they should be, and no secret kept beside them"
+    checked = "only possible values, about as often as they should be"
+    if not beside:
+        checked += ", and nothing beside them"
     return TableCheck(True, checked, rows, columns, beside)
 
 
@@ -237,9 +239,9 @@ def _beside(
     if joint is None:
         return None
     secrets, inputs = observation(joint).leaking.sensitive, observation(joint).observed
-    roles = secret_columns(joint)
+    roles = {role.casefold() for role in secret_columns(joint)}
     for name in beside:
-        if name in roles:
+        if name.strip().casefold() in roles:
             return f"the column {name!r} of the secret stands beside the release"
         if _names_several(table[name], _texts(secrets)):
             return f"the column {name!r} holds values of the secret: is it kept beside the release?"
