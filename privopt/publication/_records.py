@@ -50,7 +50,7 @@ def redaction(data: RedactionData, mechanism: RedactionMechanism, certificate: C
         if finite
         else say.Names().nothing,
         OVER_SET if data.robust else STEPS,
-        "It is for one release of this sequence: a second draw, another sequence that hangs on it, or data kept beside it can undo it",
+        "It is for one release of this sequence, and for places that were chosen without looking at it: a second draw, another sequence that hangs on it, or data kept beside it can undo it",
         useful,
         guessed=say.guess_sentence(
             "the private record" if len(data.private) == 1 else "the most exposed private record", guesses

@@ -66,7 +66,7 @@ class Published:
         else:
             said = (
                 f"{source.name} was published {which} when it had other rows ({old['rows']}); whether some of them are the same people cannot be "
-                f"known, and {VOID}"
+                f"known, and {VOID}; rows that were left out for a missing value make others of those that stay"
             )
         raise FileRefused(
             f"{source}: {said}; for other people give another --state FILE. If that release was given to nobody and is deleted, delete {self.path} too"
