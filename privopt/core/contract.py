@@ -26,6 +26,8 @@ from privopt.files.text import number
 
 TIME_LIMIT = 20.0
 """Seconds for each answer to an example."""
+CLOCK = "out of time"
+"""What a solver says under ``stop`` in its statistics where the clock ended it before half of its limit was over."""
 SHORT = 1.0
 """Seconds of the limit that a solver is held to on an instance that may be too large for it."""
 OVERSHOOT = 2.0
@@ -359,7 +361,7 @@ def _optimum(candidate: Candidate, example: Example[Any], solution: Solution[Any
 def _repeats(solver: Solver[Any], problem: Problem[Any], solution: Solution[Any], time_limit: float) -> str:
     """How a second answer with the same seed differs from the first; one that was stopped by the clock may."""
     again = solve(problem, solver, time_limit=time_limit)
-    if (solution.seconds or 0.0) > time_limit / 2:
+    if (solution.seconds or 0.0) > time_limit / 2 or solution.stats.get("stop") == CLOCK:
         return ""
     for what, one, other in (
         ("status", solution.status.name, again.status.name),

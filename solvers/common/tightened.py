@@ -15,6 +15,9 @@ from privopt.mechanisms import Mechanism
 ROUNDS = 8
 """Caps that are tried."""
 
+READINGS = 15
+"""Readings of the leakage over the set that a repair takes, about."""
+
 NEAR = 1e-4
 """Relative distance of the leakage from the cap at which no other cap is tried."""
 
@@ -48,7 +51,10 @@ def tightened(
         first = first or proposal
         if proposal.mechanism is None:
             break
+        begun = time.monotonic()
         leakage = problem.evaluate(proposal.mechanism).leakage
+        if READINGS * (time.monotonic() - begun) > budget.remaining:
+            break
         kept = problem.repair(proposal.mechanism, 0.0)
         reading = problem.evaluate(kept)
         if reading.feasible and reading.objective > reached:

@@ -98,6 +98,8 @@ class BranchAndBound(Solver[Redaction]):
         if search.point is not None:
             best = _better(problem, best, search.point, begin)
         stats: dict[str, float | int | str] = {"boxes": search.boxes, "records": end - begin}
+        if not search.done:
+            stats["stop"] = "out of time" if search.boxes < MAX_BOXES else "enough boxes"
         dual = {"kind": KIND, "begin": begin, "end": end, "cutoff": cutoff, "boxes": search.boxes}
         return Proposal(best, utility_bound(problem, search.bound)[1], dual, stats=stats)
 
