@@ -62,6 +62,7 @@ def test_the_table_keeps_that_a_stopped_run_took_at_least_so_long() -> None:
     assert table_of([reading(float("inf"), 1.0)], 1.0).entries == {}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small")
 def test_solvers_are_read_but_no_oracles() -> None:
     read = list(readings(recorded=True, limit=0.3, told=lambda name, seconds: None))

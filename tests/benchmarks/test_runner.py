@@ -408,6 +408,7 @@ def test_files_are_in_the_order_of_tasks(tmp_path: Path, jobs: int) -> None:
     assert job.left() == 0
 
 
+@pytest.mark.long
 def test_what_is_done_is_not_done_again_unless_forced(tmp_path: Path) -> None:
     suite = replace(TINY, instances=lambda: instances(2))
     job = Job(suite, tmp_path, tmp_path / "page.html", solvers=("windows",), jobs=1)

@@ -260,6 +260,7 @@ def test_verify(folder: Path) -> None:
     assert po.Certificate.from_dict(certificate) == po.Solution[Any].load("solution.json").certificate
 
 
+@pytest.mark.long
 def test_verify_imports_no_solver(folder: Path) -> None:
     run("solve", "problem.json", "--output", "solution.json")
     script = """

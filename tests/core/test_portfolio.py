@@ -57,6 +57,7 @@ class Breaking(Planted):
         return po.Proposal(problem.safe())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("planted", [Planted, Hanging, Breaking])
 def test_a_wrong_promise_costs_time_and_no_answer(
     monkeypatch: pytest.MonkeyPatch, planted: type[Planted]

@@ -47,6 +47,7 @@ def test_proofs_set_the_direction_back(direction: int) -> None:
     assert run.returncode == 0, run.stderr
 
 
+@pytest.mark.long
 @linux_on_x86
 def test_exact_vertices_leave_rounding_as_it_was() -> None:
     pytest.importorskip("ppl")

@@ -23,6 +23,7 @@ SLOW = {
     "redaction-branch-and-bound-binary-6",
     "redaction-branch-and-bound-binary-8",
     "redaction-branch-and-bound-three-states",
+    "privacy_funnel-tightened-cap-set-capped",
     "redaction-central-lp-three-states",
     "redaction-constant-search-binary-8",
     "redaction-joint-search-binary-6",

@@ -43,6 +43,7 @@ def one_of_each() -> dict[tuple[str, str, str], Path]:
     return least
 
 
+@pytest.mark.long
 def test_a_stored_solution_is_verified_without_any_solver() -> None:
     answers = one_of_each()
     assert {kind for kind, _, _ in answers} >= {"redaction", "belief_release", "bayesian_privacy"}

@@ -159,6 +159,7 @@ def test_the_bound_grows_with_the_radius_and_shrinks_when_nothing_more_is_told()
 FUNNEL = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])
 
 
+@pytest.mark.long
 def test_a_funnel_over_a_set_is_solved_stored_and_proved_from_its_file(tmp_path: Path) -> None:
     near = po.JointAmbiguity.total_variation(FUNNEL, 0.02, 0.02)
     problem = po.PrivacyFunnel(near, max_leakage=0.05)
@@ -252,6 +253,7 @@ def test_level_and_radius_of_a_funnel() -> None:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("budget", [{"max_leakage": 0.03}, {"max_distortion": 0.25}, {"max_leakage": 0.0}])
 def test_distortion_against_mutual_information_over_a_set(budget: dict[str, float]) -> None:
     joint = po.JointDistribution.normalised([[4, 1, 2], [1, 4, 3]])

@@ -15,6 +15,7 @@ def test_honest_files_are_accepted_and_the_brute_force_agrees(name: str) -> None
     assert accepts(lines)
 
 
+@pytest.mark.long
 def test_no_false_claim_is_accepted() -> None:
     tally = campaign(400)
     assert tally.forged == []

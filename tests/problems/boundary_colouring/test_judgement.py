@@ -193,6 +193,7 @@ def test_the_minimax_bound_holds(seed: int) -> None:
         assert best == pytest.approx(minimax(problem)[1], abs=1e-7)
 
 
+@pytest.mark.long
 def test_linear_duals_prove_what_they_say_and_no_more() -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.line(1, 1), LN2, boundary=None, weights=[1, 2])
     # 2/3 on the second vertex would need p_0 <= 2 p_1: weights (1/3, 2/3), multiplier y on P_0(0) <= 2 P_1(0).

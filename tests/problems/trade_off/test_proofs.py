@@ -441,6 +441,7 @@ def test_examples_are_optimal_by_their_own_scale(kind: Any) -> None:
         assert solution.gap <= max(1e-15, 1e-6 * example.problem.scale(solution))
 
 
+@pytest.mark.long
 def test_a_small_leakage_is_closed_to_its_own_size() -> None:
     joint = lecture_joint()
     solution = solved(PrivacyFunnel(joint, theta_fraction=0.5), "column-generation", seconds=40.0)

@@ -58,6 +58,7 @@ def test_balanced_votes() -> None:
     assert solution.utility == pytest.approx(0.80596985, abs=5e-9)
 
 
+@pytest.mark.long
 def test_programmes_cuts_and_brute_force_agree() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):

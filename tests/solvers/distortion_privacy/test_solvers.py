@@ -141,6 +141,7 @@ def test_the_two_questions_are_inverse(leakage: str, alpha: float | None) -> Non
     assert objective(back) == pytest.approx(-budget, abs=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("leakage", "alpha"), MEASURES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_room_never_costs(leakage: str, alpha: float | None, kind: str) -> None:

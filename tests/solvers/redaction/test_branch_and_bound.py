@@ -41,6 +41,7 @@ def test_the_bound_is_that_of_the_control_problem_for_one_binary_record() -> Non
     assert solution.bound == pytest.approx(other.bound, abs=1e-3)
 
 
+@pytest.mark.long
 def test_private_records_far_apart_are_solved_in_parts() -> None:
     problem = po.Redaction(SLOW, 40, (10, 30), 1.0)
     parts = po.solve(problem, "optimal", time_limit=20.0)

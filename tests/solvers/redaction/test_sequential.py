@@ -74,6 +74,7 @@ def test_judgement_equals_enumeration(seed: int) -> None:
     assert Fraction(certificate.utility[0]) <= released / length <= Fraction(certificate.utility[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "reached"), [(0.25, 0.7925), (0.5, 0.8392), (1.0, 0.8733)])
 def test_public_values(epsilon: float, reached: float) -> None:
     chain = po.MarkovChain([[0.99, 0.01], [0.8, 0.2]])
@@ -84,6 +85,7 @@ def test_public_values(epsilon: float, reached: float) -> None:
     assert po.verify(problem, solution).ok
 
 
+@pytest.mark.long
 def test_a_sequential_mechanism_is_never_worse_than_the_local_one_of_the_same_table() -> None:
     chain = po.MarkovChain([[0.95, 0.05], [0.3, 0.7]])
     local = po.solve(po.Redaction(chain, 9, 3, 0.8))
