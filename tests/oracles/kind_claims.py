@@ -151,6 +151,7 @@ def members_of(allowed: Any, rng: np.random.Generator, count: int = 60) -> list[
         way = np.concatenate([rng.normal(size=n), np.zeros(sums.shape[1] - n)])
         best = linprog(way, upper, limits, sums, [1.0], bounds=bounds)
         assert best.status == 0, "the set is empty"
+        assert best.x is not None
         if not any(np.allclose(best.x[:n], known, atol=1e-12) for known in found):
             found.append(best.x[:n])
     return found
@@ -221,6 +222,7 @@ def _set_bounds(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
         (p[:, None] * loss).ravel(), upper, np.zeros(len(upper)), np.kron(np.eye(n), np.ones(m)), np.ones(n)
     )
     assert best.status == 0
+    assert best.fun is not None
     return any(_real(bound["bound"]) > best.fun + 1e-7 for bound in bounds)
 
 

@@ -363,7 +363,8 @@ def test_a_ledger_adds_what_is_proved(model: Any) -> None:
 
     for tau in (0.1, 0.03):
         ledger = ledger.charge(noise(tau), "data")
-        setting = Setting(model, 50, ledger.scope, *(spacing("sum", (0, 1), 50) if clip else ()))
+        apart, grid = spacing("sum", (0, 1), 50) if clip else (Fraction(1), Fraction(0))
+        setting = Setting(model, 50, ledger.scope, apart, grid)
         assert ledger.leakage >= prove_leakage(setting, ledger.tau)[0] > 0
         assert ledger.leakage >= prove_leak(setting, ledger.tau)
     full = ledger.charge(noise(ledger.remaining), "data")

@@ -96,6 +96,7 @@ def test_the_distribution_is_compared_as_rationals(shift: Fraction) -> None:
 
 def test_a_certificate_says_what_stays_and_what_does_not() -> None:
     solution = po.solve(po.PostRandomisation(VOTE, "hamming", 0.2))
+    assert solution.instance is not None
     certificate = po.verify(solution.instance, solution)
     assert certificate.ok
     assert "equals the original exactly" in certificate.statement
@@ -115,6 +116,7 @@ def test_tables_are_kept_in_rationals_or_said_to_move() -> None:
     problem = po.PostRandomisation(VOTE, "hamming", 0.4, preserve=ALIKE)
     solution = po.solve(problem)
     assert solution.status is po.Status.OPTIMAL
+    assert solution.utility is not None
     assert solution.utility < -0.01
     rows = solution.mechanism.exact()
     weights = np.array(ALIKE.exact.weights, dtype=object).reshape(2, 4)
@@ -221,7 +223,7 @@ def test_files(notion: str | po.Metric) -> None:
     again = po.problem_from_dict(problem.to_dict())
     assert again == problem
     assert again.fingerprint == problem.fingerprint
-    assert again.with_budget(0.5).epsilon == 0.5
+    assert again.with_budget(0.5).budget == 0.5
     with pytest.raises(FileRefused):
         po.PostRandomisation.from_dict({**problem.to_dict(), "preserve": "all"})
     assert '"hamming"' in problem_template("post_randomisation")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def best_on_grid(problem: po.LocalInformationPrivacy, posteriors: Floats) -> flo
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("sides", [{"epsilon": 0.3}, {"upper": 0.2}, {"lower": 0.4, "upper": 0.15}])
-def test_the_optimum_is_that_of_a_grid_and_is_proved(seed: int, sides: dict[str, float]) -> None:
+def test_the_optimum_is_that_of_a_grid_and_is_proved(seed: int, sides: dict[str, Any]) -> None:
     """No mixture of the grid is above the bound, and the answer is at least as good as any of them."""
     rng = np.random.default_rng(seed)
     weights = rng.multinomial(GRID - 3, rng.dirichlet(np.ones(3))) + 1  # the distribution of X is on the grid
@@ -52,6 +53,7 @@ def test_the_optimum_is_that_of_a_grid_and_is_proved(seed: int, sides: dict[str,
     assert solution.certified
     assert solution.bound is not None
     assert best <= solution.bound + 1e-9
+    assert solution.utility is not None
     assert best - 2e-6 <= solution.utility <= best + 0.03
 
 
@@ -62,11 +64,15 @@ def test_more_delta_never_costs_and_bounds_hold_for_every_answer() -> None:
         problem = po.LocalInformationPrivacy(joint, 0.5, delta=delta)
         solution = po.solve(problem, "randomised-boosting", time_limit=60)
         assert solution.status is po.Status.OPTIMAL
+        assert solution.utility is not None
         assert solution.utility >= before - 1e-6
         before = solution.utility
         for name in ("watchdog-boosting", "column-generation"):
             assert solution.bound is not None
-            assert po.solve(problem, name, time_limit=20).utility <= solution.bound + 1e-12
+            assert solution.bound is not None
+            other = po.solve(problem, name, time_limit=20).utility
+            assert other is not None
+            assert other <= solution.bound + 1e-12
 
 
 def test_a_structural_zero_costs_no_delta() -> None:
@@ -95,4 +101,5 @@ def test_what_is_no_proof_proves_nothing() -> None:
         pi, price = rng.normal(size=4), float(rng.exponential())
         proved = problem.prove_bound({"kind": "spending", "pi": pi.tolist(), "price": price})
         assert proved is not None
+        assert solution.utility is not None
         assert proved[1] >= solution.utility

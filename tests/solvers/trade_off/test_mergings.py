@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from privopt import JointDistribution, ObservedJoint, Status, solve, verify
+from privopt import JointAmbiguity, JointDistribution, ObservedJoint, Status, solve, verify
 from privopt.core.solver import Budget
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.local_information_privacy.examples import lecture_joint
@@ -64,8 +64,9 @@ def list_of_partitions(n: int) -> list[list[int]]:
     return list(partitions(n))
 
 
-def definitions(joint: Joint, assignment: list[int]) -> tuple[float, float]:
+def definitions(joint: Joint | JointAmbiguity, assignment: list[int]) -> tuple[float, float]:
     """I(S;Y) and I(X;Y) of a merging, written out."""
+    assert not isinstance(joint, JointAmbiguity)
     table = (
         joint.table
         if isinstance(joint, ObservedJoint)
