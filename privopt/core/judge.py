@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
 from privopt.core.certificate import Certificate
+from privopt.core.exact import ensure_nearest
 from privopt.core.isolate import describe
 from privopt.core.problem import Evaluation, M, Problem
-from privopt.core.rounding import ensure_nearest
 from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Guarantee, Proposal
 from privopt.errors import InvalidMechanism

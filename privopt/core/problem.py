@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import FRESH_RECORD, ONE_RELEASE, Certificate, Terms
-from privopt.core.rounding import ensure_nearest
+from privopt.core.exact import ensure_nearest
 from privopt.core.words import Quantity, Words
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Labels

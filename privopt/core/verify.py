@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 
 from privopt.core.certificate import Certificate
+from privopt.core.exact import ensure_nearest
 from privopt.core.problem import MALFORMED, Enclosure, Problem
-from privopt.core.rounding import ensure_nearest
 from privopt.core.solution import ZERO, Solution, Status, standing
 from privopt.core.solver import Guarantee
 from privopt.errors import InvalidMechanism, PrivoptError

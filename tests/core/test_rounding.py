@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from privopt.core import rounding
+from privopt.core import exact as rounding
 from privopt.errors import PrivoptError
 
 UPWARD, DOWNWARD = 0x800, 0x400
@@ -18,7 +18,7 @@ UPWARD, DOWNWARD = 0x800, 0x400
 ASKED = """
 import ctypes, ctypes.util, sys
 import privopt as po
-from privopt.core.rounding import rounds_to_nearest
+from privopt.core.exact import rounds_to_nearest
 direction = int(sys.argv[1])
 library = ctypes.CDLL(ctypes.util.find_library("m"))
 problem = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, 1.0)
@@ -53,7 +53,7 @@ def test_exact_vertices_leave_rounding_as_it_was() -> None:
     pytest.importorskip("ppl")
     code = (
         "import privopt as po\n"
-        "from privopt.core.rounding import rounds_to_nearest\n"
+        "from privopt.core.exact import rounds_to_nearest\n"
         "problem = next(e.problem for e in po.LocalInformationPrivacy.examples())\n"
         "print(po.solve(problem, 'vertices-exact').status.name, rounds_to_nearest())\n"
     )

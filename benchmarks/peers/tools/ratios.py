@@ -24,7 +24,7 @@ from privopt.benchmarks.peers.tools._programmes import (
     ratio_rows,
     stochastic,
 )
-from privopt.core.rounding import ensure_nearest
+from privopt.core.exact import ensure_nearest
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.rounding import ensure_nearest
+from privopt.core.exact import ensure_nearest
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import exact_channel, exact_distribution

@@ -12,7 +12,7 @@ import pytest
 
 import privopt as po
 from privopt.benchmarks.suites.post_randomisation import grouped, ordered, sectors
-from privopt.core.rounding import ensure_nearest
+from privopt.core.exact import ensure_nearest
 from privopt.solvers.post_randomisation.pram import invariant_matrix
 
 RATIO = Fraction(float(math.exp(math.log(1.5))))
