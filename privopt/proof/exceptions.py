@@ -9,8 +9,8 @@ from privopt.errors import InvalidProblem
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.proof import checker_exceptions
 from privopt.proof.draft import Draft, Line, Solved, release_line, weights_of
-from privopt.proof.linear import NO_BOUND, claim_cost
-from privopt.proof.rationals import GUARD, PRECISIONS, levels, rows_written, written
+from privopt.proof.linear import claim_cost, enclose
+from privopt.proof.rationals import GUARD, rows_written, written
 
 BITS = 192
 """Bits of the logarithms of an information."""
@@ -28,19 +28,12 @@ def exceptions(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
         raise InvalidProblem("a cost that is a function of yours is not covered by proof files")
     named = {"upper": data.upper, "lower": data.lower}
     finite: dict[str, float | Fraction] = {k: Fraction(v) for k, v in named.items() if v < math.inf}
-    if not finite:
-        raise InvalidProblem(f"{NO_BOUND}: no bound was asked for")
     secret, useful = weights_of(data.observation)
     problem: Line = {"distribution": secret, "delta": written(data.delta)}
     if useful is not None:
         problem["useful"] = useful
     draft = Draft("exceptions", problem, release_line(data.observation, solution.mechanism), {}, GUARD)
-    for precision in PRECISIONS:
-        draft.at(levels(finite, precision))
-        if _is_proved(draft):
-            break
-    else:
-        raise InvalidProblem(f"the mechanism is not proved private with e^level to {PRECISIONS[-1]} bits")
+    enclose(draft, finite, _keeps)
     if data.matrix is not None:
         draft.problem["loss"] = rows_written(data.matrix.tolist())
         claim_cost(draft)
@@ -51,10 +44,6 @@ def exceptions(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
     return draft
 
 
-def _is_proved(draft: Draft) -> bool:
-    """Whether the checker finds the exceptions rare enough at these levels."""
-    try:
-        checker_exceptions.check(draft.problem, draft.mechanism, {}, [], draft.bits)
-    except ValueError:
-        return False
-    return True
+def _keeps(draft: Draft) -> None:
+    """Let the checker see whether the exceptions are rare enough at these levels."""
+    checker_exceptions.check(draft.problem, draft.mechanism, {}, [], draft.bits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -36,8 +37,14 @@ def channel_draft(data: LocalInformationPrivacyData, solution: Solved, kind: str
     return draft
 
 
-def enclose(draft: Draft, named: dict[str, float] | Named) -> None:
-    """Give the problem its levels, enclosed so closely that the mechanism is private.
+def _keeps(draft: Draft) -> None:
+    checker.private(draft.problem, draft.mechanism, draft.bits)
+
+
+def enclose(
+    draft: Draft, named: Mapping[str, float | Fraction], check: Callable[[Draft], None] = _keeps
+) -> None:
+    """Give the problem its levels, enclosed so closely that a check of the mechanism passes.
 
     Raises
     ------
@@ -50,7 +57,7 @@ def enclose(draft: Draft, named: dict[str, float] | Named) -> None:
     for precision in PRECISIONS:
         draft.at(levels({name: Fraction(level) for name, level in named.items()}, precision))
         try:
-            checker.private(draft.problem, draft.mechanism, draft.bits)
+            check(draft)
         except ValueError as cause:
             reason = str(cause)
             continue

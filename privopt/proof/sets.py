@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from privopt.problems.robust import itself_over
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.proof import checker, checker_set_bounds, checker_sets
 from privopt.proof.draft import Draft, Line, Solved, release_line, rows_of, weights_of
-from privopt.proof.linear import NO_BOUND
+from privopt.proof.linear import enclose
 from privopt.proof.prices import Programme
-from privopt.proof.rationals import GUARD, PRECISIONS, floor, levels, rows_written, written
+from privopt.proof.rationals import GUARD, floor, rows_written, written
 
 BITS = 192
 """Bits of the logarithms of an information."""
@@ -136,29 +136,13 @@ def set_line(allowed: RowSet) -> Line:
     return {"kind": allowed.kind, "center": center, "radius": written(allowed.radius)}
 
 
-def _enclose(draft: Draft, named: dict[str, float] | dict[str, float | Fraction]) -> None:
-    """Give the problem its levels, enclosed so closely that the mechanism is private.
+def _enclose(draft: Draft, named: Mapping[str, float | Fraction]) -> None:
+    """Give the problem its finite levels, enclosed so closely that the mechanism is private over the set."""
+    enclose(draft, {name: level for name, level in named.items() if level < math.inf}, _keeps_the_set)
 
-    Raises
-    ------
-    InvalidProblem
-        If there are none, or the mechanism is nearer to one than can be written.
-    """
-    finite = {name: Fraction(level) for name, level in named.items() if level < math.inf}
-    if not finite:
-        raise InvalidProblem(f"{NO_BOUND}: no bound was asked for")
-    reason = ""
-    for precision in PRECISIONS:
-        draft.at(levels(cast("dict[str, float | Fraction]", finite), precision))
-        try:
-            checker_sets.check(draft.problem, draft.mechanism, {}, [], draft.bits)
-        except ValueError as cause:
-            reason = str(cause)
-            continue
-        return
-    raise InvalidProblem(
-        f"the mechanism is not proved private with e^level to {PRECISIONS[-1]} bits: {reason}"
-    )
+
+def _keeps_the_set(draft: Draft) -> None:
+    checker_sets.check(draft.problem, draft.mechanism, {}, [], draft.bits)
 
 
 def _claim_cost(draft: Draft) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Mechanism
+from privopt.solvers.common.repaired import repaired_in_time
 
 ROUNDS = 8
 """Caps that are tried."""
@@ -51,11 +52,10 @@ def tightened(
         first = first or proposal
         if proposal.mechanism is None:
             break
-        begun = time.monotonic()
-        leakage = problem.evaluate(proposal.mechanism).leakage
-        if READINGS * (time.monotonic() - begun) > budget.remaining:
+        kept = repaired_in_time(problem, proposal.mechanism, budget, READINGS)
+        if kept is None:
             break
-        kept = problem.repair(proposal.mechanism, 0.0)
+        leakage = problem.evaluate(proposal.mechanism).leakage
         reading = problem.evaluate(kept)
         if reading.feasible and reading.objective > reached:
             best, reached = kept, reading.objective

@@ -6,7 +6,6 @@ of them is optimal over the set. Where it does not keep it, the same is tried wi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,7 @@ from privopt.models import ChainAmbiguity, MarkovChain
 from privopt.problems.redaction.over_set import KIND, is_member
 from privopt.problems.redaction.problem import Redaction
 from privopt.problems.redaction.shown import KIND as INFLUENCE
+from privopt.solvers.common.repaired import repaired_in_time
 from privopt.solvers.redaction.joint_search import JointSearch
 from privopt.solvers.redaction.optimal.solver import Optimal
 from privopt.solvers.redaction.relaxation import Relaxation
@@ -79,7 +79,7 @@ class SlowestChain(Solver[Redaction]):
             whole = first.mechanism(proposal)
             runs = [] if first.keeps(whole) else [first, *(_Run(problem, c, solver, budget) for c in others)]
             for mechanism, share in ((whole, 1.0), *(run.largest() for run in runs)):
-                own = _kept(problem, mechanism, budget)
+                own = repaired_in_time(problem, mechanism, budget, READINGS) or problem.safe()
                 if problem.evaluate(own).utility > problem.evaluate(best).utility:
                     best, stats = own, {"by": solver.name, "share of the budget": share}
             budget.report(problem.evaluate(best).objective)
@@ -92,15 +92,6 @@ class SlowestChain(Solver[Redaction]):
         return Proposal(
             best, bound[0], {"kind": KIND, "chain": chain.to_dict(), "dual": bound[1]}, stats=stats
         )
-
-
-def _kept(problem: Redaction, mechanism: RedactionMechanism, budget: Budget) -> RedactionMechanism:
-    """A mechanism, repaired where it needs that and there is time for it; else the one that releases nothing."""
-    begun = time.monotonic()
-    if problem.evaluate(mechanism).feasible:
-        return mechanism
-    reading = time.monotonic() - begun
-    return problem.repair(mechanism, 0.0) if READINGS * reading < budget.remaining else problem.safe()
 
 
 @dataclass(frozen=True)

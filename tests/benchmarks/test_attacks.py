@@ -86,7 +86,7 @@ def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:
     row = IntegerRow((1, 1, 2), 4)
     fair = measured._counts(row, 10**5)
     assert measured.p_value(fair, row) > 1e-9
-    assert measured.p_value(fair + np.array([800, -800, 0]), row) < 1e-9
+    assert measured.p_value(fair + np.array([2_000, -2_000, 0]), row) < 1e-9
     never = IntegerRow((0, 1), 1)
     assert measured.p_value(np.array([1, 10**5]), never) == 0.0
     assert find_measurement("sampler").run is measured.sampler

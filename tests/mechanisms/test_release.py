@@ -52,7 +52,7 @@ def test_sampled_frequencies_follow_the_weights(letter: str, column: int) -> Non
     released = MECHANISM.release(np.full((users, 3), letter))
     redacted = int(sum(cell is None for cell in released[:, 1]))
     expected = MECHANISM.exact()[1, column] / 2**52
-    assert stats.binomtest(redacted, users, expected).pvalue > 1e-6
+    assert stats.binomtest(redacted, users, expected).pvalue > 1e-9
     assert all(cell is None for cell in released[:, 0])
     assert all(cell == letter for cell in released[:, 2])
 
@@ -63,7 +63,7 @@ def test_integers_below_a_total_are_uniform(total: int) -> None:
     assert int(drawn.max()) < total
     cells = np.minimum((drawn.astype(float) / total * min(total, 8)).astype(int), min(total, 8) - 1)
     counts = np.bincount(cells, minlength=min(total, 8))
-    assert total == 1 or stats.chisquare(counts).pvalue > 1e-6
+    assert total == 1 or stats.chisquare(counts).pvalue > 1e-9
 
 
 def test_rounding_is_towards_redaction_and_stays() -> None:
