@@ -281,6 +281,7 @@ def environments(text: str) -> list[str]:
     return stack
 
 
+@pytest.mark.long
 def test_latex_is_sound_in_structure(written: Path) -> None:
     for path in written.rglob("*.tex"):
         text = path.read_text(encoding="utf-8")

@@ -60,6 +60,7 @@ def test_table_one_matches(report: PaperReport) -> None:
     assert {c.finding for c in table} == {Finding.MATCHES}
 
 
+@pytest.mark.long
 def test_example_one(report: PaperReport) -> None:
     utility = claim(report, "Example 1", "utility with q₂ = 1/8")
     assert utility.printed == "7/24"

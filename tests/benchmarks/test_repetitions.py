@@ -163,6 +163,7 @@ def test_a_malformed_cell_is_named(tmp_path: Path, old: str, new: str, said: str
     assert not (folder / "page.html").exists()
 
 
+@pytest.mark.long
 def test_the_section_on_other_tools_is_there_only_with_their_rows(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "run", repeated())
     write_report(folder, folder / "page.html")

@@ -122,6 +122,7 @@ def test_a_task_is_judged_proved_and_measured(server: Server) -> None:
     assert (row.key, row.fingerprint) == (task("optimal").key, FOUR.problem.fingerprint)
 
 
+@pytest.mark.long
 def test_a_conic_back_end_runs_in_the_process_of_its_task(server: Server) -> None:
     pytest.importorskip("scs")
     row = run(server, task("conic-scs")).row
@@ -260,6 +261,7 @@ def test_what_a_task_prints_goes_nowhere(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.long
 def test_a_server_ends_with_its_caller_and_ends_its_task(tmp_path: Path) -> None:
     code = (
         "import time; from privopt.benchmarks.runner.process import Server; from privopt.benchmarks.runner.process import Limits;"
@@ -497,6 +499,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
     return "tiny"
 
 
+@pytest.mark.long
 def test_run_writes_the_folder_and_the_page(
     tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def command(*args: str, environment: dict[str, str] | None = None) -> subprocess
     )
 
 
+@pytest.mark.long
 def test_solve_release_verify_in_processes_of_their_own(folder: Path) -> None:
     solved = command("solve", "problem.json", "--output", "solution.json")
     assert (solved.returncode, solved.stderr) == (0, "")
@@ -246,6 +247,7 @@ def test_labels_survive_the_file(folder: Path) -> None:
     assert [row["x"] for row in rows_of(folder / "out.csv")] == states
 
 
+@pytest.mark.long
 def test_a_terminal_that_cannot_show_a_label(folder: Path) -> None:
     (folder / "one.csv").write_text("x\né\n雨\né\n", encoding="utf-8")
     done = command("fit", "one.csv", "--column", "x", environment={"PYTHONIOENCODING": "ascii"})
@@ -391,6 +393,7 @@ def test_what_takes_long_shows_a_bar_and_is_interrupted_quietly(folder: Path, pl
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "one.csv", "problem.json"]
 
 
+@pytest.mark.long
 def test_out_of_time_is_a_status(folder: Path, plugins: Path) -> None:
     done = command(
         "solve",

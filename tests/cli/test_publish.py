@@ -185,6 +185,7 @@ def test_rules_on_the_command_line(folder: Path) -> None:
     assert (size.kind, size.labels) == ("ordered", ("10", "2", "1"))
 
 
+@pytest.mark.long
 def test_few_numbers_keep_their_order(folder: Path) -> None:
     run("publish", "people.csv", "--secret", "vote", "--columns", "size", "--epsilon", "1", "--output", "out")
     problem = po.load_problem("out/problem.json")

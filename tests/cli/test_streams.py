@@ -131,6 +131,7 @@ def test_another_column_is_refused_and_the_own_one_need_not_be_named(folder: Pat
     assert "98765" not in refused.stderr
 
 
+@pytest.mark.long
 def test_a_stream_with_gaps_goes_on_after_a_stop(folder: Path) -> None:
     policy_file("--period", "24")
     lines = Path("stream.csv").read_text().splitlines(keepends=True)

@@ -279,6 +279,7 @@ def test_distortion_against_mutual_information_over_a_set(budget: dict[str, floa
     assert largest <= solution.certificate.leakage[1] + 1e-12
 
 
+@pytest.mark.long
 def test_the_tightened_cap_is_near_the_best_of_a_search() -> None:
     """Two symbols and two releases: every channel of a grid, judged over the set."""
     near = po.JointAmbiguity.total_variation(SQUARE, 0.05)

@@ -39,6 +39,7 @@ def ended(process: subprocess.Popen[str]) -> str:
     return told
 
 
+@pytest.mark.long
 def test_it_serves_a_table_until_it_is_ended(tmp_path: Path) -> None:
     process, address = started(str(write_people(tmp_path / "people.csv", 40)))
     with urllib.request.urlopen(f"{address}api/table", timeout=60) as answer:

@@ -83,6 +83,7 @@ def test_infinite_influences() -> None:
     assert 0 < solution.utility < 5 / 6
 
 
+@pytest.mark.long
 def test_files_round_trip(tmp_path: Any) -> None:
     problem = po.Redaction(CHAIN, 5, (1, 3), math.inf, weights=[1, 2, 3, 4, 0.1])
     fields = problem.to_dict()

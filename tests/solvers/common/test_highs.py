@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import privopt as po
 
 PROBLEMS: dict[str, po.Problem[Any]] = {
@@ -19,6 +21,7 @@ PROBLEMS: dict[str, po.Problem[Any]] = {
 SOLVERS = {"metric_privacy": "direct-lp", "local_information_privacy": "column-generation"}
 
 
+@pytest.mark.long
 def test_what_is_printed_as_json_is_json(tmp_path: Path) -> None:
     for kind, problem in PROBLEMS.items():
         path = tmp_path / f"{kind}.json"

@@ -121,6 +121,7 @@ def _with_every_vertex(problem: po.LocalInformationPrivacy) -> po.LocalInformati
     return problem.relaxed(tuple(cuts))
 
 
+@pytest.mark.long
 def test_utility_falls_with_the_radius_and_solve_picks_the_solver_itself() -> None:
     reached = []
     for radius in (0.0, 0.02, 0.2):

@@ -213,6 +213,7 @@ def test_what_is_refused() -> None:
         assert words in solution.reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["markov-quilt", "constant-closed-form", "constant-search", "joint-search"])
 def test_edges(name: str) -> None:
     independent, two = po.MarkovChain([[0.7, 0.3], [0.7, 0.3]]), binary(0.1, 0.4)

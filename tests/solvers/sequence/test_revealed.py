@@ -106,6 +106,7 @@ def test_no_first_release_makes_up_for_it_later(stay: float, epsilon: float) -> 
     assert -best <= solution.bound + 1e-9
 
 
+@pytest.mark.long
 def test_the_bound_does_not_fade() -> None:
     bounds = []
     for horizon in (5, 50, 1000):
