@@ -11,6 +11,7 @@ import os
 import pkgutil
 import sys
 import traceback
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +60,31 @@ def import_below(package: str) -> tuple[ModuleType, ...]:
             if entry.ispkg:
                 modules += import_below(entry.name)
     return tuple(modules)
+
+
+@cache
+def import_naming(package: str, *words: str) -> None:
+    """Import the public modules below a package of ours whose source holds all of some words; all of them where there is no source.
+
+    Looking for words takes milliseconds where importing everything takes half a second.
+    """
+    sources = list(_sources(package))
+    if not sources:
+        import_below(package)
+    for name, path in sources:
+        text = path.read_text(encoding="utf-8")
+        if all(word in text for word in words):
+            importlib.import_module(name)
+
+
+def _sources(package: str) -> Iterator[tuple[str, Path]]:
+    """Names and files of the public modules below a package."""
+    for place in importlib.import_module(package).__path__:
+        for path in sorted(Path(place).rglob("*.py")):
+            parts = path.relative_to(place).with_suffix("").parts
+            parts = parts[:-1] if parts[-1] == "__init__" else parts
+            if not any(part.startswith("_") for part in parts):
+                yield ".".join((package, *parts)), path
 
 
 def _imported(name: str, place: Path) -> ModuleType:

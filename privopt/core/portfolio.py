@@ -31,6 +31,8 @@ LONGER = 1.2
 """How many times as long as before a solver that cannot be stopped must have to run again when nobody else is left."""
 FITTING = 1.4
 """How many times its predicted seconds a prover gets at least, where it is predicted to end in what is left."""
+NEARLY = 2.0
+"""A prediction of this many times what is left may still be met: the first answer has all of it."""
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
@@ -160,9 +162,9 @@ class Search(Generic[M]):
         self._wait_beside()
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:
-        """Seconds in which the first answer is expected from a solver that fits in what is left, where no proof does."""
+        """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does."""
         left = self.call.left
-        if self._answered or soonest <= left or predicted(c) > left:
+        if self._answered or soonest <= left or predicted(c) > NEARLY * left:
             return 0.0
         return min(FITTING * predicted(c), left)
 

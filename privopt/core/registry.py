@@ -7,11 +7,12 @@ import importlib.util
 import inspect
 import os
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from privopt.core.folders import import_below, is_own, own_folders, said, where
+from privopt.core.folders import import_below, import_naming, is_own, own_folders, said, where
 from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
@@ -58,12 +59,10 @@ def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
 
     Those of a reformulation's target serve it too, but for names that it has itself.
     """
-    _scan_everything()
+    kinds = kinds_of(kind)
+    _scan_for(kinds)
     serving = {
-        name: cls
-        for one in reversed(kinds_of(kind))
-        for (owner, name), cls in _solvers.items()
-        if owner is one
+        name: cls for one in reversed(kinds) for (owner, name), cls in _solvers.items() if owner is one
     }
     return dict(sorted(serving.items()))
 
@@ -79,6 +78,16 @@ def _scan_solvers() -> None:
                 f"{module.__file__} registers no solver; decorate the class with privopt.register, "
                 "or let the name of a helper begin with an underscore"
             )
+
+
+def _scan_for(kinds: Sequence[type[Problem[Any]]]) -> None:
+    """Import the solver files of some kinds of problems: those of the package that name one of them, and all of one's own."""
+    if own_folders():
+        _scan_solvers()
+    else:
+        for kind in kinds:
+            import_naming("privopt.solvers", "register", kind.__name__)
+    _scan_folders()
 
 
 def _scan_everything() -> None:

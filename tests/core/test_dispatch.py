@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -105,6 +109,31 @@ def test_a_tiny_limit_still_gives_a_private_answer() -> None:
     solution = po.solve(problem, time_limit=0.2)
     assert time.monotonic() - begun < 15.0
     assert solution.certified
+
+
+def test_every_file_of_a_solver_names_its_problem_by_which_it_is_found() -> None:
+    """Files that do not name a problem are not imported to solve it."""
+    _registry._scan_everything()
+    files = {
+        (kind.__name__, inspect.getfile(cls))
+        for (kind, _), cls in _registry._solvers.items()
+        if cls.__module__.startswith("privopt.solvers.")
+    }
+    assert len(files) > 50
+    for kind, file in files:
+        text = Path(file).read_text(encoding="utf-8")
+        assert kind in text, file
+        assert "register" in text, file
+
+
+def test_solvers_found_for_one_problem_are_all_of_its_solvers() -> None:
+    found = (
+        "import privopt as po; from privopt.core.registry import solvers_of; print(*solvers_of(po.Redaction))"
+    )
+    fresh = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
+    _registry._scan_everything()
+    every = sorted(name for kind, name in _registry._solvers if kind is po.Redaction)
+    assert fresh.stdout.split() == every
 
 
 def test_not_a_problem() -> None:

@@ -107,7 +107,7 @@ class Late(po.Solver[po.LocalInformationPrivacy]):
 @pytest.mark.long
 def test_a_prover_that_was_stopped_too_early_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "late"): Late})
-    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
     solution = po.solve(WIDE, time_limit=10.0)
     assert solution.solver == "late"
     assert solution.status is po.Status.OPTIMAL
@@ -256,7 +256,7 @@ class Halting(Planted):
 @pytest.mark.long
 def test_who_keeps_half_of_a_short_time_runs_again_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "planted"): Halting})
-    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
     solution = po.solve(WIDE, time_limit=7.0)
     assert solution.solver == "planted"
     assert solution.objective is not None
@@ -296,7 +296,7 @@ class Apart(Planted):
 def test_no_time_is_kept_for_who_could_not_end_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Noting, Endless)}
     monkeypatch.setattr(_registry, "_solvers", only)
-    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
     monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
     Noting.times.clear()
     po.solve(WIDE, time_limit=5.0)
@@ -319,7 +319,7 @@ def test_no_process_is_started_for_a_fraction_of_what_is_predicted(monkeypatch: 
 
     only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Quick, Apart)}
     monkeypatch.setattr(_registry, "_solvers", only)
-    monkeypatch.setattr(_registry, "_scan_everything", lambda: None)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
     monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
     solution = po.solve(WIDE, time_limit=10.0)
     assert solution.solver == "quick"
