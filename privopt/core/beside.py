@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +20,11 @@ from privopt.core.isolate import (
     SolverFailure,
     SolverTimeout,
     believed,
+    copied_incumbent,
     deaf_to_interrupts,
     describe,
     pack,
-    stored_incumbent,
+    read_incumbent,
 )
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose
@@ -99,7 +100,7 @@ class Lane:
     """
 
     def __init__(self, problem: Problem[Any], incumbent: Mechanism | None, seed: int) -> None:
-        self._payload = pack((problem, stored_incumbent(incumbent)), problem)
+        self._payload = pack((problem, copied_incumbent(incumbent)), problem)
         self._seed = seed
         self._executor = _process()
         self._lock = threading.RLock()
@@ -219,12 +220,9 @@ def _run(payload: bytes, packed: bytes, until: float, share: float, seed: int) -
     """In the lane's process: one solver, for its share of the time, which ends at ``until`` on the clock of the wall."""
     import cloudpickle
 
-    from privopt.mechanisms.load import mechanism_from_dict
-
     begun = time.monotonic()
-    stored: Mapping[str, Any] | None
-    problem, stored = cloudpickle.loads(payload)
-    start = None if stored is None else mechanism_from_dict(stored)
+    problem, copied = cloudpickle.loads(payload)
+    start = read_incumbent(copied)
     seconds = min(share, until - time.time())
     outcome: Outcome
     try:

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
@@ -25,7 +25,6 @@ from privopt.core.folders import is_own
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal, Solver
 from privopt.core.trace import Course
-from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Mechanism
 
 PATIENCE = 1.0
@@ -161,12 +160,22 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def stored_incumbent(mechanism: Mechanism | None) -> dict[str, object] | None:
-    """The mechanism that a solver in a process of its own starts from; None, too, where it is too large to be written down."""
-    try:
-        return None if mechanism is None else mechanism.to_dict()
-    except InvalidMechanism:
+def copied_incumbent(mechanism: Mechanism | None) -> bytes | None:
+    """The mechanism that a solver in a process of its own starts from, pickled; None, too, where it cannot be."""
+    if mechanism is None:
         return None
+    try:
+        return pack(mechanism, mechanism)
+    except SolverFailure:
+        return None
+
+
+def read_incumbent(copied: bytes | None) -> Mechanism | None:
+    """In the child: what :func:`copied_incumbent` packed."""
+    import cloudpickle
+
+    mechanism: Mechanism | None = None if copied is None else cloudpickle.loads(copied)
+    return mechanism
 
 
 def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> object:
@@ -179,7 +188,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     from loky.process_executor import BrokenProcessPool
 
     payload = pack((solver, problem), solver, problem)
-    stored = stored_incumbent(budget.incumbent)
+    copied = copied_incumbent(budget.incumbent)
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:
@@ -190,7 +199,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
         late = max(0.0, time.monotonic() - budget.deadline)
         allowed = budget.remaining + min(PATIENCE - late, time.monotonic() - begun)
         future: Future[tuple[bool, bytes | str]] = executor.submit(
-            _child, payload, allowed, budget.seed, stored
+            _child, payload, allowed, budget.seed, copied
         )
         ok, answer = future.result(timeout=None if math.isinf(allowed) else allowed + RETURNING)
     except FutureTimeout as cause:
@@ -257,18 +266,14 @@ def _start(packages: Sequence[str]) -> None:
                 importlib.import_module(package)
 
 
-def _child(
-    payload: bytes, seconds: float, seed: int, stored: Mapping[str, Any] | None
-) -> tuple[bool, bytes | str]:
+def _child(payload: bytes, seconds: float, seed: int, copied: bytes | None) -> tuple[bool, bytes | str]:
     """In the child: run with prints thrown away; what was reached on the way comes back too, exceptions as text."""
     import cloudpickle
-
-    from privopt.mechanisms.load import mechanism_from_dict
 
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             solver, problem = cloudpickle.loads(payload)
-            start = None if stored is None else mechanism_from_dict(stored)
+            start = read_incumbent(copied)
             course = Course()
             budget = Budget(time.monotonic() + seconds, seed, course, incumbent=start)
             return True, bytes(cloudpickle.dumps((solver.run(problem, budget), course.messages)))
