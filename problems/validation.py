@@ -85,12 +85,13 @@ def delta(value: object, notion: str) -> float:
     return float(share) + 0.0
 
 
-def notion(value: object, lower: float, upper: float) -> str:
-    """The notion by name; LDP bounds both sides by one number."""
-    if value not in NOTIONS:
-        raise InvalidProblem(f'notion must be "lip" or "ldp", got {value!r}')
-    if value == "ldp" and lower != upper:
-        raise InvalidProblem('notion="ldp" has one budget: give epsilon, not lower and upper')
+def notion(value: object, lower: float, upper: float, known: tuple[str, ...] = NOTIONS) -> str:
+    """The notion by name; all but "lip" bound by one number."""
+    if value not in known:
+        listed = " or ".join(f'"{name}"' for name in known)
+        raise InvalidProblem(f"notion must be {listed}, got {value!r}")
+    if value != "lip" and lower != upper:
+        raise InvalidProblem(f'notion="{value}" has one budget: give epsilon, not lower and upper')
     return str(value)
 
 

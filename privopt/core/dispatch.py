@@ -58,6 +58,8 @@ def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
             )
         if posed.robust and not solver.robust:
             return Candidate(solver, "the problem is over a set of distributions, and it knows one only")
+        if more := posed.beyond - solver.handles:
+            return Candidate(solver, f"the problem has {' and '.join(sorted(more))}, which it does not take")
         refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))

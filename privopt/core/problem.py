@@ -132,6 +132,11 @@ class Problem(ABC, Generic[M]):
         return False
 
     @property
+    def beyond(self) -> frozenset[str]:
+        """What is asked beyond the plain form of this kind of problem, in words; only solvers that handle it are offered."""
+        return frozenset()
+
+    @property
     def judging_seconds(self) -> float:
         """Predicted seconds of judging one mechanism (evaluate, quantise, certify); 0 where it never matters.
 

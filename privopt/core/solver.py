@@ -54,7 +54,7 @@ class Budget:
         To be told how far the run is; :meth:`report` says it in numbers.
     incumbent : Mechanism, optional
         The best answer so far, judged feasible by the problem: a search may start from it, a prover may prune by it.
-        A solver in a process of its own gets a copy, rebuilt from its stored form.
+        A solver in a process of its own gets a copy.
     """
 
     deadline: float = float("inf")
@@ -131,7 +131,7 @@ class Solver(ABC, Generic[P]):
     :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers
     inside the package; everything else runs in a child process that is ended at the deadline. ``contiguous`` says that it
     answers problems whose blocks must be intervals or nodes of a hierarchy, ``robust`` that it answers problems over sets of
-    distributions. A solver that is not
+    distributions; ``handles`` names what it takes of :attr:`Problem.beyond`. A solver that is not
     ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
     """
 
@@ -142,6 +142,7 @@ class Solver(ABC, Generic[P]):
     interruptible: ClassVar[bool] = True
     contiguous: ClassVar[bool] = False
     robust: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset()
     repairable: ClassVar[bool] = True
 
     def guarantee(self, problem: P) -> Guarantee:

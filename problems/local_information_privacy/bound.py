@@ -13,6 +13,9 @@ The kinds of dual:
 - ``{"kind": "set", "pool": ..., "members": ..., "cuts": ..., "proof": {...}}``: distributions of the set of the problem, and
   a proof of the kind "linear" or "pricing" about releases that keep the bounds at these and at the nominal one; see
   :mod:`privopt.problems.local_information_privacy.members`.
+- ``{"kind": "directions", "directions": [[...], ...], "proof": {...}}``: directions of the secret's posterior, each of which makes
+  a row that a bound on a divergence implies, and a proof of the kind "linear" or "pricing" about releases that keep these; see
+  :mod:`privopt.problems.local_information_privacy.divergences`.
 - ``{"kind": "pairs", "pi": [...]}``: prices, with every vertex tried where the secret has two values; see
   :mod:`privopt.problems.local_information_privacy.pairs`.
 - ``{"kind": "patterns", "pi": [...], "least": c}``: prices, where the secret is a function of the observation; branch and bound
@@ -41,9 +44,10 @@ from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
+from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
-from privopt.problems.local_information_privacy.members import demanded
+from privopt.problems.local_information_privacy.members import MOST, demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.patterns import least_pattern_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
@@ -78,6 +82,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         return _over_set(data, dual, seconds)
     if kind == "spending":
         return _spending(data, dual, seconds)
+    if kind == "directions":
+        return _along(data, dual, seconds)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
     if kind == "linear":
@@ -114,6 +120,24 @@ def _over_set(data: LocalInformationPrivacyData, dual: dict[str, object], second
     if relaxed is None or not isinstance(inner, dict) or inner.get("kind") not in ("linear", "pricing"):
         return None
     return prove(relaxed, inner, seconds)
+
+
+def _along(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:
+    """What a proof about finitely many half-spaces proves: each holds every posterior that keeps the divergence."""
+    inner, values = dual.get("proof"), sum(map(any, data.table))
+    along = dual.get("directions")
+    if not data.beyond or data.per_value is not None or not isinstance(along, list) or len(along) > MOST:
+        return None
+    if not isinstance(inner, dict) or inner.get("kind") not in ("linear", "pricing"):
+        return None
+    if not all(isinstance(c, list) and len(c) == values and all(map(_entry, c)) for c in along):
+        return None
+    return prove(data.relaxed(tuple(map(data.cut, along))), inner, seconds)
+
+
+def _entry(value: object) -> bool:
+    """Whether a number may stand in a direction."""
+    return type(value) is int and abs(value) <= divergences.DEEPEST * divergences.SCALE
 
 
 def _spending(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:
@@ -194,6 +218,8 @@ def information_limit(data: LocalInformationPrivacyData) -> Enclosure:
     lower, upper = data.lower, data.upper
     if min(lower, upper) == 0:
         return 0.0, 0.0
+    if data.notion in divergences.NOTIONS:
+        return divergences.most_information(data.notion, data.divergence)
     if math.inf in (lower, upper):
         return upper, upper
     if max(lower, upper) > LARGEST:
@@ -393,14 +419,17 @@ def analytic_bound(data: LocalInformationPrivacyData) -> float:
     if data.delta > 0:
         return whole
     lower, upper = _levels(data)
+    limit = mutual_information_bound(upper, lower)
+    if data.notion in divergences.NOTIONS:
+        limit = min(limit, divergences.most_information(data.notion, data.divergence)[1])
     table = data.nominal.table
     about = float(mutual_information(table if table.ndim == 2 else np.asarray(table.sum(axis=2))))
-    return min(whole, float(entropy(observed.p_x)) - about + mutual_information_bound(upper, lower))
+    return min(whole, float(entropy(observed.p_x)) - about + limit)
 
 
 def _levels(data: LocalInformationPrivacyData) -> tuple[float, float]:
     """(lower, upper) bounds on the log-lift that the notion implies."""
-    if data.notion == "lip" or data.budget == math.inf:
+    if data.notion != "ldp" or data.budget == math.inf:
         return data.lower, data.upper
     least = float(data.observation.p_s[data.observation.p_s > 0].min())
     e = math.exp(min(data.budget, 700.0))

@@ -20,6 +20,7 @@ from privopt.problems.exact_joint import (
     leaking_joint,
     useful_information,
 )
+from privopt.problems.local_information_privacy.by_value import Levels
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.polytope import BITS, exp_above
 
@@ -111,13 +112,15 @@ def uncovered_symbols(
 
 def _covered(data: LocalInformationPrivacyData, row: IntegerRow, joint: ExactJoint) -> bool:
     """Whether a row is proved to be within the bounds."""
-    around = [(joint.columns, joint.total)]
+    around, lower, upper = [(joint.columns, joint.total)], data.lower, data.upper
+    if data.per_value is not None:  # nobody knows which value such a symbol goes with
+        lower, upper = (min(side) for side in zip(*data.per_value, strict=True))
     if data.notion == "ldp":
         around = [(cells, weight) for cells, weight in zip(joint.cells, joint.rows, strict=True) if weight]
     for cells, weight in around:
         for q, cell in zip(row.weights, cells, strict=True):
             up, down = q * weight, row.total * cell
-            if not (exp_at_least(data.upper, up, down) and exp_at_least(data.lower, down, up)):
+            if not (exp_at_least(upper, up, down) and exp_at_least(lower, down, up)):
                 return False
     return True
 
@@ -185,6 +188,8 @@ def _statement(data: LocalInformationPrivacyData) -> str:
         if data.budget == 0:
             return f"every release is as likely under one value of {secret} as under another"
         return f"no release is more than {factor(data.budget)} times as likely under one value of {secret} as under another"
+    if data.per_value is not None:
+        return _statement_by_value(data, data.per_value)
     sides = []
     if data.upper < math.inf:
         sides.append(f"more than {factor(data.upper)} times as likely")
@@ -197,6 +202,20 @@ def _statement(data: LocalInformationPrivacyData) -> str:
     else:
         statement = f"no release makes a value of {secret} {' or '.join(sides)} as before"
     return statement if data.delta == 0 else f"but for a probability of at most {data.delta:g}, {statement}"
+
+
+def _statement_by_value(data: LocalInformationPrivacyData, each: Levels) -> str:
+    """What is promised of each value of the secret, in one sentence."""
+    parts, free = [], []
+    for label, (low, high) in zip(data.observation.leaking.sensitive, each, strict=True):
+        sides = [f"{factor(high)} times as likely"] if high < math.inf else []
+        sides += [f"{factor(low)} times as unlikely"] if low < math.inf else []
+        if sides:
+            parts.append(f"{label!r} more than {' or '.join(sides)}")
+        else:
+            free.append(repr(label))
+    rest = f"; of {', '.join(free)} nothing is promised" if free else ""
+    return f"no release makes {', or '.join(parts)} as before{rest}"
 
 
 def named_secret(observed: Observation) -> str:
@@ -220,12 +239,24 @@ def factor(level: float) -> str:
     return f"{math.ceil(value / step - 1e-12) * step:.4g}"
 
 
+SHOWN = 6
+"""Values of the secret whose bounds a claim lists."""
+
+
 def claim(data: LocalInformationPrivacyData) -> str:
     """What the certificate claims, in a formula."""
     if data.unbounded:
         return "no bound is asked for; leakage enclosed"
     if data.notion == "ldp":
         return "leakage <= budget"
+    if data.per_value is not None:
+        listed = zip(data.observation.leaking.sensitive, data.per_value, strict=True)
+        each = "; ".join(f"{label!r}: -{low:g} <= log-lift <= {high:g}" for label, (low, high) in listed)
+        return (
+            each
+            if len(data.per_value) <= SHOWN
+            else f"-lower <= log-lift <= upper of each of {len(data.per_value)} values"
+        )
     sides = f"-{data.lower:g} <= log-lift <= {data.upper:g}"
     return sides if data.delta == 0 else f"{sides} but for probability <= {data.delta:g}"
 
@@ -236,15 +267,16 @@ def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Compariso
     kept: dict[Cell, Ratio] = {}
     broken: list[Cell] = []
     undecided: list[Cell] = []
-    upper, lower = Limit(data.budget if ratios is not None else data.upper), Limit(data.lower)
+    limits = _limits(data)
     for cell in joint.pairs():
+        lower, upper = limits[cell[0]]
         if ratios is not None:
             kept[cell] = ratios[cell]
             verdict = upper.keeps(*ratios[cell])
         else:
             up, down = joint.lift(*cell)
             verdict = _both(upper.keeps(up, down), lower.keeps(down, up))
-            kept[cell] = _used(data, up, down)
+            kept[cell] = _used(lower.level, upper.level, up, down, free=data.unbounded)
         if verdict is not True:
             (broken if verdict is False else undecided).append(cell)
     return _Comparison(tuple(broken), tuple(undecided), kept)
@@ -275,16 +307,25 @@ class Limit:
         return exp_at_least(self.level, up, down)
 
 
+def _limits(data: LocalInformationPrivacyData) -> list[tuple[Limit, Limit]]:
+    """The bounds of each value of the secret, each level enclosed once."""
+    known: dict[float, Limit] = {}
+    count = len(data.observation.leaking.sensitive)
+    return [
+        (known.setdefault(low, Limit(low)), known.setdefault(high, Limit(high)))
+        for low, high in map(data.levels, range(count))
+    ]
+
+
 def _both(a: bool | None, b: bool | None) -> bool | None:
     return False if False in (a, b) else None if None in (a, b) else True
 
 
-def _used(data: LocalInformationPrivacyData, up: int, down: int) -> Ratio:
-    """The lift or its inverse, whichever is above 1 on a bounded side, else 1; either side where none is bounded."""
-    free = data.lower == data.upper
+def _used(lower: float, upper: float, up: int, down: int, *, free: bool) -> Ratio:
+    """The lift or its inverse, whichever is above 1 on a bounded side, else 1; either side where nothing is bounded at all."""
     if up >= down:
-        return (up, down) if free or data.upper < math.inf else (1, 1)
-    return (down, up) if free or data.lower < math.inf else (1, 1)
+        return (up, down) if free or upper < math.inf else (1, 1)
+    return (down, up) if free or lower < math.inf else (1, 1)
 
 
 def _ldp_ratios(joint: ExactJoint) -> dict[Cell, Ratio]:

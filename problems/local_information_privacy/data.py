@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
@@ -19,6 +19,7 @@ from privopt.models.channel_data import Joint, JointOrSet, Observation, nominal_
 from privopt.models.distance import Distance
 from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
+from privopt.problems.local_information_privacy import by_value, divergences
 from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
 
 
@@ -34,6 +35,10 @@ class LocalInformationPrivacyData:
     utility: checks.Utility
     outputs: Labels | None
     contiguous: bool
+    per_value: by_value.Levels | None
+    """(lower, upper) of each value of the secret, where they differ; ``lower`` and ``upper`` are then the largest."""
+    divergence: float
+    """The bound on the divergence of a release where the notion names one, else inf."""
     _cuts: ClassVar[tuple[Cut, ...]] = ()
     """Further rows of the posteriors; only of what :meth:`relaxed` makes."""
     _free: ClassVar[frozenset[int]] = frozenset()
@@ -42,10 +47,10 @@ class LocalInformationPrivacyData:
     def __init__(
         self,
         joint: JointOrSet,
-        epsilon: float | None = None,
+        epsilon: by_value.Bounds | None = None,
         *,
-        lower: float | None = None,
-        upper: float | None = None,
+        lower: by_value.Bounds | None = None,
+        upper: by_value.Bounds | None = None,
         delta: float = 0.0,
         notion: str = "lip",
         utility: str | ArrayLike | checks.Cost | Distance = checks.MUTUAL_INFORMATION,
@@ -54,8 +59,11 @@ class LocalInformationPrivacyData:
     ) -> None:
         nominal = nominal_of(joint)
         observed = observation(nominal)
-        low, high = checks.levels(epsilon, lower, upper)
-        name = checks.notion(notion, low, high)
+        low, high, each = by_value.levels(epsilon, lower, upper, observed.leaking.sensitive)
+        name = checks.notion(notion, low, high, (*checks.NOTIONS, *divergences.NOTIONS))
+        bound = math.inf
+        if name in divergences.NOTIONS:  # at 0 the release is independent of the secret, whatever is measured
+            bound, low, high = high, *((0.0, 0.0) if high == 0 else (math.inf, math.inf))
         value = checks.utility(checks.placed(utility, observed.values, joint.columns), len(observed.p_x))
         columns = len(value[0]) if isinstance(value, tuple) else None
         if not isinstance(value, tuple):  # informations divide by probabilities
@@ -69,7 +77,10 @@ class LocalInformationPrivacyData:
             "utility": value,
             "outputs": checks.outputs(outputs, columns),
             "contiguous": contiguous,
+            "per_value": each,
+            "divergence": bound,
         }
+        _check_beyond(fields)
         for field, entry in fields.items():
             object.__setattr__(self, field, entry)
         if isinstance(joint, JointAmbiguity):
@@ -108,18 +119,65 @@ class LocalInformationPrivacyData:
     @cached_property
     def polytope(self) -> Polytope:
         """The posteriors that a release may have, in integers."""
-        return polytope(self.observation, (self.notion, self.lower, self.upper), self._cuts, self._free)
+        sides = ("lip", math.inf, math.inf) if self.beyond else (self.notion, self.lower, self.upper)
+        return polytope(self.observation, sides, (*self.further_rows, *self._cuts), self._free)
+
+    @property
+    def beyond(self) -> frozenset[str]:
+        """What is asked beyond two bounds on all lifts, in words."""
+        if self.per_value is not None:
+            return frozenset({FURTHER_ROWS})
+        if not 0 < self.divergence < math.inf:
+            return frozenset()
+        values = int((self.observation.p_s > 0).sum())
+        return frozenset({FURTHER_ROWS if divergences.complete(self.notion, values) else CURVED})
+
+    @cached_property
+    def table(self) -> tuple[tuple[int, ...], ...]:
+        """Weights of (S, W), a row a value of S."""
+        n, weights = len(self.observation.observed), self.observation.leaking.exact.weights
+        return tuple(tuple(weights[i : i + n]) for i in range(0, len(weights), n))
+
+    @cached_property
+    def further_rows(self) -> tuple[Cut, ...]:
+        """Rows of the posteriors where not two bounds on all lifts make them; of a curved set those around it."""
+        if self.per_value is not None:
+            return by_value.rows(self.table, self.per_value)
+        if not self.beyond:
+            return ()
+        values = len([row for row in self.table if any(row)])
+        return tuple(map(self.cut, divergences.first_directions(self.notion, values)))
+
+    def cut(self, along: Sequence[int]) -> Cut:
+        """The row of the posteriors that a direction makes, an entry for each possible value of the secret, under a divergence."""
+        possible = [row for row in self.table if any(row)]
+        return divergences.cut(self.notion, along, possible, self.divergence)
+
+    def levels(self, s: int) -> tuple[float, float]:
+        """(lower, upper) of a value of the secret."""
+        return (self.lower, self.upper) if self.per_value is None else self.per_value[s]
+
+    @cached_property
+    def sides(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of all values of the secret, two columns (n_s, 1)."""
+        both = np.array([self.levels(s) for s in range(len(self.observation.p_s))])
+        return both[:, :1], both[:, 1:]
 
     def relaxed(self, cuts: tuple[Cut, ...]) -> Self:
         """The problem at the nominal joint, whose posteriors keep further rows that other joints of the set demand.
 
         Whatever keeps the bounds for every joint of the set is allowed by it, so that its bounds are bounds of this one.
         """
+        free = bool(self.beyond)
         made = type(self)(
-            self.nominal, lower=self._side(self.lower), upper=self._side(self.upper), notion=self.notion,
-            utility=self.utility, outputs=self.outputs,
-        )  # fmt: skip
-        object.__setattr__(made, "_cuts", cuts)
+            self.nominal,
+            lower=math.inf if free else self._side(self.lower),
+            upper=math.inf if free else self._side(self.upper),
+            notion="ldp" if self.notion == "ldp" else "lip",
+            utility=self.utility,
+            outputs=self.outputs,
+        )
+        object.__setattr__(made, "_cuts", (*self.further_rows, *cuts))
         return made
 
     def without(self, free: frozenset[int]) -> Self:
@@ -154,13 +212,37 @@ class LocalInformationPrivacyData:
 
     @property
     def budget(self) -> float:
-        """The larger of the finite bounds, in nats; inf if there is none."""
-        return max((b for b in (self.lower, self.upper) if b < math.inf), default=math.inf)
+        """The largest of the finite bounds, in nats, or that on the divergence; inf if there is none."""
+        if self.notion in divergences.NOTIONS:
+            return self.divergence
+        every = ((self.lower, self.upper),) if self.per_value is None else self.per_value
+        return max((b for both in every for b in both if b < math.inf), default=math.inf)
 
     @property
     def unbounded(self) -> bool:
         """Whether no side has a bound."""
-        return self.lower == self.upper == math.inf
+        return self.budget == math.inf
+
+
+FURTHER_ROWS = "bounds on lifts other than one from below and one from above"
+CURVED = "a bound on a divergence of every release"
+
+
+def _check_beyond(fields: Mapping[str, object]) -> None:
+    """Refuse what has no form beside bounds by value, or on a divergence."""
+    named = fields["notion"] in divergences.NOTIONS
+    if fields["per_value"] is not None and fields["notion"] != "lip":
+        raise InvalidProblem(
+            f'bounds by value are for notion="lip", not {fields["notion"]!r}: give one epsilon'
+        )
+    if fields["per_value"] is None and not named:
+        return
+    asked = f"notion={fields['notion']!r}" if named else "bounds by value"
+    for name, given in (("delta > 0", fields["delta"]), ("contiguous", fields["contiguous"])):
+        if given:
+            raise InvalidProblem(f"{asked} does not go with {name}: leave one of them out")
+    if isinstance(fields["joint"], JointAmbiguity):
+        raise InvalidProblem(f"{asked} is for one distribution: give .nominal, or one bound on all lifts")
 
 
 def _check_set(fields: Mapping[str, object]) -> None:
@@ -203,6 +285,7 @@ def _rows(data: LocalInformationPrivacyData) -> Floats:
     observed = data.observation
     seen = observed.p_s > 0
     posteriors, prior = observed.s_given_w[seen], observed.p_s[seen][:, None]
+    _, lower, upper = data.polytope.sides
     if not data.polytope.names:
         return np.zeros((0, posteriors.shape[1]))
     further = data.polytope.further(observed.p_w)
@@ -214,10 +297,10 @@ def _rows(data: LocalInformationPrivacyData) -> Floats:
         first, second = [s for s, _ in pairs], [t for _, t in pairs]
         return np.concatenate([lifts[first] - rounded_exp(data.budget) * lifts[second], further])
     parts = []
-    if data.upper < math.inf:
-        parts.append(posteriors - rounded_exp(data.upper) * prior)
-    if data.lower < math.inf:
-        least = math.exp(-data.lower) * (1.0 - ULPS * 2.0**-53 * (data.lower > 0))
+    if upper < math.inf:
+        parts.append(posteriors - rounded_exp(upper) * prior)
+    if lower < math.inf:
+        least = math.exp(-lower) * (1.0 - ULPS * 2.0**-53 * (lower > 0))
         parts.append(least * prior - posteriors)
     return np.concatenate([*parts, further])
 

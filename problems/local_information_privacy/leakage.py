@@ -31,9 +31,10 @@ def excesses(data: LocalInformationPrivacyData, joint: Floats) -> Floats:
     lifts = log_lifts(joint)
     if data.notion == "ldp":
         return _spread(lifts, _counts(joint))
-    free = data.lower == data.upper  # with no bound at all the leakage is that of both sides
-    above = np.maximum(lifts, 0.0) if free or data.upper < math.inf else np.zeros_like(lifts)
-    below = np.maximum(-lifts, 0.0) if free or data.lower < math.inf else np.zeros_like(lifts)
+    lower, upper = data.sides
+    free = data.unbounded  # with no bound at all the leakage is that of both sides
+    above = np.where((upper < math.inf) | free, np.maximum(lifts, 0.0), 0.0)
+    below = np.where((lower < math.inf) | free, np.maximum(-lifts, 0.0), 0.0)
     return np.maximum(above, below)
 
 
@@ -87,13 +88,19 @@ def _counts(joint: Floats) -> Bools:
 
 def _violation(data: LocalInformationPrivacyData, used: Floats, joint: Floats) -> float:
     """By how much the level of each side, with delta, exceeds its bound; nats."""
-    if data.notion == "ldp" or data.lower == data.upper:
+    if data.notion == "ldp" or (data.lower == data.upper and data.per_value is None):
         level = _level(used, joint, data.delta)
         return 0.0 if level <= data.budget else level - data.budget
-    lifts = log_lifts(joint)
-    over = np.maximum(lifts - data.upper, 0.0) if data.upper < math.inf else np.zeros_like(lifts)
-    under = np.maximum(-lifts - data.lower, 0.0) if data.lower < math.inf else np.zeros_like(lifts)
-    return max(0.0, _level(np.maximum(over, under), joint, data.delta))
+    return max(0.0, _level(beyond_sides(data, log_lifts(joint)), joint, data.delta))
+
+
+def beyond_sides(data: LocalInformationPrivacyData, lifts: Floats) -> Floats:
+    """By how much each log-lift exceeds the bound on its side, 0 where it does not."""
+    lower, upper = data.sides
+    with np.errstate(invalid="ignore"):  # inf - inf, where there is no bound
+        over = np.where(upper < math.inf, np.maximum(lifts - upper, 0.0), 0.0)
+        under = np.where(lower < math.inf, np.maximum(-lifts - lower, 0.0), 0.0)
+    return np.maximum(over, under)
 
 
 LARGE = 100_000

@@ -24,8 +24,8 @@ from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.exact_joint import leaking_joint
+from privopt.problems.local_information_privacy import by_value, divergences, over_set, per_release
 from privopt.problems.local_information_privacy import certificate as proofs
-from privopt.problems.local_information_privacy import over_set
 from privopt.problems.local_information_privacy.bound import prove
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.examples import examples
@@ -34,6 +34,9 @@ from privopt.problems.local_information_privacy.repair import repair
 from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.robust import largest_radius, robust_level, rows_within, set_of_joints
 from privopt.problems.robust_reading import SetReader
+
+EXACT_DIVERGENCE = "integers against the rational bound; balls of logarithms for an average"
+"""How a bound on a divergence is proved."""
 
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
@@ -57,12 +60,15 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     joint : JointDistribution, ObservedJoint or JointAmbiguity
         With a set of joints the bounds hold for every one of them, and utilities are read at its nominal one.
     epsilon : float, optional
-        Sets both bounds, in nats, >= 0, may be inf.
-    lower, upper : float, optional
-        One bound each, in nats, >= 0; the one left out is inf.
+        Sets both bounds, in nats, >= 0, may be inf. With a notion that names a divergence, the bound on it.
+    lower, upper : float, sequence or mapping, optional
+        One bound each, in nats, >= 0; the one left out is inf. A sequence has one for each value of S, in their order; a
+        mapping names values of S, and the others are not bounded.
     delta : float
         In [0, 1]; for "lip" only.
-    notion : {"lip", "ldp"}
+    notion : {"lip", "ldp", "l1", "chi2", "average"}
+        The last three bound one number of every release y, how far it moves the distribution of S:
+        sum_s |P(s|y) - P(s)|, sum_s (P(s|y) - P(s))^2 / P(s), or sum_s P(s|y) ln P(s|y) / P(s).
     utility : "mutual_information", matrix or callable
         I(X;Y) in nats; or a distortion D[x, y] with a row a useful symbol and a column a release,
         which makes the utility -E[D(X, Y)]; or a concave cost of the posterior P(x | y), an array
@@ -113,22 +119,52 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         """The same problem with the larger finite bound at ``budget``, and a smaller one in proportion."""
         new = checks.level(budget, "budget")
         old = self.budget
+        if self.measured:
+            return self._with(epsilon=new)
+        if self.per_value is not None:
+            return self._with_largest(self.per_value, new)
 
         def moved(side: float) -> float | None:
             if side == math.inf and old < math.inf:
                 return None
             return new if side == old or old == 0 else side * (new / old)
 
+        return self._with(lower=moved(self.lower), upper=moved(self.upper))
+
+    def _with_largest(self, each: by_value.Levels, largest: float) -> Self:
+        """Bounds by value in proportion; at 0 or inf all that were finite are so."""
+        old = self.budget
+        factor = largest / old if 0 < old and 0 < largest < math.inf else None
+        lower, upper = (
+            [b if b == math.inf else b * factor if factor is not None else largest for b in side]
+            for side in zip(*each, strict=True)
+        )
+        return self._with(lower=lower, upper=upper)
+
+    def _with(
+        self,
+        *,
+        epsilon: by_value.Bounds | None = None,
+        lower: by_value.Bounds | None = None,
+        upper: by_value.Bounds | None = None,
+    ) -> Self:
+        """The same problem with other bounds."""
         return type(self)(
             self.joint,
-            lower=moved(self.lower),
-            upper=moved(self.upper),
+            epsilon,
+            lower=lower,
+            upper=upper,
             delta=self.delta,
             notion=self.notion,
             utility=self.utility,
             outputs=self.outputs,
             contiguous=self.contiguous,
         )
+
+    @property
+    def measured(self) -> bool:
+        """Whether the bound is on a divergence of every release."""
+        return self.notion in divergences.NOTIONS
 
     def check(self, mechanism: Mechanism) -> Release:
         """The mechanism, if it reads this problem's symbols and releases what the utility expects."""
@@ -145,6 +181,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     def evaluate(self, mechanism: Release) -> Evaluation:
         """Utility, leakage and the worst pair (s, y) in float64."""
         release, reader = self.check(mechanism), self.reader
+        if self.measured:
+            return per_release.evaluate(self, release)
         return evaluate(self, release) if reader is None else over_set.evaluate(self, reader, release)
 
     def certify(self, mechanism: Release) -> Certificate:
@@ -161,7 +199,9 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
         """
         release, ambiguity = self.check(mechanism), self.ambiguity
-        if ambiguity is None:
+        if self.measured:
+            verdict = per_release.certify(self, release)
+        elif ambiguity is None:
             verdict = proofs.certify(self, release, cover=not old)
         else:
             verdict = over_set.certify(self, ambiguity, release)
@@ -169,9 +209,9 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             release,
             release.fingerprint,
             ok=verdict.ok,
-            claim=proofs.claim(self) if ambiguity is None else claim_over_set(proofs.claim(self)),
+            claim=self._claim(),
             reason=verdict.reason,
-            method="integer lifts against balls of e^budget",
+            method=EXACT_DIVERGENCE if self.measured else "integer lifts against balls of e^budget",
             leakage=verdict.leakage,
             utility=proofs.utility_enclosure(self, release),
             worst=verdict.worst,
@@ -186,6 +226,12 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             return replace(certificate, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*uncovered, note))
         return replace(certificate, uncovered=uncovered)
 
+    def _claim(self) -> str:
+        """What a certificate claims, in a formula."""
+        if self.measured:
+            return per_release.claim(self)
+        return proofs.claim(self) if self.ambiguity is None else claim_over_set(proofs.claim(self))
+
     @cached_property
     def reader(self) -> SetReader | None:
         """The extremes over the set of joints, in floats; None where there is one joint."""
@@ -194,16 +240,23 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     def uncovered_symbols(self, mechanism: Release) -> tuple[Label, ...]:
         """Symbols of probability 0 whose rows break the bounds; they must not be released."""
         release = self.check(mechanism)
-        return proofs.uncovered_symbols(self, release, leaking_joint(self.observation, release))
+        joint = leaking_joint(self.observation, release)
+        if self.measured:
+            return per_release.unlike_average(self, release, joint)
+        return proofs.uncovered_symbols(self, release, joint)
 
     def terms(self, mechanism: Release) -> Terms:
         """What a certificate says beside its numbers."""
         plain = proofs.terms(self)
+        if self.measured:
+            return per_release.terms(self, plain)
         return plain if self.ambiguity is None else over_set.terms(plain, self.ambiguity)
 
     def is_worst(self, mechanism: Release, worst: tuple[Hashable, ...], where: str) -> bool | None:
         """Whether the named value of the secret and release leak as much as any pair, in integers."""
         release = self.check(mechanism)
+        if self.measured:
+            return per_release.is_worst(self, release, worst)
         if self.ambiguity is not None:
             return over_set.is_worst(self, self.ambiguity, release, worst)
         return proofs.is_worst(self, release, worst)
@@ -232,6 +285,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         Of contiguous blocks there are no mixtures: one block of everything where the bounds are not kept.
         """
         release = self.check(mechanism)
+        if self.measured:
+            return per_release.repair(self, release, margin)
         if self.ambiguity is not None and self.reader is not None:
             return over_set.repair(self, self.ambiguity, self.reader, release, margin)
         if not self.contiguous:
@@ -248,6 +303,11 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             raise InvalidProblem(
                 "with delta > 0 the leakage over a set of distributions is not known: set delta to 0"
             )
+        if self.measured or self.per_value is not None:
+            raise InvalidProblem(
+                "over a set of distributions the leakage is known for one bound on all lifts: give a number, and "
+                'notion="lip" or "ldp"'
+            )
         below, above = over_set.sides(self)
         joints = set_of_joints(self.observation, ambiguity)
         return robust_level(joints, mechanism, self.notion, below=below, above=above)
@@ -262,7 +322,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     def repeated_leakage(self, mechanism: Release, times: float) -> float:
         """What several releases of the same record leak together, in nats."""
-        return leakage_of(self, repeated_channel(mechanism, check_times(times)))
+        read = per_release.leakage_of if self.measured else leakage_of
+        return read(self, repeated_channel(mechanism, check_times(times)))
 
     def scale(self, solution: Numbers) -> float:
         """Gaps are relative to an expected distortion or cost; to min(1, utility) for mutual information."""
@@ -296,14 +357,21 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             "type": self.kind,
             "version": 1,
             "joint": self.joint.to_dict(),
-            "lower": encode_float(self.lower),
-            "upper": encode_float(self.upper),
+            **self._bounds(),
             "delta": self.delta,
             "notion": self.notion,
         }
         if self.contiguous:
             written["contiguous"] = True
         return written if self.outputs is None else {**written, "outputs": encode_labels(self.outputs)}
+
+    def _bounds(self) -> dict[str, Any]:
+        """The bounds as they stand in a file."""
+        if self.measured:
+            return {"epsilon": encode_float(self.divergence)}
+        if self.per_value is not None:
+            return by_value.written(self.per_value)
+        return {"lower": encode_float(self.lower), "upper": encode_float(self.upper)}
 
     @property
     def fingerprint(self) -> str:
@@ -348,11 +416,12 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         return examples(cls)
 
     def __repr__(self) -> str:
-        sides = (
-            f"lower={self.lower:g}, upper={self.upper:g}"
-            if self.lower != self.upper
-            else f"epsilon={self.upper:g}"
-        )
+        sides = f"epsilon={self.budget:g}"
+        if self.per_value is not None:
+            lower, upper = ([f"{b:g}" for b in side] for side in zip(*self.per_value, strict=True))
+            sides = f"lower=({', '.join(lower)}), upper=({', '.join(upper)})"
+        elif self.lower != self.upper:
+            sides = f"lower={self.lower:g}, upper={self.upper:g}"
         shown = (
             self.utility
             if isinstance(self.utility, str)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Hashable
 from fractions import Fraction
 
 import numpy as np
 
 from privopt.arrays import Floats
 from privopt.mechanisms import Channel
-from privopt.models.channel_data import Release, release_rows
-from privopt.problems.exact_joint import leaking_joint
+from privopt.models.channel_data import Observation, Release, release_rows
+from privopt.problems.exact_joint import ExactJoint, leaking_joint
 from privopt.problems.local_information_privacy.certificate import uncovered_symbols
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
@@ -41,11 +42,20 @@ def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -
 
 def covered(data: LocalInformationPrivacyData, release: Release) -> Release:
     """The release itself, or with the exact distribution of the output in the rows of symbols of probability 0 that need it."""
-    exact = leaking_joint(data.observation, release) if data.observation.unseen else None
-    if exact is None or not (wrong := set(uncovered_symbols(data, release, exact))):
+    if not data.observation.unseen:
+        return release
+    exact = leaking_joint(data.observation, release)
+    return with_average(data.observation, release, exact, uncovered_symbols(data, release, exact))
+
+
+def with_average(
+    observation: Observation, release: Release, exact: ExactJoint, wrong: Collection[Hashable]
+) -> Release:
+    """The release with the exact distribution of the output in the rows of some symbols of probability 0."""
+    if not wrong:
         return release
     average = [Fraction(c, exact.total) for c in exact.columns]
-    observed = data.observation.observed
+    observed = observation.observed
     rows = [
         average if label in wrong else [row.fraction(y) for y in range(len(row.weights))]
         for label, row in zip(observed, release_rows(release, range(len(observed))), strict=True)
@@ -65,11 +75,24 @@ def _share(data: LocalInformationPrivacyData, joint: Floats, margin: float) -> f
     high, low = np.where(used, lifts, 1.0).max(axis=0), np.where(used, lifts, 1.0).min(axis=0)
     if data.notion == "ldp":
         return _ldp_share(high, low, _inside(data.budget, margin))
+    if data.per_value is None:
+        return _side_share(data.lower, data.upper, float(high.max()), float(low.min()), margin)
+    extremes = zip(
+        data.per_value,
+        np.where(used, lifts, 1.0).max(axis=1).tolist(),
+        np.where(used, lifts, 1.0).min(axis=1).tolist(),
+        strict=True,
+    )
+    return min(_side_share(*levels, top, bottom, margin) for levels, top, bottom in extremes)
+
+
+def _side_share(lower: float, upper: float, top: float, bottom: float, margin: float) -> float:
+    """The largest share that brings a greatest and a least lift inside two levels."""
     share = 1.0
-    if data.upper < math.inf and (top := float(high.max())) > 1.0:
-        share = min(share, math.expm1(min(700.0, _inside(data.upper, margin))) / (top - 1.0))
-    if data.lower < math.inf and (bottom := float(low.min())) < 1.0:
-        share = min(share, -math.expm1(-_inside(data.lower, margin)) / (1.0 - bottom))
+    if upper < math.inf and top > 1.0:
+        share = min(share, math.expm1(min(700.0, _inside(upper, margin))) / (top - 1.0))
+    if lower < math.inf and bottom < 1.0:
+        share = min(share, -math.expm1(-_inside(lower, margin)) / (1.0 - bottom))
     return share
 
 

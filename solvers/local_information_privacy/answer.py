@@ -159,6 +159,8 @@ def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:
 
 def independent(problem: LocalInformationPrivacy) -> bool:
     """Whether the bounds force the release to be independent of the secret: one side at 0 forces the other."""
+    if problem.per_value is not None and any(max(levels) == 0 for levels in problem.per_value):
+        return True  # of a value at least: floats cannot keep that either
     return problem.budget == 0 if problem.notion == "ldp" else min(problem.lower, problem.upper) == 0
 
 
@@ -166,5 +168,9 @@ def width(problem: LocalInformationPrivacy) -> float:
     """How far apart the least and the greatest lift may be; inf if one side is free, unless the other is 0."""
     if independent(problem):
         return 0.0
+    if problem.per_value is not None:
+        return min(float(np.expm1(min(high, 700.0)) - np.expm1(-low)) for low, high in problem.per_value)
+    if problem.measured:
+        return problem.budget if problem.notion == "l1" else float(np.sqrt(problem.budget))
     lower, upper = (problem.budget,) * 2 if problem.notion == "ldp" else (problem.lower, problem.upper)
     return float(np.expm1(min(upper, 700.0)) - np.expm1(-lower)) if max(lower, upper) < np.inf else np.inf

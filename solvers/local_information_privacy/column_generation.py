@@ -9,7 +9,7 @@ from typing import ClassVar
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
-from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.data import FURTHER_ROWS, posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import (
     NOT_INDEPENDENT,
@@ -48,6 +48,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "column-generation"
+    handles: ClassVar[frozenset[str]] = frozenset({FURTHER_ROWS})
 
     tolerance: float = TOLERANCE
 

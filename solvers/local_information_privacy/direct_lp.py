@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
-from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.data import FURTHER_ROWS, posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
@@ -105,6 +105,7 @@ class DirectLp(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "direct-lp"
+    handles: ClassVar[frozenset[str]] = frozenset({FURTHER_ROWS})
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for delta = 0."""

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import ClassVar
 
 import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.problems.local_information_privacy.data import FURTHER_ROWS
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 MAX_SYSTEMS = 6000
@@ -32,6 +33,7 @@ class Oracle(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "oracle"
+    handles: ClassVar[frozenset[str]] = frozenset({FURTHER_ROWS})
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
     """Brute force."""
 
@@ -43,7 +45,7 @@ class Oracle(Solver[LocalInformationPrivacy]):
         """Refuse delta > 0, a budget of 0 and more than a few symbols."""
         if problem.delta > 0:
             return "it keeps every bound, this problem allows them to be broken (delta > 0)"
-        if min(problem.lower, problem.upper) == 0:
+        if min(problem.lower, problem.upper) == 0 or any(0 in levels for levels in problem.per_value or ()):
             return "its weights are floats, which cannot make a release exactly independent of the secret"
         levels = [x for x in (problem.lower, problem.upper) if x < math.inf]
         if max(levels, default=0.0) > LARGEST:
@@ -99,22 +101,39 @@ def _rows(problem: LocalInformationPrivacy) -> list[Row]:
         r = Fraction(math.nextafter(math.exp(problem.budget), 1.0)) if problem.budget < math.inf else None
         pairs = [(a, b) for a in lifts for b in lifts if a is not b] if r is not None else []
         return [[x - (r or 1) * y for x, y in zip(a, b, strict=True)] for a, b in pairs]
+    if problem.measured:
+        return [
+            _signed(signs, [Fraction(p) for p in p_s if p], lifts, problem.budget)
+            for signs in product((1, -1), repeat=len(lifts))
+        ]
     rows: list[Row] = []
-    if problem.upper < math.inf:
-        top = Fraction(math.nextafter(math.exp(problem.upper), 1.0))
-        rows += [[x - top for x in row] for row in lifts]
-    if problem.lower < math.inf:
-        low = Fraction(math.nextafter(math.exp(-problem.lower), 1.0))
-        rows += [[low - x for x in row] for row in lifts]
+    possible = [problem.levels(s) for s, p in enumerate(p_s) if p]
+    for row, (lower, upper) in zip(lifts, possible, strict=True):
+        if upper < math.inf:
+            top = Fraction(math.nextafter(math.exp(upper), 1.0))
+            rows.append([x - top for x in row])
+        if lower < math.inf:
+            low = Fraction(math.nextafter(math.exp(-lower), 1.0))
+            rows.append([low - x for x in row])
     return rows
+
+
+def _signed(signs: tuple[int, ...], p_s: Row, lifts: list[Row], bound: float) -> Row:
+    """Sum of +-P(s) (lift - 1) less the bound: one of the linear forms whose largest is an absolute sum."""
+    terms = [[sign * p * (x - 1) for x in row] for sign, p, row in zip(signs, p_s, lifts, strict=True)]
+    return [sum(column, Fraction(0)) - Fraction(bound) for column in zip(*terms, strict=True)]
 
 
 def _systems(problem: LocalInformationPrivacy) -> int:
     """Supports of k observations times sets of k - 1 rows, k at most one more than the values of S."""
     s = int((problem.observation.p_s > 0).sum())
     n = len(problem.observation.support)
-    sides = (problem.upper < math.inf) + (problem.lower < math.inf)
-    rows = s * (s - 1) * (problem.budget < math.inf) if problem.notion == "ldp" else sides * s
+    if problem.notion == "ldp":
+        rows = s * (s - 1) * (problem.budget < math.inf)
+    elif problem.measured:
+        rows = 2**s
+    else:
+        rows = sum(level < math.inf for v in range(len(problem.table)) for level in problem.levels(v))
     return sum(math.comb(n, k) * math.comb(rows, k - 1) for k in range(1, min(n, rows + 1) + 1))
 
 
@@ -171,5 +190,6 @@ def _matrix(
         best = (table[used] @ observed.x_given_w[:, observed.support].T @ problem.matrix).argmin(axis=1)
         joint = joint @ np.eye(problem.matrix.shape[1])[best]
     matrix = np.tile(joint.sum(axis=0) / joint.sum(), (len(observed.p_w), 1))
-    matrix[observed.support] = joint / joint.sum(axis=1, keepdims=True)
+    shares = joint.sum(axis=1)
+    matrix[np.flatnonzero(observed.support)[shares > 0]] = joint[shares > 0] / shares[shares > 0, None]
     return matrix

@@ -12,15 +12,15 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel, Merging
-from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.data import CURVED
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import set_refused
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE, independent, whole_release
 from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
-from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
+from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
 
 WALKING = 0.45
@@ -58,6 +58,7 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "cuts"
     robust: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = frozenset({CURVED})
 
     tolerance: float = TOLERANCE
 
@@ -73,16 +74,22 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse single joints, and symbols that occur in the set but not at its nominal joint."""
-        if (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
+        curved = CURVED in problem.beyond
+        if not curved and (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
             return reason
         return (DirectLp() if problem.matrix is not None else ColumnGeneration()).refuse(problem.relaxed(()))
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the best mixture that keeps the bounds on the whole set, and the best bound proved."""
-        if problem.ambiguity is None:
-            return Proposal()
-        run = _Rounds(problem, problem.ambiguity, budget, self.tolerance)
+        ambiguity = problem.ambiguity
+        mixtures = Curved(problem) if ambiguity is None else OverSet(problem, ambiguity)
+        run = _Rounds(problem, mixtures, budget, self.tolerance)
         return run.linear() if problem.matrix is not None else run.informed()
+
+
+def _alone(problem: LocalInformationPrivacy) -> LocalInformationPrivacy:
+    """The problem that an analytic bound is about: at one joint, with its own bounds."""
+    return problem if problem.ambiguity is None else problem.relaxed(())
 
 
 @dataclass
@@ -90,15 +97,14 @@ class _Rounds:
     """The rounds of one run."""
 
     problem: LocalInformationPrivacy
-    ambiguity: JointAmbiguity
+    cuts: Mixtures
     budget: Budget
     tolerance: float
     stats: dict[str, float | int | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.cuts = Mixtures(self.problem, self.ambiguity)
         self.start, self.left = time.monotonic(), self.budget.remaining
-        self.bound, self.dual = analytic_bound(self.problem.relaxed(())), dict[str, object](ANALYTIC)
+        self.bound, self.dual = analytic_bound(_alone(self.problem)), dict[str, object](ANALYTIC)
         self.rounds = 0
         of_x = self.problem.observation.p_x
         self.whole = (
@@ -126,7 +132,7 @@ class _Rounds:
 
     def answer(self, stop: str) -> Proposal:
         """What was reached."""
-        stats = {"iterations": self.rounds, "joints": len(self.cuts.demands), **self.stats, "stop": stop}
+        stats = {"iterations": self.rounds, "cuts": self.cuts.count, **self.stats, "stop": stop}
         return Proposal(self.cuts.best or self.problem.safe(), self.bound, self.dual, stats=stats)
 
     def lower(self, bound: float, dual: object) -> None:

@@ -12,7 +12,14 @@ from privopt.arrays import Bools
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merged, proposed, refusal
+from privopt.solvers.local_information_privacy.merging.blocks import (
+    HANDLED,
+    Blocks,
+    Stats,
+    merged,
+    proposed,
+    refusal,
+)
 from privopt.solvers.local_information_privacy.merging.partitions import (
     SAMPLE,
     best_blocks,
@@ -44,6 +51,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
 
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "subset-merging"
+    handles: ClassVar[frozenset[str]] = HANDLED
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
     """Private always; a randomised release can say more."""
 

@@ -11,6 +11,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.data import FURTHER_ROWS
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
@@ -124,6 +125,7 @@ class Vertices(Solver[LocalInformationPrivacy]):
     """
 
     solves: ClassVar = LocalInformationPrivacy
+    handles: ClassVar[frozenset[str]] = frozenset({FURTHER_ROWS})
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for delta = 0."""

@@ -18,6 +18,7 @@ from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.merging.blocks import (
     BAND,
+    HANDLED,
     Blocks,
     Stats,
     merged,
@@ -87,7 +88,7 @@ def violations(blocks: Blocks, parts: Bools, shown: int = 10) -> dict[str, float
 def violated(blocks: Blocks, groups: Sequence[Ints], shown: int = 10) -> dict[str, float | str]:
     """As :func:`violations`, for blocks given by the places of their observations."""
     observed = blocks.problem.observation
-    if blocks.problem.notion == "ldp":
+    if blocks.problem.notion != "lip":
         return {}
     broken = blocks.broken_groups(groups)
     secrets = [label for label, p in zip(observed.leaking.sensitive, observed.p_s, strict=True) if p > 0]
@@ -149,6 +150,7 @@ class WatchdogMerge(Watchdog):
     """
 
     name: ClassVar[str] = "watchdog-merge"
+    handles: ClassVar[frozenset[str]] = HANDLED
 
     absorb: bool = False
 
@@ -186,6 +188,7 @@ class WatchdogRandom(Watchdog):
     """
 
     name: ClassVar[str] = "watchdog-random"
+    handles: ClassVar[frozenset[str]] = HANDLED
 
     law: str = "prior"
     absorb: bool = False

@@ -1,15 +1,19 @@
-"""Mixtures of posteriors that keep the bounds at every joint of a set."""
+"""Mixtures of posteriors that keep the bounds: at every joint of a set, or on a divergence of every release."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import numpy as np
 
-from privopt.arrays import Floats
+from privopt.arrays import Floats, Ints
 from privopt.mechanisms import Channel
 from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.over_set import inside
+from privopt.problems.local_information_privacy.polytope import Cut
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import Separation
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
@@ -19,9 +23,15 @@ from privopt.solvers.local_information_privacy.columns.programme import entropie
 POOL = 3000
 """Posteriors that are kept for mixtures."""
 
+BREAKS = 1e-10
+"""By how much a posterior must exceed a bound on a divergence, relative to it, to ask for a row."""
 
-class Mixtures(Separation):
-    """The rows so far, and the posteriors met that keep the bounds at every joint of the set.
+INSIDE = 1e-12
+"""How far inside such a bound posteriors are drawn, relative to it."""
+
+
+class Mixtures(ABC):
+    """The rows so far, and the posteriors met that keep the bounds.
 
     Attributes
     ----------
@@ -31,22 +41,63 @@ class Mixtures(Separation):
         Its cost: the entropy of X that is left, or the distortion.
     """
 
-    def __init__(self, problem: LocalInformationPrivacy, ambiguity: JointAmbiguity) -> None:
-        super().__init__(problem, ambiguity)
+    def __init__(self, problem: LocalInformationPrivacy) -> None:
+        self.problem = problem
+        observed = problem.observation
+        self.support, self.p = observed.support, observed.p_w[observed.support]
         self.pool = self.p[None]
         self.best: Channel | None = None
         self.value = np.inf
-        self.costs = _costs(problem)
+        self._pricing = pricing_of(problem.relaxed(())) if problem.matrix is None else None
+        self._means = (
+            None if problem.matrix is None else (observed.x_given_w.T @ problem.matrix)[self.support]
+        )
 
-    def drawn(self, posteriors: Floats) -> Floats:
-        """Posteriors drawn towards the distribution of the observations until they keep the bounds; not those that become it."""
-        spread = self.reader.spread(self.columns(posteriors), self.problem.notion)
-        shares = spread.shares(np.ones(len(posteriors)), inside(self.problem))[:, None]
-        return np.asarray((shares * posteriors + (1.0 - shares) * self.p)[shares[:, 0] > 0])
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Rows so far."""
+
+    @abstractmethod
+    def relaxed(self) -> LocalInformationPrivacy:
+        """The problem with the rows so far, and nothing else."""
+
+    @abstractmethod
+    def proof(self, dual: object) -> dict[str, object]:
+        """A dual of the relaxed problem as one of the problem."""
+
+    @abstractmethod
+    def separate(self, posteriors: Floats) -> int:
+        """Add rows that posteriors break; how many are new."""
+
+    @abstractmethod
+    def prune(self, posteriors: Floats, most: int) -> None:
+        """Drop the rows that posteriors in use keep most easily, where there are more than so many."""
+
+    @abstractmethod
+    def shares(self, posteriors: Floats) -> Floats:
+        """How much of each posterior may stay in a mixture with the distribution of the observations."""
+
+    def posteriors(self, channel: Release) -> Floats:
+        """Those of the releases that occur."""
+        joint = channel.matrix[self.support] * self.p[:, None]
+        mass = joint.sum(axis=0)
+        return np.asarray((joint[:, mass > 0] / mass[mass > 0]).T)
+
+    def costs(self, posteriors: Floats) -> Floats:
+        """What posteriors cost: the entropy of X, or the distortion of their best column."""
+        if self._means is not None:
+            return np.asarray((posteriors @ self._means).min(axis=1))
+        return entropies(self._pricing or pricing_of(self.problem.relaxed(())), posteriors)
 
     def mix(self, posteriors: Floats) -> None:
-        """Draw posteriors towards the distribution of the observations until they keep the bounds, and mix the best of all."""
-        every = np.concatenate([self.pool, self.drawn(posteriors)])
+        """Draw posteriors towards the distribution of the observations until they keep the bounds, and mix the best of all.
+
+        Those that become it are left out.
+        """
+        shares = self.shares(posteriors)[:, None]
+        drawn = (shares * posteriors + (1.0 - shares) * self.p)[shares[:, 0] > 0]
+        every = np.concatenate([self.pool, drawn])
         self.pool = every[np.sort(np.unique(every.round(12), axis=0, return_index=True)[1])]
         costs = self.costs(self.pool)
         try:
@@ -62,11 +113,108 @@ class Mixtures(Separation):
             self.pool = np.concatenate([self.p[None], self.pool[order]])
 
 
-def _costs(problem: LocalInformationPrivacy) -> Callable[[Floats], Floats]:
-    """What posteriors cost: the entropy of X, or the distortion of their best column."""
-    observed = problem.observation
-    if problem.matrix is None:
-        pricing = pricing_of(problem.relaxed(()))
-        return lambda posteriors: entropies(pricing, posteriors)
-    means = (observed.x_given_w.T @ problem.matrix)[observed.support]
-    return lambda posteriors: np.asarray((posteriors @ means).min(axis=1))
+class OverSet(Mixtures):
+    """The rows are what joints of a set demand.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    ambiguity : JointAmbiguity
+        Its set.
+    """
+
+    def __init__(self, problem: LocalInformationPrivacy, ambiguity: JointAmbiguity) -> None:
+        super().__init__(problem)
+        self.rows = Separation(problem, ambiguity)
+
+    @property
+    def count(self) -> int:
+        """Rows so far."""
+        return self.rows.count
+
+    def relaxed(self) -> LocalInformationPrivacy:
+        """The problem with the rows so far, and one joint."""
+        return self.rows.relaxed()
+
+    def proof(self, dual: object) -> dict[str, object]:
+        """A dual of the relaxed problem as one of the problem."""
+        return self.rows.proof(dual)
+
+    def separate(self, posteriors: Floats) -> int:
+        """Add rows for the joints at which posteriors break their bounds most; how many are new."""
+        return self.rows.separate(posteriors)
+
+    def prune(self, posteriors: Floats, most: int) -> None:
+        """Drop the rows that posteriors in use keep most easily, where there are more than so many."""
+        self.rows.prune(posteriors, most)
+
+    def shares(self, posteriors: Floats) -> Floats:
+        """How much of each posterior keeps the bounds at every joint."""
+        spread = self.rows.reader.spread(self.rows.columns(posteriors), self.problem.notion)
+        return spread.shares(np.ones(len(posteriors)), inside(self.problem))
+
+
+class Curved(Mixtures):
+    """The rows are half-spaces around the posteriors that keep a bound on a divergence.
+
+    A posterior beyond the bound is drawn to the border; the set ends there in the direction of the gradient.
+    """
+
+    def __init__(self, problem: LocalInformationPrivacy) -> None:
+        super().__init__(problem)
+        seen = problem.observation.p_s > 0
+        self.prior = problem.observation.p_s[seen]
+        self.of_secret = problem.observation.s_given_w[seen][:, self.support]
+        self._cuts: dict[tuple[int, ...], Cut] = {}
+
+    @property
+    def count(self) -> int:
+        """Rows so far, beside those to begin with."""
+        return len(self._cuts)
+
+    def relaxed(self) -> LocalInformationPrivacy:
+        """The problem with the half-spaces so far, and nothing else."""
+        return self.problem.relaxed(tuple(self._cuts.values()))
+
+    def proof(self, dual: object) -> dict[str, object]:
+        """A dual of the relaxed problem as one of the problem."""
+        return {"kind": "directions", "directions": [list(c) for c in self._cuts], "proof": dual}
+
+    def separate(self, posteriors: Floats) -> int:
+        """Add the half-spaces where posteriors beyond the bound leave the set; how many are new."""
+        before, bound = len(self._cuts), self.problem.budget
+        beyond = self._moves(posteriors)
+        values = divergences.of_moves(self.problem.notion, beyond, self.prior)
+        shares = divergences.shares_of(self.problem.notion, beyond, self.prior, bound)
+        for k in np.argsort(-values, kind="stable").tolist():
+            if values[k] <= bound * (1 + BREAKS):
+                break
+            border = self.prior + shares[k] * beyond[:, k]
+            along = divergences.direction(self.problem.notion, border, self.prior)
+            if along not in self._cuts:
+                self._cuts[along] = self.problem.cut(along)
+        return len(self._cuts) - before
+
+    def prune(self, posteriors: Floats, most: int) -> None:
+        """Drop the half-spaces that posteriors in use keep most easily, where there are more than so many."""
+        if len(self._cuts) <= most:
+            return
+        listed = list(self._cuts)
+        rows = _floats([self._cuts[c] for c in listed], self.support) / self.p
+        used = (rows @ posteriors.T).max(axis=1) / np.abs(rows).max(axis=1)
+        kept = sorted(np.argsort(-used, kind="stable")[:most].tolist())
+        self._cuts = {listed[i]: self._cuts[listed[i]] for i in kept}
+
+    def shares(self, posteriors: Floats) -> Floats:
+        """How much of each posterior keeps the bound."""
+        bound = self.problem.budget * (1.0 - INSIDE)
+        return divergences.shares_of(self.problem.notion, self._moves(posteriors), self.prior, bound)
+
+    def _moves(self, posteriors: Floats) -> Floats:
+        """Posteriors of the secret less its prior, (n_s, m)."""
+        return np.asarray(self.of_secret @ posteriors.T - self.prior[:, None])
+
+
+def _floats(cuts: Sequence[Cut], support: Ints) -> Floats:
+    """Rows in floats, times the probability of each observation."""
+    return np.array([[row[w] / below for w in support.tolist()] for row, below in cuts])

@@ -19,8 +19,13 @@ from privopt.errors import InvalidMechanism
 from privopt.mechanisms import Merging
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.bound import analytic_bound
+from privopt.problems.local_information_privacy.data import CURVED, FURTHER_ROWS
+from privopt.problems.local_information_privacy.divergences import Column, of_moves
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import ANALYTIC
+
+HANDLED = frozenset({FURTHER_ROWS, CURVED})
+"""What mergings take beyond two bounds on all lifts: each block is judged by itself."""
 
 BAND = 1e-12
 """Lifts within this of a limit, relatively, are compared with it in integers."""
@@ -83,6 +88,12 @@ class Blocks:
         rows = [int(w) for w in self._weights.sum(axis=0)]
         return rows, sum(rows)
 
+    @cached_property
+    def _levels(self) -> Floats:
+        """(lower, upper) of the possible secrets, shape (n_s, 2)."""
+        problem = self.problem
+        return np.array([problem.levels(s) for s, row in enumerate(problem.table) if any(row)])
+
     def worth_of(self, sums: Floats) -> Floats:
         """What blocks add to I(X;Y), nats, from their P(B, x), shape (m, n_x)."""
         mass = sums.sum(axis=1)
@@ -106,11 +117,17 @@ class Blocks:
         lifts = np.divide(sums, expected, out=np.zeros_like(sums), where=expected > 0)
         if problem.notion == "ldp":
             return _spread(lifts, problem.budget)
+        if problem.measured and problem.beyond:
+            prior, mass = self._prior[:, None] / self._prior.sum(), np.maximum(sums.sum(axis=1), 1e-300)
+            moved = (sums / mass[:, None]).T - prior
+            return np.asarray(of_moves(problem.notion, moved, prior[:, 0]) / problem.budget - 1.0)[:, None]
         excess = np.full(sums.shape, -1.0)
-        if problem.upper < math.inf:
-            excess = lifts * math.exp(-problem.upper) - 1.0
-        if problem.lower < math.inf:
-            excess = np.maximum(excess, 1.0 - lifts * math.exp(min(problem.lower, 700.0)))
+        lower, upper = self._levels.T
+        if min(upper) < math.inf:
+            excess = lifts * np.exp(-upper) - 1.0
+        if min(lower) < math.inf:
+            below = 1.0 - lifts * np.exp(np.minimum(lower, 700.0))
+            excess = np.maximum(excess, np.where(lower < math.inf, below, -1.0))
         return excess
 
     def broken(self, members: Bools) -> Bools:
@@ -134,9 +151,7 @@ class Blocks:
             weights = [int(w) for w in self._weights[members(row)].sum(axis=0)]
             near = np.flatnonzero(np.abs(excess[row]) <= BAND).tolist()
             for s in near:
-                broken[row, s] = (
-                    self._ldp_breaks(weights) if self.problem.notion == "ldp" else self._breaks(weights, s)
-                )
+                broken[row, s] = self._breaks(weights, s)
         return broken
 
     def allowed(self, members: Bools) -> Bools:
@@ -169,10 +184,16 @@ class Blocks:
         return mass <= Fraction(self.problem.delta) * self._totals[1]
 
     def _breaks(self, sums: Sequence[int], s: int) -> bool:
+        if self.problem.notion == "ldp":
+            return self._ldp_breaks(sums)
         rows, total = self._totals
+        if self.problem.measured:
+            return (
+                Column(tuple(sums), tuple(rows)).keeps(self.problem.notion, self.problem.budget) is not True
+            )
         up, down = sums[s] * total, rows[s] * sum(sums)
-        kept = exp_at_least(self.problem.upper, up, down), exp_at_least(self.problem.lower, down, up)
-        return kept != (True, True)
+        lower, upper = self._levels[s].tolist()
+        return (exp_at_least(upper, up, down), exp_at_least(lower, down, up)) != (True, True)
 
     def _ldp_breaks(self, sums: Sequence[int]) -> bool:
         rows, _ = self._totals

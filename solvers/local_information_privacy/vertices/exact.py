@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -114,15 +114,18 @@ def exact_polytope(problem: LocalInformationPrivacy) -> ExactPolytope:
     if problem.notion == "ldp":
         pairs = _ldp_rows(problem, table, prior)
         return ExactPolytope(pairs, [], c) if problem.budget > 0 else ExactPolytope([], pairs, c)
+    if problem.measured and problem.beyond:
+        return ExactPolytope(_breakable(_total_variation_rows(problem, table, prior, c)), [], c)
     if min(problem.lower, problem.upper) == 0:
         level = [_lip_row(row, p, c, Fraction(1), total) for row, p in zip(table, prior, strict=True)]
         return ExactPolytope([], level, c)
     rows = []
-    for row, p in zip(table, prior, strict=True):
-        if problem.upper < math.inf:
-            rows.append(_lip_row(row, p, c, exp_inwards(problem.upper), total))
-        if problem.lower < math.inf:
-            rows.append([-a for a in _lip_row(row, p, c, exp_inwards(-problem.lower), total)])
+    possible = [problem.levels(s) for s, row in enumerate(problem.table) if any(row)]
+    for row, p, (lower, upper) in zip(table, prior, possible, strict=True):
+        if upper < math.inf:
+            rows.append(_lip_row(row, p, c, exp_inwards(upper), total))
+        if lower < math.inf:
+            rows.append([-a for a in _lip_row(row, p, c, exp_inwards(-lower), total)])
     return ExactPolytope(_breakable(rows), [], c)
 
 
@@ -130,6 +133,20 @@ def _lip_row(row: Row, prior: int, c: Row, factor: Fraction, total: int) -> Row:
     """P(s, v) - factor P(s) P(v), in integers: the lift of v at s against a factor."""
     num, den = factor.numerator, factor.denominator
     return [den * total * t - num * prior * q for t, q in zip(row, c, strict=True)]
+
+
+def _total_variation_rows(
+    problem: LocalInformationPrivacy, table: list[Row], prior: Sequence[int], c: Row
+) -> Iterator[Row]:
+    """P(A, v) - P(A) P(v) <= P(v) epsilon / 2 of every set A of values of the secret, in integers."""
+    total, bound = sum(prior), Fraction(problem.budget) / 2
+    for size in range(1, len(prior)):
+        for members in combinations(range(len(prior)), size):
+            of_set = [sum(table[s][w] for s in members) for w in range(len(c))]
+            level = bound * total + sum(prior[s] for s in members)
+            yield [
+                level.denominator * total * t - level.numerator * q for t, q in zip(of_set, c, strict=True)
+            ]
 
 
 def _ldp_rows(problem: LocalInformationPrivacy, table: list[Row], prior: Sequence[int]) -> list[Row]:

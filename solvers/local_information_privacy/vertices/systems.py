@@ -66,7 +66,7 @@ def system(problem: LocalInformationPrivacy) -> System:
     """The polytope of a problem, on the support of W."""
     observed = problem.observation
     rows = _unit(posterior_rows(problem)[:, observed.support])
-    if problem.notion == "lip" or not len(rows):
+    if problem.notion != "ldp" or not len(rows):
         return System(rows, rows, grouped(secret_groups(problem.polytope)))
     seen = observed.p_s > 0
     lifts = (observed.s_given_w[seen] / observed.p_s[seen][:, None])[:, observed.support]
