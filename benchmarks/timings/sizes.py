@@ -17,7 +17,7 @@ from privopt.benchmarks.suites.metric_privacy import street, town, towns
 from privopt.benchmarks.suites.post_randomisation import random_column
 from privopt.benchmarks.suites.redaction import random_chain
 from privopt.core.problem import Problem
-from privopt.models import DatasetGraph, GaussianModel, MarkovChain
+from privopt.models import ChainAmbiguity, DatasetGraph, GaussianModel, JointAmbiguity, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
@@ -66,6 +66,29 @@ def _metric(n: int) -> Problem[Any]:
     return LocalInformationPrivacy(itself(n), 1.0, utility=line(n))
 
 
+def _secret(notion: str) -> Callable[[int], Problem[Any]]:
+    def make(n: int) -> Problem[Any]:
+        return LocalInformationPrivacy(itself(n), 1.0, notion=notion)
+
+    return make
+
+
+def _spending(n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0, delta=0.02)
+
+
+def _near_joint(n_s: int, n_x: int) -> JointAmbiguity:
+    return JointAmbiguity.total_variation(joints.random_joint(n_s, n_x, 7), 0.02)
+
+
+def _lip_over(n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(_near_joint(n_s, n_x), 1.0)
+
+
+def _cap_over(n_s: int, n_x: int) -> Problem[Any]:
+    return PrivacyFunnel(_near_joint(n_s, n_x), max_leakage=0.1)
+
+
 def _distortion(leakage: str) -> Callable[[int, int], Problem[Any]]:
     def make(n_s: int, n_x: int) -> Problem[Any]:
         joint = joints.sparse_joint(n_s, n_x, 7)
@@ -109,6 +132,14 @@ def _sequential(records: int) -> Problem[Any]:
 def _informed(records: int, states: int) -> Problem[Any]:
     chain = random_chain(records + 7, states)
     return Redaction(chain, records, records // 2, 3.0, side_information="any")
+
+
+def _redaction_over(records: int, states: int) -> Problem[Any]:
+    return Redaction(_near_chain(states), records, records // 2, 1.0)
+
+
+def _near_chain(k: int) -> ChainAmbiguity:
+    return ChainAmbiguity.interval(_chain(k), 0.1)
 
 
 def _counts(n: int) -> Problem[Any]:
@@ -159,6 +190,10 @@ def _sequence(distortion: str) -> Callable[[int, int, int], Problem[Any]]:
     return make
 
 
+def _sequence_over(k: int, horizon: int) -> Problem[Any]:
+    return SequenceInformationPrivacy(_near_chain(k), 1.0, horizon=horizon)
+
+
 def _stream(k: int) -> Problem[Any]:
     return BayesianPrivacy(_chain(k), "count" if k == 2 else "histogram", 1.0)
 
@@ -192,6 +227,16 @@ FAMILIES = (
     Family("local information privacy, a line", _metric, _ones(8, 25, 60, 120), _ones(14, 40, 90)),
     *(
         Family(
+            f"{notion} of the secret itself", _secret(notion), _ones(4, 8, 12, 20, 32), _ones(6, 10, 16, 26)
+        )
+        for notion in ("ldp", "lip")
+    ),
+    Family(
+        "local information privacy with delta", _spending, ((4, 12), (5, 20), (10, 60)), ((4, 16), (8, 30))
+    ),
+    Family("local information privacy over a set", _lip_over, ((3, 5), (4, 12), (6, 30)), ((3, 8), (5, 18))),
+    *(
+        Family(
             f"distortion, {leakage}",
             _distortion(leakage),
             ((3, 8), (5, 20), (10, 60), (10, 150)),
@@ -209,6 +254,7 @@ FAMILIES = (
         for form in ("stochastic", "merging")
     ),
     Family("funnel with a cap", _cap, ((3, 6), (4, 20), (10, 200)), ((3, 10), (8, 70))),
+    Family("funnel with a cap over a set", _cap_over, ((3, 5), (3, 9), (5, 30)), ((3, 7), (4, 15))),
     Family("perfect privacy", _perfect, ((3, 6), (4, 20), (10, 200)), ((3, 10), (8, 70))),
     *(
         Family(
@@ -243,6 +289,7 @@ FAMILIES = (
         ((10, 2), (300, 2), (10, 4), (100, 4)),
         ((50, 2), (30, 3)),
     ),
+    Family("redaction over a set", _redaction_over, ((6, 2), (100, 2), (6, 3), (60, 3)), ((20, 2), (15, 3))),
     Family("colouring of counts", _counts, _ones(30, 1000, 10**5, 10**6), _ones(200, 10**4)),
     Family("colouring of a grid", _grid, _ones(6, 40, 300, 1000), _ones(15, 120)),
     Family(
@@ -273,6 +320,7 @@ FAMILIES = (
         ((2, 2, 4), (2, 5, 10), (2, 8, 16), (3, 3, 6)),
         ((2, 3, 6), (2, 6, 12)),
     ),
+    Family("sequence over a set", _sequence_over, ((2, 4), (2, 100), (4, 10)), ((2, 20), (3, 6))),
     Family("noise for a chain", _stream, _ones(2, 4, 8, 16), _ones(3, 6, 12)),
     Family(
         "noise for a short chain",
@@ -285,7 +333,7 @@ FAMILIES = (
     ),
     Family("places in towns", _near, ((12, 4), (50, 10), (120, 20), (300, 20)), ((25, 8), (80, 15))),
     Family("places in a town", town, _ones(3, 5, 8, 11), _ones(4, 7)),
-    Family("places along a street", street, _ones(8, 20, 40), _ones(14, 30)),
+    Family("places along a street", street, _ones(8, 20, 40, 100), _ones(14, 30, 70)),
     Family("noise for a row", _row, _ones(4, 20, 100, 500), _ones(10, 50, 250)),
 )
 
