@@ -120,7 +120,7 @@ def multiplier_enclosure(
     used = values > 0
     first, second, outputs, values = first[used], second[used], outputs[used], values[used]
     distance = promised(data, first, second)
-    nats = np.where(distance == 0, 0.0, data.epsilon * distance)
+    nats = np.multiply(data.epsilon, distance, out=np.zeros_like(distance), where=distance > 0)
     if not bool((nats <= LARGEST_NATS).all()):
         return None
     grown = Balls.exact(values) * _growth(data.epsilon, distance)

@@ -61,7 +61,7 @@ class Outputs:
         above = np.where(chances >= COUNTED, chances * (1 - error), 0.0)
         ratios = above[:, :, :, None] / (chances * (1 + error) + TINY)[:, :, None, :]
         flags = np.ones((b, chances.shape[1]), dtype=np.bool_)
-        flags[:, :-1] = counted[:, side.records].reshape(b, -1)
+        flags[:, :-1] = counted[:, side.records].reshape(b, len(side.records) * k)
         largest = np.maximum(np.where(flags[:, :, None, None], ratios, 1.0).max(axis=1), 1.0)
         return cls(chances, ratios, largest)
 
@@ -77,10 +77,13 @@ def leaks(stretch: Stretch, hidden: Floats, counted: Bools) -> tuple[Floats, Flo
     worst, cells = np.ones(len(hidden)), np.ones(hidden.shape)
     for secret in stretch.secrets:
         sides = both(secret, hidden, counted, stretch.error)
-        worst = np.maximum(worst, (sides[0].largest * sides[1].largest).max(axis=(1, 2)))
+        with np.errstate(over="ignore"):
+            worst = np.maximum(worst, (sides[0].largest * sides[1].largest).max(axis=(1, 2)))
         for side, mine, other in zip(secret.sides, sides, sides[::-1], strict=True):
-            own = (mine.ratios[:, :-1] * other.largest[:, None]).max(axis=(2, 3))
-            at = side.records
+            if not len(at := side.records):
+                continue
+            with np.errstate(over="ignore"):  # a ratio beyond the largest float is above every factor
+                own = (mine.ratios[:, :-1] * other.largest[:, None]).max(axis=(2, 3))
             cells[:, at] = np.maximum(cells[:, at], own.reshape(len(hidden), len(at), hidden.shape[2]))
     return worst, cells
 

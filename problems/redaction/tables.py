@@ -281,7 +281,7 @@ class _Pieces:
 
     def least(self, slope: Floats, corner: Floats) -> Floats:
         """At most the least value of each piece minus ``slope * (s - corner)``: the best of three tangents."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             turning = self.step.turning(self.beta / slope)
         turning = np.clip(np.where(np.isfinite(turning), turning, self.right), self.left, self.right)
         own = self.beta * self.step.slope(turning)

@@ -103,9 +103,13 @@ def _leakage(rows: list[list[dict[int, float]]], tau: float) -> float:
     for row in rows:
         possible = [weights for weights in row if weights]
         for y in outputs:
-            values = [
-                sum(p * math.exp(-tau * abs(y - c)) for c, p in weights.items()) / sum(weights.values())
-                for weights in possible
-            ]
-            worst = max(worst, math.log(max(values) / min(values)) if values else 0.0)
+            values = [_log_density(weights, y, tau) for weights in possible]
+            worst = max(worst, max(values) - min(values) if values else 0.0)
     return worst
+
+
+def _log_density(weights: dict[int, float], y: int, tau: float) -> float:
+    """The logarithm of the density of the noisy count at y, but for what the noise of every count has."""
+    least = min(abs(y - c) for c in weights)
+    rest = sum(p * math.exp(-tau * (abs(y - c) - least)) for c, p in weights.items())
+    return math.log(rest / sum(weights.values())) - tau * least

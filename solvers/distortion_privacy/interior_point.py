@@ -32,6 +32,9 @@ MOST_NUMBERS = 7e7
 HIGHEST = 30.0
 """Levels above this are left to others: the ratios leave the precision of floats."""
 
+LOWEST = 1e-15
+"""Least level: the ratios of a smaller one are 1 in floats."""
+
 ONE_THREAD = 150
 """Observations up to which several threads only wait for each other in the factorisations of a release."""
 SHARE_KEPT = 0.1
@@ -96,6 +99,8 @@ class InteriorPoint(Solver[DistortionPrivacy]):
             )
         if problem.max_leakage == 0:
             return "where nothing may leak there is no inside: direct-lp answers it exactly"
+        if problem.max_leakage is not None and problem.max_leakage < LOWEST:
+            return f"levels below {LOWEST:g} leave no inside that floats can see; direct-lp takes them"
         if problem.max_leakage is not None and HIGHEST < problem.max_leakage < math.inf:
             return f"levels above {HIGHEST:g} are beyond its precision; direct-lp takes them"
         n, m = len(problem.observation.p_w), problem.matrix.shape[1]

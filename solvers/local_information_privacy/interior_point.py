@@ -97,6 +97,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         if problem.delta > 0:
             return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
         multipliers = known.multipliers(answer.proof.u)
+        if not np.isfinite(multipliers).all():
+            return Proposal(channel, stats=stats)
         dual = {"kind": "linear", "multipliers": multipliers.tolist()}
         return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)
 
@@ -186,8 +188,9 @@ class _Known:
             every = np.stack([_by_pairs(above, below, math.exp(self.problem.budget)) for above, below in u])
             first, second = np.array(polytope.names).T
             return np.asarray(self.unit * every[:, first, second][:, list(polytope.kept)])
-        sides = np.concatenate(list(u.transpose(1, 0, 2) / self.prior), axis=1)
-        return np.asarray(self.unit * sides[:, list(polytope.kept)])
+        with np.errstate(over="ignore"):  # of a secret too rare for floats nothing is proved
+            sides = np.concatenate(list(u.transpose(1, 0, 2) / self.prior), axis=1)
+            return np.asarray(self.unit * sides[:, list(polytope.kept)])
 
 
 def _by_pairs(above: Floats, below: Floats, ratio: float) -> Floats:

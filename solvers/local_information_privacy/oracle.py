@@ -191,5 +191,5 @@ def _matrix(
         joint = joint @ np.eye(problem.matrix.shape[1])[best]
     matrix = np.tile(joint.sum(axis=0) / joint.sum(), (len(observed.p_w), 1))
     shares = joint.sum(axis=1)
-    matrix[np.flatnonzero(observed.support)[shares > 0]] = joint[shares > 0] / shares[shares > 0, None]
+    matrix[observed.support[shares > 0]] = joint[shares > 0] / shares[shares > 0, None]
     return matrix

@@ -31,6 +31,9 @@ NEAR = 1e-9
 LAPLACE_TAIL = 12.0
 """The same for planar Laplace noise, whose remainder goes to the nearest cells."""
 
+SMALLEST = 1e-150
+"""Least budget, per unit of distance, of planar Laplace noise."""
+
 
 def remapped(problem: MetricPrivacy, kernel: Floats) -> Floats:
     """Every cell of a kernel, shape (n, c), turned into the output of least expected loss given it; shape (n, m).
@@ -157,6 +160,8 @@ class PlanarLaplace(Solver[MetricPrivacy]):
             )
         if problem.epsilon == 0:
             return "at a budget of 0 its noise is without end"
+        if problem.epsilon < SMALLEST:
+            return f"below a budget of {SMALLEST:g} its noise reaches beyond what can be squared in floats"
         return _finite(problem)
 
     def run(self, problem: MetricPrivacy, budget: Budget) -> Proposal:

@@ -19,6 +19,7 @@ from privopt.solvers.redaction.reach import refusal
 
 MAX_RECORDS = 4
 MAX_CELLS = 8
+LARGEST = 1e300
 
 
 @register
@@ -99,12 +100,14 @@ class _Space:
         self.contrasts = np.concatenate([self._contrasts(sequences[:, p]) for p in problem.private])
 
     def _contrasts(self, value: NDArray[np.int64]) -> Floats:
-        """Rows that turn Pr(sequence, y) into e^epsilon Pr(y | x') - Pr(y | x), one an ordered pair."""
+        """Rows that turn Pr(sequence, y) into e^epsilon Pr(y | x') - Pr(y | x), times Pr(x), one an ordered pair."""
         ratio = math.exp(min(self.problem.epsilon, 700.0))
         prior = np.bincount(value, weights=self.probabilities, minlength=self.k)
-        conditional = [(value == x) / prior[x] for x in range(self.k) if prior[x] > 0]
-        pairs = itertools.permutations(conditional, 2)
-        return np.array([ratio * b - a for a, b in pairs]).reshape(-1, len(value))
+        pairs = itertools.permutations([x for x in range(self.k) if prior[x] > 0], 2)
+        # A secret so rare that the factor overflows has its rows at the largest float.
+        factors = {(a, b): min(ratio * (float(prior[a]) / float(prior[b])), LARGEST) for a, b in pairs}
+        rows = [factor * (value == b) - 1.0 * (value == a) for (a, b), factor in factors.items()]
+        return np.array(rows).reshape(-1, len(value))
 
     def value(self, free: Floats) -> float:
         """Utility."""

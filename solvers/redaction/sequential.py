@@ -237,10 +237,10 @@ def _answers(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], fl
     for branch in (0, 1):
         left, right, other = arms[0][branch], arms[1][branch], arms[1][1 - branch]
         for dl in range(1, left.arm.count + 1):
-            rest = epsilon - left.arm.leaks[0][dl - 1]
-            if rest < 0 or remaining() <= 0:
+            rest = epsilon - float(left.arm.leaks[0][dl - 1])  # not a number where both are infinite
+            if not rest >= 0 or remaining() <= 0:
                 continue
-            yield from _different(left, other, dl, float(rest), epsilon, branch, remaining)
+            yield from _different(left, other, dl, rest, epsilon, branch, remaining)
             dr = int(right.arm.first(rest))
             if dr <= right.arm.count:
                 yield from _same(left, right, (dl, dr), epsilon, branch, remaining)

@@ -49,6 +49,9 @@ STEPS = 14
 ROUNDS = 60
 """Steps at each."""
 
+LEAST_PRICE = 1e-290
+"""Least trade-off at which posteriors are followed: its inverse has to be a float."""
+
 T = TypeVar("T", bound=TradeOff)
 
 
@@ -278,7 +281,7 @@ class SoftClusters(Solver[InformationBottleneck]):
         clusters = _clusters(problem, table, short)
         if not problem.is_cap or problem.budget == math.inf:
             price = problem.budget if problem.mode == "trade_off" else 0.0
-            ends = [_soft(problem, price, clusters, 4 * ROUNDS, short)] if 0 < price < 1 else []
+            ends = [_soft(problem, price, clusters, 4 * ROUNDS, short)] if LEAST_PRICE < price < 1 else []
         else:
             ends = list(_at_rate(problem, clusters, short))
         answer = problem.anchor()

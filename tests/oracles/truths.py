@@ -471,7 +471,8 @@ def _bayesian(problem: Json, mechanism: Json) -> Truth:
         raise Undecided(problem["mechanism"])
     least, most = ball(level), ball(level)
     if model["type"] == "group":
-        least = most = ball(level * model["size"])
+        known = problem["length"]
+        least = most = ball(level * (model["size"] if known is None else min(model["size"], known)))
     elif model["type"] == "gaussian":
         (a, b), (_, d) = ([ratio_of(v) for v in row] for row in model["covariance"])
         if a != d:

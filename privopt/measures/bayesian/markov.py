@@ -127,7 +127,7 @@ def markov_published(chain: MarkovChain, tau: float) -> Bound:
     steps = chain.transition
     if not (chain.homogeneous and chain.stationary and steps.min() > 0):
         return _bound(math.inf, False, "published")
-    gamma = float(steps.max() / steps.min())
+    gamma = float(steps.max()) / float(steps.min())
     return _bound(tau + 4 * math.log(gamma), gamma == 1, "published")
 
 

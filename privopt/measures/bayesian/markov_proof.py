@@ -210,8 +210,8 @@ def _proved_side(side: Side, length: int | None, rule: Recursion) -> Front:
 
 
 def _whole(side: Side, length: int | None, rule: Recursion) -> Front:
-    """A side followed to its end, or for as long as any."""
-    front = side.walk(length, rule, -1.0)
+    """A side followed to its end; of one without an end nothing is proved, and it is not followed."""
+    front = side.walk(1 if length is None else length, rule, -1.0)
     front.settled = False
     return front
 

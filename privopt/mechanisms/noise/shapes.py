@@ -144,7 +144,7 @@ class Laplace(Shape):
         return up(Fraction(sensitivity) / Fraction(scale))
 
     def _scale_for(self, tau: float, sensitivity: float) -> float:
-        scale = sensitivity / tau
+        scale = float(sensitivity) / float(tau)
         if not 0 < scale < math.inf:
             return math.inf if scale else math.ulp(0.0)
         while self._level(scale, sensitivity) > tau:

@@ -98,10 +98,13 @@ def best_window(walks: tuple[Walk, Walk], known: tuple[Reach, Reach], epsilon: f
     """The cheapest window among the distances known; a distance one past the end redacts the whole side."""
     left, right = known
     whole = len(left.cross) == walks[0].length
-    rest = epsilon - np.concatenate((left.leaks, np.full((2, 1), 0.0 if whole else np.inf)), axis=1)
+    with np.errstate(
+        invalid="ignore"
+    ):  # of a budget without limit nothing is said where the leakage has none
+        rest = epsilon - np.concatenate((left.leaks, np.full((2, 1), 0.0 if whole else np.inf)), axis=1)
     firsts = np.maximum(*(np.searchsorted(-right.leaks[v], -rest[v]) for v in (0, 1)))
     cost = left.spent + right.spent[firsts]
-    impossible = rest.min(axis=0) < 0
+    impossible = ~(rest.min(axis=0) >= 0)
     if len(right.cross) < walks[1].length:
         impossible |= firsts == len(right.cross)
     cost = np.where(impossible, np.inf, cost)
