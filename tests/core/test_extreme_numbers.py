@@ -1,0 +1,84 @@
+"""Numbers at the ends of the floats: what a campaign of hostile problems once made a solver stumble over."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+
+import privopt as po
+
+LEAST = 5e-324
+FOREIGN = re.compile(r"(?:Error|Exception|Warning)\b|cannot be judged|process of the solver died")
+
+
+def redaction(
+    transition: list[list[float]],
+    initial: list[float] | None,
+    length: int,
+    private: int,
+    epsilon: float,
+    form: Any,
+) -> po.Redaction:
+    return po.Redaction(po.MarkovChain(transition, initial=initial), length, private, epsilon, form=form)
+
+
+def places(epsilon: float) -> po.MetricPrivacy:
+    return po.MetricPrivacy(
+        po.Metric.euclidean([[0, 0], [1, 0], [0, 2]]), [0.5, 0.25, 0.25], "distance", epsilon
+    )
+
+
+CHANGED = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+SQUARE = [[0.06, 0.13, 0.31], [0.02, 0.35, 0.13]]
+CASES: list[tuple[str, po.Problem[Any]]] = [
+    ("branch-and-bound", redaction([[0.33, 0.67], [1.0, 1e-300]], [1.0, 0.0], 4, 1, 1.5, "sequential")),
+    ("branch-and-bound", redaction([[1.0, 0.0], [1.0, 1e-310]], [1e-310, 1.0], 2, 1, 1e-300, "sequential")),
+    ("branch-and-bound", redaction([[1.0, 0.0], [0.5, 0.5]], [0.2, 0.8], 4, 2, 0.9, "local")),
+    ("oracle", redaction([[1e-100, 1.0], [1e-100, 1.0]], None, 3, 2, 745.0, "local")),
+    ("optimal", redaction([[1.0, 0.0], [0.5, 0.5]], [1.0, 1e-310], 5, 4, LEAST, "local")),
+    ("sequential", redaction([[0.0, 1.0], [1e-100, 1.0]], None, 3, 1, 745.0, "sequential")),
+    ("sequential", redaction([[1.0, 0.0], [0.0, 1.0]], [0.36, 0.64], 3, 1, math.inf, "sequential")),
+    ("planar-laplace", places(LEAST)),
+    ("planar-laplace", places(1e-300)),
+    (
+        "direct-lp",
+        po.MetricPrivacy(po.Metric.euclidean([[0], [0], [1]]), [0.25, 0.25, 0.5], "distance", math.inf),
+    ),
+    (
+        "soft-clusters",
+        po.InformationBottleneck(
+            po.JointDistribution([[0.25], [0.25], [0.5]]), trade_off=LEAST, form="stochastic"
+        ),
+    ),
+    (
+        "interior-point",
+        po.DistortionPrivacy(
+            po.JointDistribution(SQUARE), CHANGED, max_leakage=LEAST, leakage="maximal_leakage"
+        ),
+    ),
+    (
+        "oracle",
+        po.BayesianPrivacy(
+            po.MarkovChain([[1e-310, 1.0], [1e-310, 1.0]], initial=[0.75, 0.25]), "count", 300.0, length=3
+        ),
+    ),
+    ("markov-published", po.BayesianPrivacy(po.MarkovChain([[0.5, 0.5], [1.0, 1e-310]]), "count", 0.5)),
+    (
+        "oracle",
+        po.BayesianPrivacy(
+            po.GaussianModel([[1.0, 0.0], [0.0, 1.0]]), "mean", 1e-300, length=4, clip=(0.0, 1e150)
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("solver", "problem"), CASES, ids=lambda case: case if isinstance(case, str) else "")
+def test_what_comes_is_an_answer_or_a_sentence(solver: str, problem: po.Problem[Any]) -> None:
+    solution = po.solve(problem, solver, time_limit=10)
+    assert FOREIGN.search(solution.reason) is None
+    assert solution.status.ok or solution.status in {po.Status.REFUSED, po.Status.NOT_PRIVATE}
+    if solution.certified:
+        assert po.verify(problem, solution).ok
