@@ -10,6 +10,7 @@ import privopt as po
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.csv import read_table
 from privopt.models.columns import Column, TableColumns, as_number
+from privopt.publication.identifiers import many_different
 
 MANY = 50
 """Values of a column from which on it is likely that bins were forgotten."""
@@ -154,8 +155,7 @@ def warnings(joint: po.JointDistribution, options: JointOptions, confident: bool
     if columns is None:
         raise InvalidModel("the joint was not counted from a table")
     said = [
-        f"column {column.name!r} has {len(column.labels)} values in {columns.rows} rows: give --bins "
-        f"{column.name}=quantiles:8 if they are numbers, or merge some, or leave it out"
+        _many_values(column, columns.rows)
         for column in dict.fromkeys((*columns.sensitive, *columns.useful))
         if column.kind != "binned" and len(column.labels) > MANY
     ]
@@ -171,6 +171,20 @@ def warnings(joint: po.JointDistribution, options: JointOptions, confident: bool
     if thin and not confident:
         said.append(_thin(joint, columns.rows, thin))
     return said
+
+
+def _many_values(column: Column, rows: int) -> str:
+    """What to do with a column of so many values that few rows share one."""
+    count, name = len(column.labels), column.name
+    if many_different(count, rows):
+        return (
+            f"column {name!r} has {count} different values in {rows} rows, like an identifier (a number of a customer, an account): leave it "
+            f"out; if it is a measurement, give --bins {name}=quantiles:8"
+        )
+    return (
+        f"column {name!r} has {count} values in {rows} rows: give --bins {name}=quantiles:8 if they are numbers, or merge some, or leave "
+        "it out"
+    )
 
 
 def _thin(joint: po.JointDistribution, rows: int, thin: int) -> str:

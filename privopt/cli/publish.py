@@ -13,13 +13,19 @@ from privopt.cli._fit_joint import JointOptions
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused, InvalidModel, PrivoptError
 from privopt.files.csv import read_table
+from privopt.mechanisms.codebook import HEADER
 from privopt.publication.cells import people_of_cells
 from privopt.publication.earlier import earlier
-from privopt.publication.least import Wish, check
+from privopt.publication.least import Wish, check, told_share
 from privopt.publication.people import People, Rules, chosen_by_rows, complete, count_people, roles
+from privopt.publication.plan import Plan
 from privopt.publication.publication import BUNDLE, TABLE, check_new
-from privopt.publication.publish import release
+from privopt.publication.publish import choose, release
 from privopt.publication.published import beside, published
+from privopt.publication.words import plain, share
+
+MOST_MESSAGES = 30
+"""Messages that a dry run shows, the most frequent ones."""
 
 Secret = Annotated[str, typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret.")]
 Released = Annotated[
@@ -35,7 +41,7 @@ Utility = Annotated[
     float | None,
     typer.Option(
         metavar="PART",
-        help="The part of what the columns say that must be kept, such as 0.8; the least epsilon is looked for.",
+        help="The part of what the columns say, as they are read, that must be kept, such as 0.8; the least epsilon is looked for.",
     ),
 ]
 BinRules = Annotated[
@@ -84,7 +90,23 @@ Confidence = Annotated[
     ),
 ]
 Seconds = Annotated[float, typer.Option(help="Seconds for all solving, more than 0.")]
-Output = Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder, written whole or not at all.")]
+Output = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="A new folder, written whole or not at all.")
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Show what would be released, its certificate, codebook and trade-off; nothing is drawn, recorded or written.",
+    ),
+]
+AllowConstant = Annotated[
+    bool,
+    typer.Option(
+        "--allow-constant",
+        help="Release also where the best release does not depend on the data and says nothing; else that is refused.",
+    ),
+]
 State = Annotated[
     Path | None,
     typer.Option(
@@ -99,7 +121,7 @@ def publish(
     data: Data,
     secret: Secret,
     columns: Released,
-    output: Output,
+    output: Output = None,
     epsilon: Epsilon = None,
     min_utility: Utility = None,
     bins: BinRules = None,
@@ -111,19 +133,25 @@ def publish(
     confidence: Confidence = None,
     time_limit: Seconds = 30.0,
     state: State = None,
+    dry_run: DryRun = False,
+    allow_constant: AllowConstant = False,
 ) -> None:
     """Release columns of a table so that no release says much about a secret: count, choose, solve, prove, draw, explain.
 
     The folder holds the released table, its codebook, an explanation in plain sentences, a picture of what other budgets allow,
-    the receipt, and a bundle for 'privopt verify'. A second run into it draws nothing: it says what was released of the same rows,
+    the receipt, and a bundle for 'privopt verify'; --dry-run shows what it would be. A second run into it draws nothing: it says what was released of the same rows,
     and one into another folder is refused, since a file beside the data records that they were published.
     """
     near = bool(order or hierarchy) if contiguous is None else contiguous
     wish = Wish(epsilon, min_utility, time_limit, near, confidence)
     check(wish)
     hidden, shown = roles(_names(secret), _names(columns))
-    again = earlier(output)
-    if again is None:
+    if output is None and not dry_run:
+        raise FileRefused(
+            "Missing option '--output': give a new folder for the release, or --dry-run to see what it would be"
+        )
+    again = None if output is None or dry_run else earlier(output)
+    if output is not None and again is None and not dry_run:
         check_new(output)
     options = JointOptions(bins or (), order or (), missing, hierarchies=hierarchy or ())
     people, rules = _read(data, [*hidden, *shown], options, minimum_count)
@@ -135,11 +163,21 @@ def publish(
         show.sentences([again.answer(people.cells, joint, wish)])
         return
     record = beside(data) if state is None else state
+
+    def chosen() -> Plan:
+        with show.progress("publishing") as told:
+            return choose(people, joint, notes, wish, told)
+
+    if dry_run or output is None:
+        _show_plan(chosen(), record, allow_constant)
+        return
     show.check_output(record, data)
     with published(record) as before:
         before.check(data, people.cells)
-        with show.progress("publishing") as told:
-            publication = release(people, joint, notes, wish, told)
+        plan = chosen()
+        if not allow_constant:
+            plan.check_says_something()
+        publication = release(plan)
         before.add(output, publication.problem.budget, people.cells)  # before anything is there to be read
         try:
             publication.save(output)
@@ -155,6 +193,41 @@ def publish(
             ("check it", f"privopt verify {output / BUNDLE} {output / TABLE}"),
         ]
     )
+
+
+def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
+    """What would be released: the numbers, the sentences, the certificate, what messages stand for, and what other budgets allow.
+
+    Raises
+    ------
+    NotSolved
+        If it says nothing, and would be refused.
+    """
+    show.facts([*plan.facts(), *plan.remarks()])
+    show.sentences(plan.explain().sentences)
+    certificate = plan.solution.certificate
+    if certificate is not None:
+        show.sentences(certificate.sentences())
+    entries = sorted(plan.codebook, key=lambda entry: -entry.share)
+    show.table([entry.row() for entry in entries[:MOST_MESSAGES]], HEADER)
+    if len(entries) > MOST_MESSAGES:
+        print(f"... and {len(entries) - MOST_MESSAGES} messages that are rarer")
+    curve = plan.choice.frontier
+    show.table(
+        [
+            (plain(budget), share(told_share(solution, plan.joint)), solution.status.name)
+            for budget, solution in zip(curve.budgets, curve, strict=True)
+        ],
+        ("epsilon", "keeps", "status"),
+    )
+    said = (
+        "a dry run: nothing was drawn, recorded or written; what is drawn later is as good and may be another"
+    )
+    if record.exists():
+        said += f"; {record} says that something of this file was published before, which a run without --dry-run looks at"
+    show.facts([("note", said)])
+    if not allow_constant:
+        plan.check_says_something()
 
 
 def _names(text: str) -> list[str]:

@@ -31,7 +31,15 @@ from privopt.errors import FileRefused
 from privopt.files.csv import CsvTable, read_table, write_table
 from privopt.files.private import showing_values
 from privopt.mechanisms.codebook import Codebook
+from privopt.publication.counts import counts_records
+from privopt.publication.identifiers import identifier_notes
 from privopt.publication.state import Once
+
+NAMES_ROWS = (
+    "beside the release it says whose row it is to everybody who has a list of them; leave --keep {name} out, or keep numbers that nobody "
+    "else has"
+)
+"""What to do with a kept column that looks like an identifier."""
 
 Source = Annotated[
     Path, typer.Argument(metavar="MECHANISM_OR_SOLUTION.json", help="What to run.", show_default=False)
@@ -310,6 +318,8 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
         )
     dropped = read.rows - len(places)
     others = [name for name in copied if name != command.by]
+    counted = isinstance(machine.mechanism, (po.Channel, po.Merging))
+    named = {name: rows.of(name) for name in others if counted or not counts_records([rows.of(name)])}
     show.facts(
         [
             ("records", len(places)),
@@ -321,6 +331,7 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
             *machine.facts(),
             ("copied", ", ".join(map(repr, copied))),
             *beside.facts(),
+            ("warning", identifier_notes(named, NAMES_ROWS)),
             *crowd_facts(machine, rows, command.names, others, released),
             ("codebook", command.codebook),
             ("written", command.output),

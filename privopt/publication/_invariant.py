@@ -15,6 +15,7 @@ from privopt.publication import parts as say
 from privopt.publication.guesses import of_joint
 from privopt.publication.parts import Parts
 from privopt.publication.words import listed, plain, times
+from privopt.publication.worst import worst_sentence
 
 STAYS = "one release of a record has exactly the shares of the original values, and counts of many match on average"
 
@@ -45,8 +46,10 @@ def _near(
     data: PostRandomisationData, target: MetricPrivacy, channel: Channel, certificate: Certificate
 ) -> Parts:
     """Values of which near ones stay alike."""
-    guesses = of_joint(target.p[:, None] * channel.matrix)
-    numbers = say.guess_numbers(guesses)
+    joint = target.p[:, None] * channel.matrix
+    guesses = of_joint(joint)
+    single, worst = worst_sentence(joint, "the column", data.symbols, say.written_releases(channel))
+    numbers = {**worst, **say.guess_numbers(guesses)}
     bound = "The release may show the value: no bound was set"
     if data.epsilon < math.inf:
         apart = pictured(target)
@@ -64,6 +67,7 @@ def _near(
         say.NOTHING_ASSUMED,
         say.ONCE,
         "",
+        single,
         guessed=say.guess_sentence("the value", guesses),
         numbers=numbers,
     )

@@ -12,13 +12,16 @@ from privopt.publication import parts as say
 from privopt.publication.guesses import of_joint
 from privopt.publication.parts import Parts
 from privopt.publication.words import listed, plain, times
+from privopt.publication.worst import worst_sentence
 
 
 def places(data: MetricData, channel: Channel, certificate: Certificate) -> Parts:
     """Places of which near ones stay alike."""
-    guesses = of_joint(data.p[:, None] * channel.matrix)
+    joint = data.p[:, None] * channel.matrix
+    guesses = of_joint(joint)
+    single, worst = worst_sentence(joint, "the place", data.metric.labels, say.written_releases(channel))
     unit = data.metric.unit
-    numbers = {"utility": certificate.utility[0], **say.guess_numbers(guesses)}
+    numbers = {"utility": certificate.utility[0], **worst, **say.guess_numbers(guesses)}
     if data.epsilon == math.inf:
         bound = "The release may show the place: no bound was set"
     else:
@@ -45,10 +48,11 @@ def places(data: MetricData, channel: Channel, certificate: Certificate) -> Part
             f"the place of each record ({listed(data.metric.labels)})",
         ),
         bound,
-        "Nothing is assumed of where people are: only how near released places are, and how often guesses are right, hangs on the shares "
-        "in the problem",
+        "Nothing is assumed of where people are: only how near released places are, what is believed of one, and how often guesses are right, "
+        "hangs on the shares in the problem",
         f"It is for one place and one draw: places of one journey, and a second draw of the same place, add up{across}",
         useful,
+        single,
         guessed=say.guess_sentence("the place", guesses),
         numbers=numbers,
     )

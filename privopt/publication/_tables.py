@@ -12,18 +12,16 @@ from privopt.models.channel_data import Release
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.divergences import NOTIONS
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication import parts as say
 from privopt.publication.guesses import of_joint
 from privopt.publication.parts import Parts
 from privopt.publication.words import listed, one, plain, share, times
+from privopt.publication.worst import worst_sentence
 
 KNOWS = "how it was made and how people are spread, but nothing else about the record"
 KNOWS_PEOPLE = "how it was made, and anything at all of how people are spread"
-
-
-COUNTED = ", if people are spread as they were counted"
-"""What is added to a sentence that is about the nominal distribution of a set."""
 
 
 def local(data: LocalInformationPrivacyData, release: Release, certificate: Certificate) -> Parts:
@@ -33,13 +31,15 @@ def local(data: LocalInformationPrivacyData, release: Release, certificate: Cert
     names = say.names_of(data.joint)
     bound, numbers = (
         _bound(data, budget, names),
-        {} if budget == math.inf else {"factor": math.exp(min(budget, 700.0))},
+        {} if budget == math.inf or data.notion in NOTIONS else {"factor": math.exp(min(budget, 700.0))},
     )
+    if budget < math.inf and (data.per_value is not None or data.notion in NOTIONS):
+        bound = f"{certificate.statement[0].upper()}{certificate.statement[1:]}"
     if budget < math.inf and data.delta > 0:
         bound = f"But for {share(data.delta)} of cases at most, {bound[0].lower()}{bound[1:]}"
         numbers["exception"] = data.delta
     if isinstance(data.utility, str):
-        useful, more = say.information_useful(certificate, observation.p_x, names)
+        useful, more = say.information_useful(certificate, observation.p_x, names, say.how_read(data.joint))
     elif data.matrix is not None:
         useful, more = say.cost_useful(certificate, data.matrix)
     else:
@@ -73,13 +73,14 @@ def _table(
     bound: str,
     useful: str,
     numbers: dict[str, float],
-    single: str = "",
     *,
     free: bool = False,
+    average: bool = False,
 ) -> Parts:
-    """What all releases of tables share; ``free`` where the bound holds however people are spread."""
-    observation = data.observation
+    """What all releases of tables share; ``free`` where the bound holds however people are spread, ``average`` where it is on one."""
+    observation, counted = data.observation, isinstance(data.joint, JointAmbiguity)
     guesses, names = say.guesses_of(observation, release), say.names_of(data.joint)
+    single, worst = say.worst_single(observation, release, names, average=average, counted=counted)
     return Parts(
         say.against(KNOWS_PEOPLE if free else KNOWS, say.secret_of(observation, names)),
         bound,
@@ -87,10 +88,8 @@ def _table(
         say.ONCE,
         useful,
         single,
-        say.guess_sentence(
-            f"{names.secret} of a record", guesses, counted=isinstance(data.joint, JointAmbiguity)
-        ),
-        numbers={**numbers, **say.guess_numbers(guesses)},
+        say.guess_sentence(f"{names.secret} of a record", guesses, counted=counted),
+        numbers={**numbers, **worst, **say.guess_numbers(guesses)},
     )
 
 
@@ -103,7 +102,6 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
         unit = "" if data.unit is None else f" {one(data.unit)}"
         useful += f", where at most {plain(certificate.budget)}{unit} was asked for"
         numbers["budget"] = certificate.budget
-    single = ""
     if data.order is None:
         ldp = f"Any release is at most {times(level)} times as likely for one value of {names.secret} as for another"
         lip = names.bound(f"at most {times(level)} times as likely, or as unlikely,")
@@ -112,11 +110,8 @@ def distortion(data: DistortionData, release: Release, certificate: Certificate)
     else:
         bound, more = _average(data, level, names)
         numbers.update(more)
-        single, factor = say.worst_single(data.observation, release, names)
-        single += COUNTED if data.robust else ""
-        numbers["single"] = factor
     free = data.leakage == "ldp" and level < math.inf and data.observation.is_whole
-    return _table(data, release, bound, useful, numbers, single, free=free)
+    return _table(data, release, bound, useful, numbers, free=free, average=data.order is not None)
 
 
 def _average(data: DistortionData, level: float, names: say.Names) -> tuple[str, dict[str, float]]:
@@ -146,14 +141,14 @@ def trade_off(data: TradeOffData, release: Release, certificate: Certificate) ->
     leakage = certificate.budget if data.is_cap and data.is_funnel else certificate.leakage[1]
     secret, most = entropy(observation.p_s), entropy(observation.p_x)
     names = say.names_of(data.joint)
-    single, factor = say.worst_single(observation, release, names)
-    single += COUNTED if data.robust else ""
     if data.is_funnel:
         bounded = "at most" if data.is_cap else "about"
         bound = f"On average over releases, a release says {bounded} {say.of_most(leakage, secret)} about {names.secret}"
         bound = bound if leakage < math.inf else names.nothing
-        useful, numbers = say.information_useful(certificate, observation.p_x, names)
-        return _table(data, release, bound, useful, {**numbers, "leakage": leakage, "single": factor}, single)
+        useful, numbers = say.information_useful(
+            certificate, observation.p_x, names, say.how_read(data.joint)
+        )
+        return _table(data, release, bound, useful, {**numbers, "leakage": leakage}, average=True)
     known = data.joint.columns is not None
     value, wanted = (names.useful, names.secret) if known else ("the value itself", "what is asked for")
     rate, told = certificate.leakage[1], max(0.0, certificate.utility[0])
@@ -171,8 +166,10 @@ def trade_off(data: TradeOffData, release: Release, certificate: Certificate) ->
 
 def belief(data: BeliefData, channel: Channel, certificate: Certificate) -> Parts:
     """One letter of a sequence."""
-    guesses = of_joint(data.p[:, None] * channel.matrix)
+    joint = data.p[:, None] * channel.matrix
+    guesses = of_joint(joint)
     useful, numbers = say.cost_useful(certificate, data.matrix, "A released letter")
+    single, worst = worst_sentence(joint, "the letter", data.letters, say.written_releases(channel))
     bound = (
         f"Whatever is released, a letter is at most {times(data.epsilon)} times as likely, or as unlikely, as before"
         if data.epsilon < math.inf
@@ -189,6 +186,7 @@ def belief(data: BeliefData, channel: Channel, certificate: Certificate) -> Part
         "It is assumed that the letter is as likely as the problem writes, given everything that was released before",
         "It is for one letter and one draw: what earlier and later releases say comes on top, and so does a second draw",
         useful,
+        single,
         guessed=say.guess_sentence("the letter", guesses),
-        numbers={**numbers, **say.guess_numbers(guesses)},
+        numbers={**numbers, **worst, **say.guess_numbers(guesses)},
     )

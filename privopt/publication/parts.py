@@ -15,6 +15,7 @@ from privopt.models import JointAmbiguity
 from privopt.models.channel_data import JointOrSet, Observation, Release
 from privopt.publication.guesses import SIMULATED, Guesses, of_joint
 from privopt.publication.words import listed, one, plain, share
+from privopt.publication.worst import worst_sentence
 
 BIT = math.log(2.0)
 NOTHING = "Nothing is promised about {secret}: no bound was set"
@@ -56,6 +57,26 @@ def names_of(joint: JointOrSet) -> Names:
     )
 
 
+def how_read(joint: JointOrSet) -> str:
+    """What was lost when the useful columns were read, before any protection; empty where nothing was, or nothing is known of it.
+
+    Examples
+    --------
+    >>> import pandas as pd, privopt as po
+    >>> frame = pd.DataFrame({"s": ["a", "b"] * 4, "x": [1.0, 2, 3, 4, 5, 6, 7, 8]})
+    >>> how_read(po.JointDistribution.from_frame(frame, "s", "x", bins={"x": "equal:2"}))
+    'after numbers were put into intervals'
+    """
+    counted = joint.nominal if isinstance(joint, JointAmbiguity) else joint
+    columns = counted.columns
+    if columns is None:
+        return ""
+    done = ["numbers were put into intervals"] * any(column.kind == "binned" for column in columns.useful)
+    rare = bool(columns.minimum_count) and columns.rare in counted.useful
+    done += ["rare combinations were made one"] * rare
+    return f"after {' and '.join(done)}" if done else ""
+
+
 def named(columns: Sequence[str], most: int = 4) -> str:
     """Names of columns in a sentence.
 
@@ -81,7 +102,7 @@ class Parts:
     bound : str
         How much a release may change.
     single : str
-        What the worst single release does, where the bound is on an average.
+        Which single release raises the belief in what is private most, and how far.
     assumed, uncovered, useful, guessed, total : str
     numbers : mapping
         The numbers that the sentences show, before they were rounded.
@@ -106,8 +127,8 @@ class Parts:
 
 
 NOTHING_ASSUMED = (
-    "Nothing is assumed of how people are spread: only how useful the release is, and how often guesses are right, hangs on the "
-    "shares in the problem"
+    "Nothing is assumed of how people are spread: only how useful the release is, what is believed of a record, and how often guesses are right, "
+    "hangs on the shares in the problem"
 )
 
 
@@ -182,19 +203,27 @@ def guesses_of(observation: Observation, release: Release) -> Guesses:
     return of_joint(observation.leaking_distribution(release))
 
 
-def worst_single(observation: Observation, release: Release, names: Names) -> tuple[str, float]:
-    """What the release that raises the probability of a value of the secret most does, and its factor."""
-    joint = observation.leaking_distribution(release)
-    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    ratio: Floats = np.divide(joint, product, out=np.zeros_like(joint), where=product > 0)
-    s, y = np.unravel_index(int(ratio.argmax()), ratio.shape)
-    factor = float(ratio[s, y])
-    if factor <= 1.0 + 1e-12:
-        return f"No single release says anything about {names.secret}", 1.0
-    return (
-        f'That is an average, and a single release may say more: "{one(tuple(release.cells[y]))}" makes {names.secret} '
-        f'"{one(observation.leaking.sensitive[s])}" {plain(factor)} times as likely as before'
-    ), factor
+def written_releases(release: Release) -> list[str]:
+    """How each release is written in a table."""
+    return [one(tuple(cells)) for cells in release.cells]
+
+
+def worst_single(
+    observation: Observation, release: Release, names: Names, *, average: bool = False, counted: bool = False
+) -> tuple[str, dict[str, float]]:
+    """Which release raises the belief in which value of the secret most, from what to what, and these numbers.
+
+    ``average`` where the bound is on an average only, ``counted`` where people may be spread otherwise than it is computed for.
+    """
+    said, numbers = worst_sentence(
+        observation.leaking_distribution(release),
+        names.secret,
+        observation.leaking.sensitive,
+        written_releases(release),
+    )
+    if average and numbers["single"] > 1.0:
+        said = f"That is an average, and a single release may say more: {said[0].lower()}{said[1:]}"
+    return f"{said}, if people are spread as they were counted" if counted else said, numbers
 
 
 def of_most(part: float, most: float) -> str:
@@ -204,12 +233,15 @@ def of_most(part: float, most: float) -> str:
     return f"{share(min(1.0, part / most))} of what there is to say ({plain(part / BIT)} of {plain(most / BIT)} bits)"
 
 
-def information_useful(certificate: Certificate, p_x: Floats, names: Names) -> tuple[str, dict[str, float]]:
-    """How much a release says about the useful value."""
+def information_useful(
+    certificate: Certificate, p_x: Floats, names: Names, how: str = ""
+) -> tuple[str, dict[str, float]]:
+    """How much a release says about the useful value; ``how`` says what of it was lost before, as :func:`how_read` does."""
     low, most = certificate.utility[0], entropy(p_x)
     if low == -math.inf:
         return "", {}
-    said = f"About {names.useful}, the release says {of_most(max(low, 0.0), most)}"
+    read = f" {how}" if how else ""
+    said = f"About {names.useful}{read}, the release says {of_most(max(low, 0.0), most)}"
     return said, {"utility": low}
 
 

@@ -15,6 +15,7 @@ from privopt.models.columns import MISSING_RULES, Column, TableColumns
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins, edges_of
 from privopt.models.validation import is_missing, sorted_labels
+from privopt.publication.identifiers import identifier_notes, many_different
 from privopt.publication.words import share
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ MOST_VALUES = 50
 
 SMALL = 5
 """Rows below which a cell is called small."""
+
+LEAVE_OUT = (
+    "it says nothing about people but who they are, so leave {name} out; where it is a measurement, give its intervals yourself (--bins "
+    "{name}=..., in Python bins)"
+)
+"""What to do with a column that looks like an identifier."""
 
 MOST_SYMBOLS = 400
 """Combinations beyond which the rarest ones are put together, so that people can read a codebook of them."""
@@ -184,7 +191,9 @@ def count_people(
     joint = counted(least or 0)
     if least is None and (least := _least_count(joint, _rows(joint))):
         joint = counted(least)
-    return joint, _notes(joint, missing, [name for name in bins if name not in rules.bins])
+    unruled = {name: data[name].to_list() for name in (*hidden, *shown) if not rules.mention(name)}
+    notes = identifier_notes(unruled, LEAVE_OUT)
+    return joint, (*notes, *_notes(joint, missing, [name for name in bins if name not in rules.bins]))
 
 
 def complete(people: People, rules: Rules) -> People:
@@ -269,10 +278,11 @@ def _edges(values: nw.Series[Any], count: int) -> list[float]:
 def _values_of(values: nw.Series[Any], rows: int) -> int:
     """How many values a column of text has, which must not be too many."""
     count = int(values.drop_nulls().n_unique())
+    named = ", as an identifier should be" if many_different(count, rows) else ""
     if count > max(MOST_VALUES, rows // 100):
         raise InvalidModel(
             f"column {values.name!r} has {count} values in {rows} rows, and they are no numbers that could be put into intervals: "
-            "too few rows share one. Merge its values into at most 50 first, or leave it out"
+            f"too few rows share one. Merge its values into at most 50 first, or leave it out{named}"
         )
     return count
 

@@ -7,14 +7,15 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privopt.core.compare import Frontier
-from privopt.core.solution import Solution, Status
-from privopt.errors import FileRefused, InvalidModel, MissingExtra
+from privopt.core.solution import Solution
+from privopt.errors import FileRefused, MissingExtra
 from privopt.files.csv import write_table
 from privopt.files.json import write_json, writing
 from privopt.files.labels import Label
@@ -22,16 +23,15 @@ from privopt.files.paths import writing_bytes
 from privopt.files.text import html_table
 from privopt.measures.shannon import entropy
 from privopt.mechanisms.codebook import Codebook
-from privopt.models import JointDistribution
-from privopt.models.columns import TableColumns
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.publication.bundle import bundle
 from privopt.publication.explain import Explanation, explain
-from privopt.publication.least import told_share
+from privopt.publication.least import Choice
 from privopt.publication.people import People
+from privopt.publication.plan import Plan, joint_of
 from privopt.publication.receipt import RECORDED, Receipt
 from privopt.publication.state import VOID, release_once
-from privopt.publication.words import plain, share, times
+from privopt.publication.words import plain, share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -112,10 +112,24 @@ class Publication:
     people: People = field(repr=False)
     drawn: Drawn = field(repr=False)
 
+    @cached_property
+    def plan(self) -> Plan:
+        """What was chosen before anything was drawn."""
+        return Plan(self.people, Choice(self.problem, self.solution, self.frontier), self.notes)
+
     @property
     def told(self) -> float:
-        """The part of what there is to say about the released columns that the release says."""
-        return told_share(self.solution, joint_of(self.problem))
+        """The part of what there is to say about the released columns, as they were read, that the release says.
+
+        Where numbers were put into intervals, or rare combinations made one, the columns as they stand in the rows say more; see
+        :attr:`told_of_original`.
+        """
+        return self.plan.told
+
+    @property
+    def told_of_original(self) -> float:
+        """The part of what the released columns say as they stand in the rows that the release says."""
+        return self.plan.told_of_original
 
     def explain(self) -> Explanation:
         """What it means, in at most eight plain sentences."""
@@ -140,7 +154,7 @@ class Publication:
         parts = axes.secondary_yaxis("right", functions=(_times(100.0 / most), _times(most / 100.0)))
         parts.set_ylabel("of all that there is to say (%)")
         axes.set_title(
-            f"epsilon {plain(self.problem.budget)} keeps {share(self.told)} of what the columns say",
+            f"epsilon {plain(self.problem.budget)} keeps {share(self.told)} of what the columns say as they were read",
             fontsize=10,
         )
         axes.set_xlabel("epsilon: the most that a release may leak (nats)")
@@ -183,16 +197,7 @@ class Publication:
 
     def facts(self) -> list[tuple[str, str]]:
         """The most important numbers, each with its name."""
-        budget, rows = self.problem.budget, self.receipt.rows
-        said = [
-            ("rows", str(rows)),
-            ("protected", ", ".join(joint_columns(self.problem).secret_names)),
-            ("released", ", ".join(joint_columns(self.problem).reads_names)),
-            ("epsilon", f"{plain(budget)}: at most {times(budget)} times as likely, or as unlikely"),
-            *self._set(),
-            ("useful", f"keeps {share(self.told)} of what the columns say{self._best()}"),
-            ("messages", str(len(self.codebook))),
-        ]
+        said = self.plan.facts()
         if self.receipt.smallest is not None and self.receipt.unique is not None:
             (least, after), (alone, still) = self.receipt.smallest, self.receipt.unique
             said.append(
@@ -201,32 +206,7 @@ class Publication:
                     f"{least} before, {after} after; rows alone in theirs: {alone} before, {still} after",
                 )
             )
-        if self.told <= 0:
-            said.append(("note", self._silent()))
-        return [*said, *(("note", note) for note in self.notes)]
-
-    def _set(self) -> list[tuple[str, str]]:
-        """For which distributions of people that holds, where for more than the one that was counted."""
-        near = self.problem.ambiguity
-        return [] if near is None else [("holds for", f"every distribution in the set {near.described}")]
-
-    def _best(self) -> str:
-        """How far that is from the best possible, where the release is not proved to be the most useful one."""
-        if self.solution.status is Status.OPTIMAL:
-            return ""
-        if self.solution.bound is None or not np.isfinite(self.solution.bound):
-            return "; how much the best possible would keep is not known"
-        most = self.solution.bound / entropy(joint_of(self.problem).p_x)
-        return f"; the best possible keeps {share(min(1.0, most))} at most"
-
-    def _silent(self) -> str:
-        """What is said of a release that says nothing."""
-        pairs = zip(self.frontier.budgets, self.frontier, strict=True)
-        more = [b for b, s in pairs if s.certified and (s.utility or 0.0) > 0]
-        least = (
-            f"epsilon {plain(more[0])} is the least of those tried" if more else "a larger epsilon is needed"
-        )
-        return f"this release does not depend on the data: {least} for one that does"
+        return [*said, *self.plan.remarks()]
 
     def __repr__(self) -> str:
         return f"Publication({self.receipt.rows} rows, epsilon {plain(self.problem.budget)}, keeps {share(self.told)})"
@@ -238,24 +218,6 @@ class Publication:
 def _times(factor: float) -> Callable[[Any], Any]:
     """A scale of an axis."""
     return lambda values: factor * np.asarray(values)
-
-
-def joint_of(problem: LocalInformationPrivacy) -> JointDistribution:
-    """The joint distribution of the problem of a release, of a set the one that was counted."""
-    joint = problem.nominal
-    if not isinstance(joint, JointDistribution):
-        raise InvalidModel(
-            "the problem of a release is about secret and released columns, and this one is not"
-        )
-    return joint
-
-
-def joint_columns(problem: LocalInformationPrivacy) -> TableColumns:
-    """The columns that it was counted from."""
-    columns = joint_of(problem).columns
-    if columns is None:
-        raise InvalidModel("the model does not remember the table that it was counted from")
-    return columns
 
 
 def check_new(target: Path) -> None:

@@ -11,7 +11,7 @@ from privopt.errors import InvalidModel
 from privopt.files.csv import write_table
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
-from privopt.mechanisms.codebook import Codebook, codebook
+from privopt.mechanisms.codebook import Codebook
 from privopt.mechanisms.tables import RELEASED, table_of
 from privopt.models import JointDistribution
 from privopt.models.hierarchies import Hierarchies
@@ -27,15 +27,13 @@ from privopt.publication.people import (
     people_of,
     roles,
 )
-from privopt.publication.publication import TABLE, Drawn, Publication, joint_columns, joint_of
+from privopt.publication.plan import Plan, joint_columns, plan
+from privopt.publication.publication import TABLE, Drawn, Publication
 from privopt.publication.receipt import Receipt, make_receipt
 from privopt.publication.spelled import spell
 from privopt.publication.words import plain, share
 
 DRAWN = "drawn from the operating system generator"
-
-
-CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only; without this, more can be kept"
 
 
 def publish(
@@ -53,6 +51,7 @@ def publish(
     contiguous: bool | None = None,
     confidence: float | None = None,
     time_limit: float = 30.0,
+    allow_constant: bool = False,
     progress: Progress | None = None,
 ) -> Publication:
     """Release columns of a frame so that no release says much about a secret: count, choose, solve, prove, draw, explain.
@@ -74,6 +73,7 @@ def publish(
         The most that a release may leak, in nats.
     min_utility : float, optional
         Instead of epsilon: the part of what the columns say that must be kept, such as 0.8; the least epsilon for it is looked for.
+        It is a part of what they say as they are read: in intervals, and with rare combinations as one.
     bins : mapping of names to rules, optional
         Intervals of numbers, as for :meth:`JointDistribution.from_frame`; of more than a dozen numbers they are chosen if not given.
     order : mapping of names to values, optional
@@ -93,6 +93,8 @@ def publish(
         as 0.95; by default for people who are spread exactly as in this frame.
     time_limit : float
         Seconds for all solving.
+    allow_constant : bool
+        Release also where the best release does not depend on the data and says nothing; else that is refused.
     progress : callable, optional
         Told a fraction and a message.
 
@@ -101,7 +103,7 @@ def publish(
     InvalidModel, InvalidProblem
         If columns, rules or wishes do not fit.
     NotSolved
-        If nothing was proved within the time, or the wished utility was not reached.
+        If nothing was proved within the time, the wished utility was not reached, or the best release says nothing.
 
     Examples
     --------
@@ -119,17 +121,20 @@ def publish(
     joint, notes = count_people(people, hidden, shown, rules)
     if confidence is not None:
         notes = (*notes, *chosen_by_rows(joint, rules))
-    return release(complete(people, rules), joint, notes, wish, progress)
+    chosen = choose(complete(people, rules), joint, notes, wish, progress)
+    if not allow_constant:
+        chosen.check_says_something()
+    return release(chosen, progress)
 
 
-def release(
+def choose(
     people: People,
     joint: JointDistribution,
     notes: tuple[str, ...],
     wish: Wish,
     progress: Progress | None = None,
-) -> Publication:
-    """Choose, solve, prove and draw for people who were counted.
+) -> Plan:
+    """Choose, solve and prove for people who were counted; nothing is drawn.
 
     Raises
     ------
@@ -145,8 +150,15 @@ def release(
         wished = float(wish.min_utility or 0.0)
         choice = for_utility(joint, wish, wished, told)
         notes = (*notes, _least(choice.problem.budget, wished))
+    told(0.95, "chosen")
+    return plan(people, choice, notes)
+
+
+def release(chosen: Plan, progress: Progress | None = None) -> Publication:
+    """Draw what was chosen, once."""
+    told = progress or (lambda fraction, message: None)
     told(0.95, "drawing")
-    publication = draw(people, choice, notes)
+    publication = _drawn(chosen)
     told(1.0, "released")
     return publication
 
@@ -171,22 +183,22 @@ def draw(people: People, choice: Choice, notes: tuple[str, ...]) -> Publication:
 
     Each call draws afresh, and a second draw of the same people says more than the certificate allows: save what is returned.
     """
-    joint = joint_of(choice.problem)
-    if choice.problem.contiguous:
-        notes = (*notes, CONTIGUOUS)
-    mechanism: Channel | Merging = choice.solution.mechanism
-    book = codebook(mechanism, joint.useful, joint.p_x)
-    drawn = _draw(people, mechanism, book, joint)
-    receipt = _receipt(people, choice, drawn)
+    return _drawn(plan(people, choice, notes))
+
+
+def _drawn(chosen: Plan) -> Publication:
+    mechanism: Channel | Merging = chosen.solution.mechanism
+    drawn = _draw(chosen.people, mechanism, chosen.codebook, chosen.joint)
+    receipt = _receipt(chosen.people, chosen.choice, drawn)
     return Publication(
-        _frame(people, drawn),
-        book,
-        choice.problem,
-        choice.solution,
-        choice.frontier,
+        _frame(chosen.people, drawn),
+        chosen.codebook,
+        chosen.problem,
+        chosen.solution,
+        chosen.choice.frontier,
         receipt,
-        notes,
-        people,
+        chosen.notes,
+        chosen.people,
         drawn,
     )
 

@@ -13,7 +13,8 @@ from privopt.core.solution import Solution
 from privopt.errors import FileRefused, PrivoptError
 from privopt.publication.earlier import Earlier, earlier
 from privopt.publication.least import Choice, Wish, told_share
-from privopt.publication.publication import CONTENTS, GIVEN, KEPT, check_new, joint_columns, joint_of
+from privopt.publication.plan import joint_columns, joint_of
+from privopt.publication.publication import CONTENTS, GIVEN, KEPT, check_new
 from privopt.publication.publish import draw
 from privopt.studio.analysis import Analysis, Answer, Point
 

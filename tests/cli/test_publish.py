@@ -72,6 +72,62 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     assert stored() == before
 
 
+def test_a_dry_run_shows_what_would_be_released_and_leaves_nothing_behind(folder: Path) -> None:
+    said = run(*COMMAND[:6], "--epsilon", "0.3", "--dry-run")
+    for part in (
+        "protected vote",
+        "PROVED (privacy)",
+        "rises most by the release",
+        "suggested name",
+        "epsilon keeps status",
+    ):
+        assert part in said
+    assert "nothing was drawn, recorded or written" in said
+    assert {path.name for path in folder.iterdir()} == {"people.csv"}
+    run(*COMMAND, "--epsilon", "0.3")
+    before = stored()
+    again = run(*COMMAND, "--epsilon", "0.5", "--dry-run")
+    assert "people.csv.published.json says that something of this file was published before" in again
+    assert stored() == before
+    assert "Missing option '--output'" in run(*COMMAND[:6], "--epsilon", "0.3", code=2)
+
+
+def test_a_release_that_says_nothing_is_neither_drawn_nor_recorded(folder: Path) -> None:
+    silent = (
+        "--secret",
+        "vote",
+        "--columns",
+        "school",
+        "--order",
+        "school=low,middle,high",
+        "--epsilon",
+        "0.01",
+        "--time-limit",
+        "5",
+    )
+    said = run("publish", "people.csv", *silent, "--output", "out", code=2)
+    assert "the best release says nothing about school" in said
+    assert "--allow-constant" in said
+    assert "says nothing about school" in run("publish", "people.csv", *silent, "--dry-run", code=2)
+    assert {path.name for path in folder.iterdir()} == {"people.csv"}
+    run("publish", "people.csv", *silent, "--output", "out", "--allow-constant")
+    assert {row["school"] for row in read("out/released.csv")} == {"any"}
+
+
+def test_columns_that_look_like_identifiers_are_named(folder: Path) -> None:
+    rows = [(*row, str(1000 + i), f"{i / 7:.5f}") for i, row in enumerate(ROWS)]
+    write("people.csv", (*HEADER, "account", "weight"), rows)
+    wish = ("--secret", "vote", "--epsilon", "1", "--dry-run", "--allow-constant")
+    said = run("publish", "people.csv", "--columns", "size,account", *wish)
+    assert "column 'account' has 600 different values in 600 rows, like an identifier" in said
+    assert "like an identifier" not in run("publish", "people.csv", "--columns", "size,weight", *wish)
+    ruled = run("publish", "people.csv", "--columns", "size,account", "--bins", "account=equal:2", *wish)
+    assert "like an identifier" not in ruled
+    assert "'account' has 600 different" in run(
+        "fit", "people.csv", "--sensitive", "vote", "--useful", "account"
+    )
+
+
 def to(output: str, *options: str, code: int = 0, columns: str = "size") -> str:
     words = ("--secret", "vote", "--columns", columns, "--epsilon", "0.3", "--output", output, *options)
     return run("publish", "people.csv", *words, code=code)
@@ -135,7 +191,7 @@ def test_another_file_in_the_place_of_the_record_is_refused(folder: Path, conten
 
 
 def test_a_changed_release_is_not_answered_with(folder: Path) -> None:
-    run(*COMMAND, "--epsilon", "0.3", "--time-limit", "5")
+    run(*COMMAND, "--epsilon", "0.3")
     path = Path("out/released.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("B1,", "B2,"), encoding="utf-8")
     assert "released.csv is not the file that was released" in run(*COMMAND, "--epsilon", "0.3", code=2)

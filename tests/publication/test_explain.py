@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from privopt.measures.sequence.total import stream_total
 from privopt.publication import guesses
 from privopt.publication.guesses import of_redaction
 from privopt.publication.words import times
+from privopt.publication.worst import chance
 
 JARGON = (
     "nats", "epsilon", "ε", "lift", "log", "ratio", "posterior", "prior", "mutual", "entropy", "channel", "kernel", "adversary",
@@ -112,6 +114,65 @@ def test_guesses_of_a_table_are_those_of_the_best_reader() -> None:
     assert numbers["guessed before"] == pytest.approx(0.6)
 
 
+def beliefs(table: list[list[Fraction]], channel: po.Channel) -> list[tuple[Fraction, Fraction]]:
+    """Every belief in a private value without and with every release that occurs, in rationals."""
+    rows = channel.exact()
+    found = []
+    for y in range(len(channel.outputs)):
+        chances = [row.fraction(y) for row in rows]
+        column = [sum((p * q for p, q in zip(line, chances, strict=True)), Fraction(0)) for line in table]
+        total = sum(column, Fraction(0))
+        found += [(sum(line), part / total) for line, part in zip(table, column, strict=True) if total]
+    return [(Fraction(before), after) for before, after in found if before]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_worst_single_release_is_that_of_brute_force_in_rationals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    joint = po.JointDistribution.normalised(rng.integers(1, 60, (3, 5)))
+    places = po.MetricPrivacy(po.Metric.line(5), rng.dirichlet(np.ones(5)), "distance", 50.0)
+    problems: list[tuple[po.Problem[Any], Any]] = [
+        (po.LocalInformationPrivacy(joint, 20.0), joint.table),
+        (po.PrivacyFunnel(joint, max_leakage=9.0), joint.table),
+        (po.DistortionPrivacy(joint, 1 - np.eye(5), max_distortion=1.0), joint.table),
+        (places, np.diag(places.p)),
+    ]
+    for problem, table in problems:
+        labels = problem.anchor().inputs
+        channel = po.Channel(rng.dirichlet(np.ones(5), 5), labels, labels).quantised()
+        explanation = explained(problem, channel)
+        found, numbers = beliefs(exact_table(table), channel), explanation.numbers
+        most = max(after / before for before, after in found)
+        assert numbers["single"] == pytest.approx(float(most), rel=1e-9)
+        assert numbers["belief after"] / numbers["belief before"] == pytest.approx(float(most), rel=1e-9)
+        rise = max(after - before for before, after in found)
+        assert numbers["other belief after"] - numbers["other belief before"] == pytest.approx(
+            float(rise), abs=1e-9
+        )
+        said = next(text for text in explanation.sentences if "rises most by the release" in text)
+        assert f"from {chance(numbers['belief before'])} to {chance(numbers['belief after'])}" in said
+
+
+def exact_table(table: Any) -> list[list[Fraction]]:
+    """A table of floats as rationals that sum to 1."""
+    rows = [[Fraction(p) for p in row] for row in np.asarray(table).tolist()]
+    total = sum(map(sum, rows))
+    return [[p / total for p in row] for row in rows]
+
+
+def test_the_sentence_on_the_worst_release_names_it_as_it_is_written() -> None:
+    channel = po.Channel([[0.9, 0.1], [0.5, 0.5]], ["young", "old"], ["low", "high"])
+    said = next(s for s in certified(po.LocalInformationPrivacy(VOTE, 1.0), channel) if "rises most" in s)
+    # P(red, low) = 0.32, P(low) = 0.7; P(blue, high) = 0.22, P(high) = 0.3
+    assert said == (
+        'The belief in a value of the secret rises most by the release "high": that it is "blue", from 60 % to 73.3 % (1.22 times).'
+    )
+    constant = po.Channel([[1.0], [1.0]], ["young", "old"], ["any"])
+    assert "No single release raises the belief in a value of the secret." in certified(
+        po.LocalInformationPrivacy(VOTE, 1.0), constant
+    )
+
+
 @pytest.mark.long
 def test_text_page_and_pdf_are_written(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -161,10 +222,10 @@ def test_what_is_not_proved_is_said_to_be_so() -> None:
 WEATHER = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], states=["dry", "wet"])
 
 
-def certified(problem: po.Problem[Any], mechanism: Any) -> list[str]:
-    """The sentences on a mechanism."""
+def explained(problem: po.Problem[Any], mechanism: Any) -> Any:
+    """The explanation of a mechanism that is proved."""
     certificate = problem.certify(mechanism)
-    assert certificate.ok
+    assert certificate.ok, certificate.reason
     solution = po.Solution[Any](
         po.Status.FEASIBLE,
         answer=mechanism,
@@ -172,7 +233,12 @@ def certified(problem: po.Problem[Any], mechanism: Any) -> list[str]:
         problem=problem.fingerprint,
         instance=problem,
     )
-    return list(solution.explain().sentences)
+    return solution.explain()
+
+
+def certified(problem: po.Problem[Any], mechanism: Any) -> list[str]:
+    """The sentences on a mechanism."""
+    return list(explained(problem, mechanism).sentences)
 
 
 @pytest.fixture

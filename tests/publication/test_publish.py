@@ -200,13 +200,50 @@ def test_ordered_values_merge_with_neighbours_only() -> None:
     assert len(blocks) > 1
 
 
-def test_a_release_that_says_nothing_says_so_and_from_which_budget_on_one_would() -> None:
-    order = ["low", "middle", "high"]
-    publication = po.publish(PEOPLE, secret="income", columns="school", epsilon=0.01, order={"school": order})
-    assert publication.told == 0.0
+def test_a_release_that_says_nothing_is_refused_and_had_if_it_is_asked_for() -> None:
+    wish: dict[str, Any] = {"epsilon": 0.01, "order": {"school": ["low", "middle", "high"]}}
+    with pytest.raises(
+        NotSolved, match=r"says nothing about school.* larger epsilon \(0\.\d+ is the least"
+    ) as refused:
+        po.publish(PEOPLE, secret="income", columns="school", **wish)
+    assert "allow_constant=True" in str(refused.value)
+    publication = po.publish(PEOPLE, secret="income", columns="school", allow_constant=True, **wish)
+    assert publication.told == publication.told_of_original == 0.0
     assert set(publication.frame["school"]) == {"any"}
     said = [text for name, text in publication.facts() if name == "note"]
-    assert said[0].startswith("this release does not depend on the data: epsilon 0.")
+    assert said[0].startswith("this release does not depend on the data; of the epsilons, 0.")
+    assert any(
+        text.startswith("No single release raises the belief") for text in publication.explain().sentences
+    )
+
+
+def test_what_is_kept_is_said_of_the_columns_as_they_were_read_and_as_they_stand_in_the_rows() -> None:
+    frame = PEOPLE.assign(school=PEOPLE["school"].where(np.arange(ROWS) >= 8, "none"))
+    publication = po.publish(frame, secret="income", columns=["school", "age"], epsilon=0.5)
+    joint = publication.problem.nominal
+    assert isinstance(joint, po.JointDistribution)
+    assert joint.columns is not None
+    # The information of a release about the rows themselves: each row is released through the symbol that is read of it.
+    original = list(zip(frame["school"], frame["age"], strict=True))
+    symbols = joint.columns.symbols(
+        {name: frame[name].tolist() for name in ("school", "age")}, frozenset(joint.useful)
+    )
+    matrix = publication.solution.mechanism.matrix
+    place = {symbol: x for x, symbol in enumerate(joint.useful)}
+    rows: dict[tuple[str, int], np.ndarray[Any, Any]] = {}
+    for pair, symbol in zip(original, symbols, strict=True):
+        assert symbol is not None
+        rows[pair] = rows.get(pair, 0.0) + matrix[place[symbol]] / ROWS
+    table = np.array(list(rows.values()))
+    told = po.measures.mutual_information(table)
+    assert publication.told_of_original == pytest.approx(
+        told / po.measures.entropy(table.sum(axis=1)), abs=1e-9
+    )
+    assert publication.told == pytest.approx(told / po.measures.entropy(joint.p_x), abs=1e-9)
+    assert publication.told_of_original < publication.told
+    said = dict(publication.facts())["useful"]
+    assert "after numbers were put into intervals and rare combinations were made one, and " in said
+    assert "of what they say as they stand in the data" in said
 
 
 def test_a_secret_number_is_protected_as_an_interval_and_that_is_said() -> None:
