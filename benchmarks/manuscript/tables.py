@@ -211,7 +211,7 @@ class _Problem:
         return Table(
             slug(self.kind, "every-case"),
             f"{self.title}, every case: the best value and the least time of a case in bold{self._spread()}."
-            f"{self._tied()}",
+            f"{self._tied()}{self._bounds()}",
             (Text("instance"), Text("budget"), Text("solver"), *map(Text, heads)),
             _steady(lines),
             headed=True,
@@ -299,6 +299,14 @@ class _Problem:
     def _tied(self) -> str:
         tied = any(own.undecided for own in self.claims.values())
         return f" {UNDECIDED} {SIGNS[UNDECIDED]}." if tied else ""
+
+    def _bounds(self) -> str:
+        """Which bounds the columns are about."""
+        said = {
+            "bound": "Bound: the checked bound that the solver itself came with.",
+            "gap": "Gap: between the value and the tightest checked bound of the case, whichever solver came with it.",
+        }
+        return "".join(f" {text}" for name, text in said.items() if name in self.manner.columns)
 
     def _spread(self) -> str:
         if self.repetitions < 2:

@@ -44,7 +44,8 @@ class Judged:
     bound : float or None
         Least finite checked bound that any row of the case has.
     gap : float or None
-        The row's own gap; without one, ``bound`` minus the objective; None where nothing bounds the case.
+        ``bound`` minus the objective of the row: of all solvers of a case to the same bound, whichever of them proved it. The row's own
+        gap, to its own bound, is ``row.gap``. None where nothing bounds the case, or the row has no objective.
     """
 
     row: Row
@@ -96,11 +97,9 @@ def _extreme(
 
 
 def _gap(row: Row, bound: float | None) -> float | None:
-    if not row.ok or row.objective is None:
+    if not row.ok or row.objective is None or bound is None:
         return None
-    if row.gap is not None:
-        return row.gap
-    return None if bound is None else bound - row.objective
+    return bound - row.objective
 
 
 def excess(one: Judged) -> float:

@@ -261,6 +261,22 @@ def test_a_profile_of_few_tasks_is_left_out() -> None:
 # LaTeX
 
 
+def test_gaps_of_a_case_are_to_one_bound_and_the_caption_says_to_which() -> None:
+    rows = [
+        make_row(instance="stream", solver="prover", objective=0.4, bound=0.6, gap=0.2),
+        make_row(instance="stream", solver="improver", objective=0.5, bound=0.9, gap=0.4),
+        make_row(instance="stream", solver="greedy", objective=0.3),
+    ]
+    made = tables(judged(rows), Vocabulary(), Manner(columns=("value", "bound", "gap")))
+    table = next(table for table in made if "every-case" in table.name)
+    gaps = {str(line[2].plain): line[-1] for line in table.lines}
+    assert {name: cell.plain for name, cell in gaps.items()} == {
+        "prover": pytest.approx(0.2), "improver": pytest.approx(0.1), "greedy": pytest.approx(0.3),
+    }  # fmt: skip
+    assert "Gap: between the value and the tightest checked bound of the case" in table.caption
+    assert "Bound: the checked bound that the solver itself came with." in table.caption
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with names that try to break out, in every text format."""
