@@ -83,7 +83,7 @@ class BranchAndBound(Solver[Redaction]):
         """The search for private records that are near to each other, in a share of the time."""
         begun = budget.remaining
         best = _start(problem, budget)
-        stop = budget.remaining - share * begun
+        stop = max(0.0, budget.remaining - share * begun)
         begin, end = _stretch(problem)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:

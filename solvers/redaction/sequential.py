@@ -64,7 +64,7 @@ class SequentialArm:
                 best, worse = plan, 0
             elif best is not None:
                 worse += 1
-            if best is not None and (worse >= PATIENCE or not best.probabilities or remaining() <= 0):
+            if remaining() <= 0 or (best is not None and (worse >= PATIENCE or not best.probabilities)):
                 break
         return best if best is not None else Plan(self.arm.walk.total, length + 1)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import privopt as po
 from privopt.benchmarks.suites.redaction import random_chain
+from privopt.core.registry import find_solver
 
 THREE = po.MarkovChain([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2], [0.3, 0.3, 0.4]])
 MIXED = random_chain(12, 3)
@@ -39,6 +42,16 @@ def test_the_bound_is_that_of_the_control_problem_for_one_binary_record() -> Non
     solution = po.solve(problem, "branch-and-bound", time_limit=20.0)
     assert solution.utility == pytest.approx(other.utility, abs=1e-6)
     assert solution.bound == pytest.approx(other.bound, abs=1e-3)
+
+
+def test_no_box_is_searched_once_the_time_is_spent() -> None:
+    """What is left is never negative, so that the search must not run until it is."""
+    problem = po.Redaction(MIXED, 12, 6, 1.0)
+    proposal = find_solver(problem, "branch-and-bound").run(problem, po.Budget(time.monotonic() - 1.0))
+    assert proposal.mechanism is not None
+    assert problem.evaluate(problem.check(proposal.mechanism)).feasible
+    assert proposal.stats["boxes"] == 0
+    assert proposal.stats["stop"] == "out of time"
 
 
 @pytest.mark.long
