@@ -2,6 +2,9 @@
 
 Run alone: python checker_exceptions.py proof.txt. A secret s and a release y are an exception if P(y | s) > e^upper P(y) or
 P(y) > e^lower P(y | s). All exceptions together must have a probability of at most delta. Inputs that never occur must be none.
+
+For bounds let T be the secrets that are exceptions at a release y: it keeps the levels of all others, and with a price m >= 0 of
+delta it costs m P(T, y) more, so that all releases together cost at least what these do, less m delta. Every T is tried.
 """
 
 from __future__ import annotations
@@ -9,8 +12,11 @@ from __future__ import annotations
 import json
 import sys
 from fractions import Fraction
+from itertools import combinations, permutations, product
 from math import lcm
 from typing import Any
+
+Row = list[Fraction]
 
 
 def kept(own: Fraction, mean: Fraction, below: dict[str, Fraction]) -> bool:
@@ -32,9 +38,61 @@ def exceptions(problem: Any, columns: list[list[Fraction]], below: dict[str, Fra
     return beyond
 
 
+def sets(problem: Any) -> list[tuple[int, ...]]:
+    """The secrets that may be exceptions at a release, every set of them, in the order of their number in binary."""
+    count = sum(map(any, problem["distribution"]))
+    return [tuple(s for s in range(count) if place >> s & 1) for place in range(2**count)]
+
+
+def shares(problem: Any, some: tuple[int, ...]) -> list[Fraction]:
+    """P(secret is one of some, input), by input."""
+    secrets = [row for row in table(problem["distribution"]) if any(row)]
+    chosen = [secrets[s] for s in some] or [[0] * len(secrets[0])]
+    return [Fraction(sum(column), sum(prior(problem))) for column in zip(*chosen, strict=True)]
+
+
+def least_cost(problem: Any, above: dict[str, Fraction], proof: Any) -> Fraction:
+    """No mechanism costs less: prices of comparisons, for each T those that the secrets outside T keep."""
+    paid, least = number(proof["price"]), list[list[Fraction]]()
+    need(paid >= 0, "prices are at least 0")
+    hypotheses, pairs = compared({**problem, "notion": "lip"})
+    for some, entries in zip(sets(problem), proof["prices"], strict=True):
+        cost = [
+            [c + paid * p for c in row] for p, row in zip(shares(problem, some), costs(problem), strict=True)
+        ]
+        for place, values in entries:
+            (i, j, name), prices = pairs[position(place, len(pairs))], [number(v) for v in values]
+            need(min(prices) >= 0 and not {i, j} & {*some}, "prices are at least 0, and of no exception")
+            for h, sign in ((hypotheses[i], Fraction(1)), (hypotheses[j], -above[name])):
+                for w, v in h.items():
+                    part = sign * Fraction(v, sum(h.values()))
+                    cost[w] = [c + part * price for c, price in zip(cost[w], prices, strict=True)]
+        least.append([min(row) for row in cost])
+    return sum(map(min, zip(*least, strict=True)), -paid * number(problem["delta"]))
+
+
+def most_said(problem: Any, above: dict[str, Fraction], proof: Any, bits: int) -> Fraction:
+    """No mechanism says more: H(X) - prices . P - least + m delta, the least over T and over the vertices for T."""
+    paid, least, total = number(proof["price"]), list[Fraction](), prior(problem)
+    need(paid >= 0, "prices are at least 0")
+    plain = {**problem, "notion": "lip", "slack": 0}
+    for some in sets(problem):
+        spent = [
+            p * sum(total) / weight for p, weight in zip(shares(problem, some), total, strict=True) if weight
+        ]
+        prices = [number(v) - paid * p for v, p in zip(proof["prices"], spent, strict=True)]
+        allowed = Posteriors(plain, above, prices, bits)
+        allowed.rows = [row for i, row in enumerate(allowed.rows) if i % allowed.most not in some]
+        least.append(allowed.least_at_vertices())
+    seen = useful(problem)
+    itself = [[sum(of_x) * (x == i) for i in range(len(seen))] for x, of_x in enumerate(seen)]
+    given = dot(map(number, proof["prices"]), [Fraction(weight, sum(total)) for weight in total if weight])
+    return information(itself, bits)[1] - given - min(least) + paid * number(problem["delta"])
+
+
 def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:
     """What a file proves, in sentences; raises an error if anything that it says is not proved."""
-    (below, _), delta = levels(problem["levels"], bits), number(problem["delta"])
+    (below, above), delta = levels(problem["levels"], bits), number(problem["delta"])
     need(set() < set(below) <= {"upper", "lower"}, "the levels are upper and lower, or one of them")
     rows, total = channel(mechanism, len(prior(problem)))
     columns = [[Fraction(v, total) for v in column] for column in zip(*rows, strict=True)]
@@ -50,7 +108,14 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
         joint = [[dot(of_x, column) for column in columns] for of_x in useful(problem)]
         need(information(joint, bits)[0] >= number(claim["information"]), "the mechanism says less")
         said.append(f"PROVED: the mechanism says at least {claim['information']} nats of the useful symbol")
-    need(not proofs, "bounds are not of this kind of file")
+    for proof in proofs:
+        bound = number(proof["bound"])
+        if "cost" in claim:
+            need(least_cost(problem, above, proof) >= bound, "the prices do not prove the bound")
+            said.append(f"PROVED: none with so few exceptions costs less than {bound}")
+        else:
+            need(most_said(problem, above, proof, bits) <= bound, "the prices do not prove the bound")
+            said.append(f"PROVED: none with so few exceptions says more than {bound} nats")
     return said
 
 
@@ -122,6 +187,27 @@ def prior(problem: Any) -> list[int]:
     return [*map(sum, zip(*table(problem["distribution"]), strict=True))]
 
 
+def compared(problem: Any) -> tuple[list[dict[int, int]], list[tuple[int, int, str]]]:
+    """Hypotheses, as weights of inputs, and (i, j, level): P(y | i) <= e^level P(y | j) for every release y."""
+    total, notion, named = prior(problem), problem["notion"], set(problem["levels"])
+    n, secrets = len(total), [row for row in table(problem["distribution"]) if any(row)]
+    if notion == "pairs":  # the inputs themselves, each pair in both directions
+        listed = [(position(u, n), position(v, n), name) for u, v, name in problem["pairs"]]
+        return [{w: 1} for w in range(n)], listed + [(v, u, name) for u, v, name in listed]
+    never = [[int(w == i) for w in range(n)] for i in range(n) if total[i] == 0]
+    rows, last = (
+        [*secrets, *never, total],
+        len(secrets) + len(never),
+    )  # who never occurs must not be told apart
+    if notion == "lip":  # against all together, which is what is expected before the release
+        need(set() < named <= {"upper", "lower"}, "lip has the levels upper and lower, or one of them")
+        pairs = [(i, last, "upper") for i in range(last)] + [(last, i, "lower") for i in range(last)]
+    else:  # against each other
+        need(notion == "ldp" and named == {"upper"}, "the notion is lip, pairs, or ldp with the level upper")
+        pairs = [(i, j, "upper") for i, j in permutations(range(last), 2) if min(i, j) < len(secrets)]
+    return [{w: v for w, v in enumerate(row) if v} for row in rows], [p for p in pairs if p[2] in named]
+
+
 def costs(problem: Any) -> list[list[Fraction]]:
     """What releasing y costs at input w: the mean loss, times P(w) unless the worst input counts."""
     loss, total = [[number(v) for v in row] for row in problem["loss"]], prior(problem)
@@ -142,6 +228,19 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
+def main(kind: str, check: Any, path: str) -> None:
+    """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
+    sys.set_int_max_str_digits(0)
+    try:
+        with open(path, encoding="utf-8") as file:
+            header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
+        bits = position(header.pop("bits"), 10**4)
+        need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
+        print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+        sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
+
+
 def useful(problem: Any) -> list[list[int]]:
     """Weights of the useful symbol x and the input w, a row a symbol; the input itself if nothing else is said."""
     total = prior(problem)
@@ -149,6 +248,11 @@ def useful(problem: Any) -> list[list[int]]:
         return [[p * (x == w) for w, p in enumerate(total)] for x in range(len(total))]
     need([sum(c) for c in zip(*table(problem["useful"]), strict=True)] == total, "useful is of other inputs")
     return table(problem["useful"])
+
+
+def phi(t: Fraction, bits: int) -> Fraction:
+    """A rational at most -t ln t."""
+    return -t * log(t, bits)[1] if t else Fraction(0)
 
 
 def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
@@ -162,17 +266,82 @@ def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
     return ends[0], ends[1]
 
 
-def main(kind: str, check: Any, path: str) -> None:
-    """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
-    try:
-        with open(path, encoding="utf-8") as file:
-            header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
-        bits = position(header.pop("bits"), 10**4)
-        need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
-        print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
-        sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
+class Posteriors:
+    """What privacy allows a posterior v of the inputs that occur to be, and H(X | v) - prices . v."""
+
+    def __init__(self, problem: Any, above: dict[str, Fraction], prices: Any, bits: int) -> None:
+        (hypotheses, pairs), total, self.bits = compared(problem), prior(problem), bits
+        need(problem["notion"] != "pairs" and number(problem["slack"]) == 0, "lip or ldp, without slack")
+        inputs = [w for w, weight in enumerate(total) if weight]
+        self.prices = [number(v) for v in prices]
+        self.seen = [[Fraction(row[w], total[w]) for w in inputs] for row in useful(problem)]
+        self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
+        never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
+        shares = [{w: Fraction(v, sum(h.values())) for w, v in h.items()} for h in hypotheses]
+        kept = [
+            (shares[i], shares[j], above[name])
+            for i, j, name in pairs
+            if not never & {*shares[i], *shares[j]}
+        ]
+        self.rows = [[(p.get(w, 0) - e * q.get(w, 0)) / total[w] for w in inputs] for p, q, e in kept]
+
+    def least_at_vertices(self) -> Fraction:
+        """At every vertex: k inputs have positive probability, and k - 1 independent rows are 0.
+
+        All rows are combinations of the distributions of the inputs under the secrets, so k is at most their number.
+        """
+        least, n = [], len(self.prices)
+        for k in range(1, min(self.most, n) + 1):
+            for some, tight in product(combinations(range(n), k), combinations(self.rows, k - 1)):
+                part = solved([[Fraction(1)] * k, *([row[w] for w in some] for row in tight)])
+                v = [Fraction(0)] * n
+                for w, chance in zip(some, part or [], strict=part is not None):
+                    v[w] = chance
+                if part and min(part) >= 0 and all(dot(row, v) <= 0 for row in self.rows):
+                    least.append(sum((phi(dot(x, v), self.bits) for x in self.seen), -dot(self.prices, v)))
+        return min(least)
+
+    def least_over_tree(self, tree: Any) -> Fraction:
+        """Over boxes low <= P(x | v) <= high; a node splits the box at hand, and the lower part comes first."""
+        k, least = len(self.seen), []
+        boxes = [([*map(min, self.seen)], [*map(max, self.seen)])]
+        for node in tree:
+            low, high = boxes.pop()
+            if "at" in node:
+                x, t = position(node["x"], k), number(node["at"])
+                boxes += [([*low[:x], t, *low[x + 1 :]], high), (low, [*high[:x], t, *high[x + 1 :]])]
+            else:
+                least.append(self.leaf(low, high, node))
+        need(not boxes, "a box has no leaf")
+        return min(least)
+
+    def leaf(self, low: Row, high: Row, node: Any) -> Fraction:
+        """Lines of any slope, lowered until they are not above at an end, and prices of rows leave what is linear in v."""
+        slopes = [number(v) for v in node["slopes"]]
+        ends = list(zip(low, high, slopes, strict=True))
+        feet = [min(phi(a, self.bits) - s * a, phi(b, self.bits) - s * b) for a, b, s in ends]
+        linear = [dot(slopes, c) - p for c, p in zip(zip(*self.seen, strict=True), self.prices, strict=True)]
+        for i, price in node["rows"]:
+            need(number(price) >= 0, "prices are at least 0")
+            row = self.rows[position(i, len(self.rows))]
+            linear = [a + number(price) * b for a, b in zip(linear, row, strict=True)]
+        return sum(feet, min(linear))
+
+
+def solved(rows: list[Row]) -> Row | None:
+    """The solution x of rows[0] . x = 1 and row . x = 0 for the others; None if there is not just one."""
+    k = len(rows)
+    left = [[*row, Fraction(int(i == 0))] for i, row in enumerate(rows)]
+    for column in range(k):
+        pivot = next((i for i in range(column, k) if left[i][column]), None)
+        if pivot is None:
+            return None
+        left[column], left[pivot] = left[pivot], left[column]
+        left[column] = [a / left[column][column] for a in left[column]]
+        for i in range(k):
+            if i != column and left[i][column]:
+                left[i] = [a - left[i][column] * b for a, b in zip(left[i], left[column], strict=True)]
+    return [row[k] for row in left]
 
 
 if __name__ == "__main__":

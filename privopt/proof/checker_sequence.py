@@ -4,6 +4,11 @@ Run alone: python checker_sequence.py proof.txt. The letters follow a Markov cha
 releases the file gives the kernel that is used next; the belief in the letters is followed in integers, by Bayes' rule and the
 chain. Whatever was released before, a release y may make no letter x more than e^level times as likely or unlikely:
 P(y | x) <= e^level P(y) and P(y) <= e^level P(y | x) for every x that is possible then.
+
+A kernel M within e of what it releases, T, has T / e <= M <= e T. So for any prices it loses, of letters with distribution r, at
+least sum_x price(x) + min_y of mean(y) + sum_x min(g / e, g e), where g = r(x) (loss(x, y) - mean(y)) - price(x): with a mean of
+0 if r is not the belief, as sum_x r(x) M(y | x) is T(y) only then. The beliefs average to the rows of the chain, and what they
+lose at least is concave; or all releases so far are one channel, of a level that they add up to.
 """
 
 from __future__ import annotations
@@ -39,19 +44,21 @@ def check_kernel(belief: tuple[int, ...], rows: list[list[int]], below: Fraction
             )
 
 
-def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:
-    """What a file proves, in sentences; raises an error if anything that it says is not proved."""
-    first = table([problem["initial"]])[0]
-    steps = [square(rows, len(first)) for rows in problem["steps"]]
-    below, _ = levels(problem["levels"], bits)
-    kernels = [channel(kernel, len(first))[0] for kernel in mechanism["kernels"]]
-    need(not claim and not proofs, "only privacy is of this kind of file")
-    reached = {(0, tuple(first))}  # kernels with the beliefs at which they are used
+def lost(problem: Any, mechanism: Any, below: Fraction) -> Fraction:
+    """What all releases lose together, each of which is private."""
+    first, steps = chain(problem)
+    kernels = [channel(kernel, len(first)) for kernel in mechanism["kernels"]]
+    loss, total = [[number(v) for v in row] for row in problem["loss"]], Fraction(0)
+    reached = {
+        (0, tuple(first)): Fraction(1)
+    }  # kernels with the beliefs at which they are used, and how likely that is
     for place in [*problem["step_of"], None]:
-        after = set[tuple[int, tuple[int, ...]]]()
-        for node, belief in reached:
-            rows = kernels[node]
-            check_kernel(belief, rows, below["letter"])
+        after = dict[tuple[int, tuple[int, ...]], Fraction]()
+        for (node, belief), chance in reached.items():
+            rows, unit = kernels[node]
+            check_kernel(belief, rows, below)
+            each, whole = [dot(*pair) for pair in zip(loss, rows, strict=True)], sum(belief) * unit
+            total += chance * dot(belief, each) / whole
             for y in range(len(rows[0]) if place is not None else 0):
                 posterior = [weight * row[y] for weight, row in zip(belief, rows, strict=True)]
                 if any(posterior):
@@ -59,11 +66,61 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
                     moved = [sum(map(mul, posterior, column)) for column in zip(*step, strict=True)]
                     common = gcd(*moved)
                     follows = position(mechanism["next"][node][y], len(kernels))
-                    after.add((follows, tuple(v // common for v in moved)))
+                    then = follows, tuple(v // common for v in moved)
+                    after[then] = after.get(then, Fraction(0)) + chance * Fraction(sum(posterior), whole)
         reached = after
-    return [
-        f"PROVED: each of {len(problem['step_of']) + 1} releases is private, level {problem['levels']['letter']['level']}"
-    ]
+    return total
+
+
+def kernel_cost(row: list[int], loss: list[list[Fraction]], e: Fraction, values: Any, means: Any) -> Fraction:
+    """What any kernel within e loses at least of letters with these weights."""
+    prices, costs = [number(v) for v in values], list[Fraction]()
+    for mean, column in zip(map(number, means), zip(*loss, strict=True), strict=True):
+        each = [Fraction(v, sum(row)) * (d - mean) - p for v, d, p in zip(row, column, prices, strict=True)]
+        costs.append(sum((g / e if g > 0 else g * e for g in each), mean))
+    return sum(prices, min(costs))
+
+
+def least_cost(problem: Any, e: Fraction, proof: Any) -> Fraction:
+    """What all releases of a private policy lose together at least; costs without means are given the letter before."""
+    (first, steps), loss = chain(problem), [[number(v) for v in row] for row in problem["loss"]]
+    weights, least = first, Fraction(0)
+    for t, place in enumerate(proof["use"]):
+        entry = proof["each"][position(place, len(proof["each"]))]
+        rows, shares, level, means = [weights], [1], e ** (t + 1), entry.get("means")
+        if t:
+            step, before = steps[position(problem["step_of"][t - 1], len(steps))], weights
+            weights = [sum(map(mul, before, column)) for column in zip(*step, strict=True)]
+            weights = [v // gcd(*weights) for v in weights]
+            rows, shares, level = (step, before, e) if means is None else ([weights], [1], level)
+        given = [0] * len(loss[0]) if means is None else means
+        each = [
+            kernel_cost(row, loss, level, prices, given)
+            for row, prices in zip(rows, entry["prices"], strict=True)
+        ]
+        least += dot(shares, each) / sum(shares)
+    need(len(proof["use"]) == len(problem["step_of"]) + 1, "each release has a cost")
+    return least
+
+
+def chain(problem: Any) -> tuple[list[int], list[list[list[int]]]]:
+    """Weights of the first letter, and the steps."""
+    first = table([problem["initial"]])[0]
+    return first, [square(rows, len(first)) for rows in problem["steps"]]
+
+
+def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:
+    """What a file proves, in sentences; raises an error if anything that it says is not proved."""
+    (below, above), count = levels(problem["levels"], bits), len(problem["step_of"]) + 1
+    total = lost(problem, mechanism, below["letter"])
+    need(total <= count * number(claim["cost"]), "more is lost")
+    said = [f"PROVED: each of {count} releases is private, level {problem['levels']['letter']['level']}"]
+    said.append(f"PROVED: a release loses at most {claim['cost']} on average")
+    for proof in proofs:
+        least = least_cost(problem, above["letter"], proof)
+        need(least >= count * number(proof["bound"]), "the prices do not prove the bound")
+        said.append(f"PROVED: no private policy loses less than {proof['bound']} on average")
+    return said
 
 
 # From checker.py, word for word.
@@ -94,6 +151,11 @@ def table(rows: Any) -> list[list[int]]:
     return [list(row) for row in rows]
 
 
+def dot(first: Any, second: Any) -> Fraction:
+    """The sum of products."""
+    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True)), Fraction(0))
+
+
 def artanh(s: Fraction, bits: int) -> tuple[int, int]:
     """Integers around 2^bits (s + s^3/3 + s^5/5 + ...) for 0 <= s <= 1/3: each term rounded down, and up."""
     low, high, k, down, up = 0, 0, 1, s * 2**bits // 1, -(-s * 2**bits // 1)
@@ -101,7 +163,7 @@ def artanh(s: Fraction, bits: int) -> tuple[int, int]:
     while up > 1:
         low, high, k = low + down // k, high - (-up // k), k + 2
         down, up = down * before >> bits, -(-up * after >> bits)
-    return low, high + 2 * up  # the terms that are left out are at most up, up / 9, up / 81, ...
+    return low, high + 2 * up
 
 
 def log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:

@@ -26,6 +26,31 @@ def metric(data: MetricData, solution: Solved) -> Draft:
     InvalidProblem
         If nothing is promised, a pair is promised too much to write it down, or the comparisons are too many.
     """
+    problem, named = lines_of(data)
+    channel = solution.mechanism
+    if not isinstance(channel, Channel):
+        raise TypeError(f"a release of points is a Channel, got {type(channel).__name__}")
+    draft = Draft("linear", problem, rows_of(list(channel.exact())), {}, GUARD)
+    enclose(draft, named)
+    claim_cost(draft)
+    line = _multipliers(data, solution.dual)
+    if line is None:
+        add_bound(draft)
+    else:
+        above = checker.levels(draft.problem["levels"], draft.bits)[1]
+        least = checker.least_cost(draft.problem, above, line)
+        draft.proofs.append({**line, "bound": written(floor(least))})
+    return draft
+
+
+def lines_of(data: MetricData) -> tuple[Line, dict[str, float | Fraction]]:
+    """The pairs of points, what each release costs, and the levels by name.
+
+    Raises
+    ------
+    InvalidProblem
+        If nothing is promised, or the comparisons are too many.
+    """
     pairs, distances = data.pairs, data.pairs.distance.tolist()
     count = 2 * len(pairs) * len(data.released)
     if count > MOST:
@@ -44,20 +69,7 @@ def metric(data: MetricData, solution: Solved) -> Draft:
         "slack": 0,
         "loss": rows_written(data.losses.tolist()),
     }
-    channel = solution.mechanism
-    if not isinstance(channel, Channel):
-        raise TypeError(f"a release of points is a Channel, got {type(channel).__name__}")
-    draft = Draft("linear", problem, rows_of(list(channel.exact())), {}, GUARD)
-    enclose(draft, {name: level for level, name in names.items()})
-    claim_cost(draft)
-    line = _multipliers(data, solution.dual)
-    if line is None:
-        add_bound(draft)
-    else:
-        above = checker.levels(draft.problem["levels"], draft.bits)[1]
-        least = checker.least_cost(draft.problem, above, line)
-        draft.proofs.append({**line, "bound": written(floor(least))})
-    return draft
+    return problem, {name: level for level, name in names.items()}
 
 
 def _multipliers(data: MetricData, dual: object) -> Line | None:

@@ -38,7 +38,7 @@ def priced(problem: dict[str, Any], above: dict[str, Fraction]) -> dict[str, Any
     worst = bool(problem.get("worst"))
     programme = Programme(
         np.array([[float(c) for c in row] for row in checker.costs(problem)]),
-        _comparisons(problem, above),
+        comparisons(problem, above),
         float(checker.number(problem["slack"])),
         ends,
         worst,
@@ -55,7 +55,7 @@ def priced(problem: dict[str, Any], above: dict[str, Fraction]) -> dict[str, Any
     return line
 
 
-def _comparisons(problem: dict[str, Any], above: dict[str, Fraction]) -> list[dict[int, float]]:
+def comparisons(problem: dict[str, Any], above: dict[str, Fraction]) -> list[dict[int, float]]:
     """Coefficients of the inputs in each comparison."""
     hypotheses, pairs = checker.compared(problem)
     rows = []
@@ -83,6 +83,8 @@ class Programme:
         What each probability may be, row by row.
     worst : bool
         Whether the worst cost counts.
+    kept : float array, shape (z, n), optional
+        Rows v of which the sum of v(w) P(y | w) over w is v(y).
     """
 
     cost: Floats
@@ -90,6 +92,7 @@ class Programme:
     slack: float = 0.0
     ends: list[tuple[float, float | None]] | None = None
     worst: bool = False
+    kept: Floats | None = None
 
     def prices(self, marginals: Floats) -> list[list[Any]]:
         """The comparisons that have a price, by number, with the price for each release."""
@@ -102,6 +105,11 @@ class Programme:
 
     def marginals(self) -> Floats | None:
         """What each inequality is worth: comparisons by release, sums of slacks, costs of the inputs; None if it is too large."""
+        solved = self.solved()
+        return None if solved is None else solved[0]
+
+    def solved(self) -> tuple[Floats, Floats] | None:
+        """The same, and prices (z, m) of what is kept, of either sign."""
         import scipy.optimize
         from scipy.sparse import csr_matrix
 
@@ -110,7 +118,7 @@ class Programme:
         n, m = self.cost.shape
         if m * (sum(map(len, self.comparisons)) + n) > LARGEST:
             return None
-        cells, right, unit = _Cells([], [], []), list[float](), float(np.abs(self.cost).max()) or 1.0
+        cells, right, unit = Cells([], [], []), list[float](), float(np.abs(self.cost).max()) or 1.0
         extra, worst = len(self.comparisons) * m * bool(self.slack), self.worst
         for row in self.comparisons:
             scale = max(map(abs, row.values()))
@@ -133,7 +141,7 @@ class Programme:
         objective = np.zeros(size)
         objective[: n * m] = self.cost.ravel() / unit * (not worst)
         objective[n * m + extra :] = 1.0
-        sums = csr_matrix((np.ones(n * m), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, size))
+        fixed = self._fixed(n, m)
         options = {"dual_feasibility_tolerance": TOLERANCE, "primal_feasibility_tolerance": TOLERANCE}
         bounds = [
             *(self.ends or [(0.0, None)] * self.cost.size),
@@ -142,16 +150,31 @@ class Programme:
         ]
         matrix = csr_matrix((cells.values, (cells.rows, cells.columns)), shape=(len(right), size))
         solved = linprog(
-            objective, A_ub=matrix, b_ub=right, A_eq=sums, b_eq=np.ones(n), bounds=bounds, options=options,
-            method="highs",
+            objective, A_ub=matrix, b_ub=right, A_eq=fixed.matrix(size), b_eq=fixed.right, bounds=bounds,
+            options=options, method="highs",
         )  # fmt: skip
         if solved.status != 0:
             return None
-        return np.asarray(np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)) * (1.0 if worst else unit))
+        scale = 1.0 if worst else unit
+        of_kept = -np.asarray(solved.eqlin.marginals)[n:].reshape(-1, m) * scale
+        return np.asarray(np.maximum(0.0, -np.asarray(solved.ineqlin.marginals)) * scale), of_kept
+
+    def _fixed(self, n: int, m: int) -> _Equations:
+        """Probabilities of an input add to 1, and rows that are kept stay."""
+        rows = np.zeros((0, n)) if self.kept is None else self.kept
+        cells = Cells([], [], [])
+        for w in range(n):
+            for y in range(m):
+                cells.add(w, w * m + y, 1.0)
+        for z, row in enumerate(rows.tolist()):
+            for y in range(m):
+                for w, v in enumerate(row):
+                    cells.add(n + z * m + y, w * m + y, v)
+        return _Equations(cells, [1.0] * n + [float(v) for row in rows.tolist() for v in row])
 
 
 @dataclass(frozen=True)
-class _Cells:
+class Cells:
     """Coefficients of a sparse matrix, one after the other."""
 
     rows: list[int]
@@ -163,3 +186,18 @@ class _Cells:
         self.rows.append(row)
         self.columns.append(column)
         self.values.append(value)
+
+
+@dataclass(frozen=True)
+class _Equations:
+    """What sums must be."""
+
+    cells: Cells
+    right: list[float]
+
+    def matrix(self, size: int) -> Any:
+        """The left sides, sparse."""
+        from scipy.sparse import csr_matrix
+
+        cells = self.cells
+        return csr_matrix((cells.values, (cells.rows, cells.columns)), shape=(len(self.right), size))

@@ -8,11 +8,21 @@ from fractions import Fraction
 from privopt.errors import InvalidProblem
 from privopt.mechanisms.redaction import TOTAL
 from privopt.problems.redaction.data import RedactionData
+from privopt.proof import checker, checker_redaction_bounds
 from privopt.proof.draft import Draft, Line, Solved, whole_rows
 from privopt.proof.rationals import GUARD, PRECISIONS, floor, levels, written
+from privopt.proof.redaction_bounds import redaction_bounds
 
 LONGEST = 2000
 """Records of a stream whose recursion is still written out."""
+
+UNCOVERED = (
+    "how much any private mechanism releases: privacy is proved, bounds are covered for one private record of a chain of two "
+    "values, each record hidden by itself"
+)
+
+CLOSE = 1e-6
+"""By how much a bound is weaker before that is said."""
 
 
 def redaction(data: RedactionData, solution: Solved) -> Draft:
@@ -55,8 +65,23 @@ def redaction(data: RedactionData, solution: Solved) -> Draft:
         )
     else:
         draft.left_out.append("how much is released, as what follows a release is released too")
-    if solution.bound is not None:
-        draft.left_out.append(
-            "how much any private mechanism releases: such bounds are not covered by proof files"
-        )
+    _add_bound(draft, data, solution)
     return draft
+
+
+def _add_bound(draft: Draft, data: RedactionData, solution: Solved) -> None:
+    """The most that any private mechanism releases, where the chain has two values and one private record."""
+    chain = checker_redaction_bounds.Chain(draft.problem)
+    one = data.form == "local" and len(data.private) == 1 and chain.k == 2
+    if not one or not all(all(row) for row in chain.marginals):
+        draft.left_out.append(UNCOVERED)
+        return
+    weights = [Fraction(w) for w in data.record_weights.tolist()]
+    released = Fraction(solution.certificate.utility[0]) * sum(weights)
+    hidden = float(sum(weights) - weights[data.private[0]] - released)
+    draft.beside = redaction_bounds(draft.problem, draft.bits, hidden)
+    proved = checker.number(draft.beside.proofs[0]["bound"])
+    if solution.bound is not None and proved > Fraction(solution.bound) + Fraction(CLOSE):
+        draft.left_out.append(
+            f"the bound of the solution, {solution.bound:.6g}; a weaker one is proved, {float(proved):.6g}"
+        )

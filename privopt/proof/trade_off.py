@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from privopt.errors import InvalidProblem
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.trade_off.data import TradeOffData
@@ -43,7 +45,10 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
         draft.left_out.append("the bound of the solution, as some inputs never occur")
         return draft
     line["tree"] = _tree(
-        cost, dual["tree"], itself=len(cost.seen) == len(cost.prices) and _is_unit(cost.seen)
+        cost,
+        dual["tree"],
+        itself=len(cost.seen) == len(cost.prices) and _is_unit(cost.seen),
+        everywhere=dual.get("tightened") == "everywhere",
     )
     line["bound"] = written(-floor(-cost.most_weighed(line["tree"])))
     draft.proofs.append(line)
@@ -100,7 +105,7 @@ def _is_unit(rows: list[list[Fraction]]) -> bool:
     return all(v == (i == j) for i, row in enumerate(rows) for j, v in enumerate(row))
 
 
-def _tree(cost: checker_trade_off.Cost, tree: list[Any], *, itself: bool) -> list[Line]:
+def _tree(cost: checker_trade_off.Cost, tree: list[Any], *, itself: bool, everywhere: bool) -> list[Line]:
     """A tree of the package in the words of the checker."""
     k, nodes = len(cost.seen), list[Line]()
     waiting = [([*map(min, cost.seen)], [*map(max, cost.seen)], frozenset[int]())]
@@ -118,7 +123,7 @@ def _tree(cost: checker_trade_off.Cost, tree: list[Any], *, itself: bool) -> lis
             nodes.append({"x": x, "at": written(t)})
             above = [*low[:x], max(t, low[x]), *low[x + 1 :]], high
             below = low, [*high[:x], min(t, high[x]), *high[x + 1 :]]
-            if itself or k == 2:  # as the package does: its multipliers are for these boxes
+            if everywhere or itself or k == 2:  # as the package does: its multipliers are for these boxes
                 above, below = checker_trade_off.tight(*above), checker_trade_off.tight(*below)
             waiting += [(*above, possible), (*below, possible)]
         else:
@@ -130,6 +135,8 @@ def _leaf(
     cost: checker_trade_off.Cost, low: list[Fraction], high: list[Fraction], node: Any, *, itself: bool
 ) -> Line:
     """Slopes and a distribution."""
+    if "slopes" in node:
+        return _line_leaf(cost, [Fraction(y) for y in node["slopes"]])
     k = len(low)
     slopes = [secant(float(a), float(b)) if a <= b else Fraction(0) for a, b in zip(low, high, strict=True)]
     for row, value in zip(node.get("rows", ()), node.get("values", ()), strict=True):
@@ -146,4 +153,18 @@ def _leaf(
     return {
         "slopes": [written(Fraction(math.floor(s * 2**GRID), 2**GRID)) for s in slopes],
         "r": [written(Fraction(q)) for q in node["q"]],
+    }
+
+
+def _line_leaf(cost: checker_trade_off.Cost, slopes: list[Fraction]) -> Line:
+    """Slopes, and the distribution that is best at them."""
+    seen = np.array([[float(v) for v in row] for row in cost.seen])
+    through = (
+        np.array([float(v) for v in cost.prices]) - np.array([float(y) for y in slopes]) @ seen
+    ) / float(cost.down)
+    weights = np.maximum(np.exp(through - through.max()), 1e-290)
+    scaled = [math.floor(y / cost.up * 2**GRID) for y in slopes]
+    return {
+        "slopes": [written(Fraction(s, 2**GRID)) for s in scaled],
+        "r": [written(Fraction(float(w))) for w in weights],
     }

@@ -20,6 +20,7 @@ from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.metric_privacy.data import MetricData
+from privopt.problems.post_randomisation.data import PostRandomisationData
 from privopt.problems.redaction.data import RedactionData
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
@@ -29,6 +30,7 @@ from privopt.proof import (
     information,
     linear,
     metric,
+    post_randomisation,
     redaction,
     sequence,
     sets,
@@ -42,12 +44,14 @@ CHECKERS = {
     "information": "checker_information.py",
     "exceptions": "checker_exceptions.py",
     "redaction": "checker_redaction.py",
+    "redaction_bounds": "checker_redaction_bounds.py",
     "sequence": "checker_sequence.py",
     "sets": "checker_sets.py",
     "set_bounds": "checker_set_bounds.py",
     "gaussian_noise": "checker_gaussian_noise.py",
     "chain_noise": "checker_chain_noise.py",
     "trade_off": "checker_trade_off.py",
+    "post_randomisation": "checker_post_randomisation.py",
 }
 """The program that checks each kind of file, in the folder of this module."""
 
@@ -167,6 +171,8 @@ def draft_of(problem: Any, solution: Solved) -> Draft:
 
 
 def _local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
+    if data.beyond:
+        raise InvalidProblem(f"proof files do not cover {' and '.join(sorted(data.beyond))}")
     if data.ambiguity is not None:
         return sets.local_information(data, solution)
     if data.delta > 0:
@@ -196,6 +202,7 @@ WRITERS: tuple[tuple[type, Callable[[Any, Any], Draft]], ...] = (
     (DistortionData, _distortion),
     (ColouringData, linear.colouring),
     (MetricData, metric.metric),
+    (PostRandomisationData, post_randomisation.post_randomisation),
     (BayesianPrivacyData, bayesian.bayesian),
     (RedactionData, redaction.redaction),
     (SequenceData, sequence.sequence),
