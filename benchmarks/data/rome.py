@@ -6,7 +6,8 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.benchmarks.data.external import External, load_external, register_data_set
-from privopt.models.metric import EARTH, Metric
+from privopt.models.coordinates import EARTH
+from privopt.models.metric import Metric
 from privopt.problems.metric_privacy.problem import MetricPrivacy
 
 register_data_set(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -14,60 +14,19 @@ from numpy.typing import ArrayLike
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, decode_labels, encode_labels
+from privopt.models import _metric_input as metric_input
 from privopt.models.codec import decode_numbers, encode_numbers
-from privopt.models.validation import frozen_floats, label_tuple
+from privopt.models.coordinates import EARTH, PLACED, measure
+from privopt.models.pairs import Pairs
+from privopt.models.validation import label_tuple
 
 if TYPE_CHECKING:
     import networkx as nx
 
-EARTH = {"km": 6371.0088, "m": 6371008.8, "mi": 3958.7613}
-"""Mean radius of the Earth (IUGG), in the units in which a great circle is measured."""
-
-PLACED = ("euclidean", "manhattan", "great_circle")
-"""Kinds of metrics that are computed from coordinates."""
-
 KINDS = ("matrix", *PLACED, "graph")
-
-MOST_DIMENSIONS = 8
-LARGEST = 1e150
-"""Largest coordinate or distance: squares stay within floats."""
 
 BLOCK = 2**22
 """Distances that are computed at a time."""
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of points and the distance promised for each; ``first`` and ``second`` are positions.
-
-    Every other promised pair is implied by these.
-
-    Parameters
-    ----------
-    first, second : int array (p,)
-    distance : float array (p,)
-        Finite, never more than the true distance.
-    """
-
-    first: Ints
-    second: Ints
-    distance: Floats
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def within(self, radius: float | None) -> Pairs:
-        """Those at most a radius apart; all where there is none."""
-        if radius is None:
-            return self
-        kept = self.distance <= radius
-        return Pairs(self.first[kept], self.second[kept], self.distance[kept])
-
-    def blocks(self, size: int) -> Iterator[Pairs]:
-        """The same in parts of at most so many."""
-        for begin in range(0, len(self), size):
-            part = slice(begin, begin + size)
-            yield Pairs(self.first[part], self.second[part], self.distance[part])
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -111,7 +70,7 @@ class Metric:
     def __init__(
         self, distances: ArrayLike, labels: Iterable[Label] | None = None, *, unit: str = ""
     ) -> None:
-        table = _distances(distances)
+        table = metric_input.distances(distances)
         self._fill("matrix", labels, len(table), unit, table=table)
 
     def _fill(
@@ -140,7 +99,7 @@ class Metric:
 
     @classmethod
     def _placed(cls, kind: str, points: ArrayLike, labels: Iterable[Label] | None, unit: str) -> Self:
-        places = _places(points, kind)
+        places = metric_input.places(points, kind)
         metric = cls.__new__(cls)
         metric._fill(kind, labels, len(places), unit, places=places)
         return metric
@@ -215,7 +174,7 @@ class Metric:
             for a, b, data in graph.edges(data=True)
             if a != b
         ]
-        return cls._of_edges(lengths, nodes, unit, places)
+        return cls._of_edges(lengths, nodes, unit, places, f"attribute {weight!r}")
 
     @classmethod
     def _of_edges(
@@ -224,13 +183,14 @@ class Metric:
         labels: Iterable[Label] | None,
         unit: str,
         places: ArrayLike | None,
+        called: str = "length",
     ) -> Self:
         names = tuple(labels or ())
         if not names:
             raise InvalidModel("the graph has no nodes: give at least one point")
         shortest: dict[tuple[int, int], float] = {}
         for a, b, length in lengths:
-            value = _length(length, names[a], names[b])
+            value = metric_input.length(length, names[a], names[b], called)
             key = (min(a, b), max(a, b))
             shortest[key] = min(value, shortest.get(key, math.inf))
         kept = sorted((key, value) for key, value in shortest.items() if value < math.inf)
@@ -240,7 +200,7 @@ class Metric:
             np.array([value for _, value in kept], dtype=np.float64),
         )
         metric = cls.__new__(cls)
-        where = None if places is None else _places(places, "graph")
+        where = None if places is None else metric_input.places(places, "graph")
         if where is not None and len(where) != len(names):
             raise InvalidModel(f"places holds {len(where)} points for {len(names)} nodes: give one for each")
         metric._fill("graph", names, len(names), unit, places=where, edges=edges)
@@ -255,7 +215,7 @@ class Metric:
         >>> len(Metric.line(5).pairs())
         4
         """
-        _count(n, "n")
+        metric_input.count(n, "n")
         lengths = [(i, i + 1, step) for i in range(n - 1)]
         return cls._of_edges(lengths, range(n), unit, step * np.arange(n, dtype=np.float64)[:, None])
 
@@ -279,8 +239,8 @@ class Metric:
         >>> Metric.grid(2, 2, distance="manhattan").distances[0].tolist()
         [0.0, 1.0, 1.0, 2.0]
         """
-        _count(h, "h")
-        _count(w, "w")
+        metric_input.count(h, "h")
+        metric_input.count(w, "w")
         cells = [(r, c) for r in range(h) for c in range(w)]
         middles = step * np.array(cells, dtype=np.float64)
         if distance == "euclidean":
@@ -329,7 +289,7 @@ class Metric:
             raise InvalidModel(
                 f"a metric of kind {self.kind} has no distance to places elsewhere: name outputs among its points"
             )
-        places = _places(points, self.kind)
+        places = metric_input.places(points, self.kind)
         if places.shape[1] != self.places.shape[1]:
             raise InvalidModel(
                 f"outputs have {places.shape[1]} coordinates, the points {self.places.shape[1]}: give as many"
@@ -447,7 +407,7 @@ class Metric:
         edges = fields["edges"]
         if labels is None or not isinstance(edges, list):
             raise InvalidModel('a metric of a graph has "labels" and "edges"')
-        return cls._of_edges(_read_edges(edges, len(labels)), labels, unit, fields.get("points"))
+        return cls._of_edges(metric_input.read_edges(edges, len(labels)), labels, unit, fields.get("points"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Metric) and self.to_dict() == other.to_dict()
@@ -462,120 +422,3 @@ class Metric:
     def __repr__(self) -> str:
         unit = f", {self.unit}" if self.unit else ""
         return f"Metric({len(self)} points, {self.kind.replace('_', ' ')}{unit})"
-
-
-def measure(kind: str, a: Floats, b: Floats, unit: str, down: bool) -> Floats:
-    """Distances between coordinates whose last axis holds them; rounded down where that is wished.
-
-    Examples
-    --------
-    >>> float(measure("euclidean", np.array([0.0, 0.0]), np.array([3.0, 4.0]), "", True))
-    5.0
-    """
-    if kind == "great_circle":
-        return _on_sphere(a, b, EARTH[unit], down)
-    apart = np.abs(a - b)
-    whole = bool((a == np.round(a)).all() and (b == np.round(b)).all() and apart.max(initial=0.0) < 2.0**24)
-    slack = 1.0 - (a.shape[-1] + 4) * 2.0**-52
-    if kind == "manhattan":
-        total = apart.sum(axis=-1)
-        return np.asarray(total if whole or not down else total * slack)
-    squares = (apart * apart).sum(axis=-1)
-    root = np.sqrt(squares)
-    if not down:
-        return np.asarray(root)
-    exact = (root * root == squares) & (root == np.round(root)) & whole
-    return np.asarray(np.where(exact, root, root * slack))
-
-
-def _on_sphere(a: Floats, b: Floats, radius: float, down: bool) -> Floats:
-    """Great circles by haversines, which keep the digits of near points."""
-    first, second = np.radians(a), np.radians(b)
-    up = np.sin((first[..., 0] - second[..., 0]) / 2) ** 2
-    along = np.sin((first[..., 1] - second[..., 1]) / 2) ** 2
-    chord = up + np.cos(first[..., 0]) * np.cos(second[..., 0]) * along
-    # Degrees to radians lose digits of near points: their difference is off by a few ulp of the coordinates.
-    if not down:
-        return np.asarray(2.0 * radius * np.arcsin(np.sqrt(np.clip(chord, 0.0, 1.0))))
-    half = np.sqrt(np.clip(chord, 0.0, 1.0)) * (1.0 - 2.0**-44)
-    return np.asarray(np.maximum(0.0, 2.0 * radius * np.arcsin(half) * (1.0 - 2.0**-44) - radius * 2.0**-48))
-
-
-def _distances(values: object) -> Floats:
-    """A symmetric matrix of distances."""
-    try:
-        table = np.array(values, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as cause:
-        raise InvalidModel(f"distances must be a square table of numbers: {cause}") from cause
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.size == 0:
-        raise InvalidModel(
-            f"distances must be a square table, a row and a column a point, got shape {table.shape}"
-        )
-    bad = np.argwhere(~(table >= 0) | ((table > LARGEST) & np.isfinite(table)))
-    if bad.size:
-        i, j = bad[0].tolist()
-        raise InvalidModel(f"distances[{i}, {j}] = {table[i, j]}: give a number of at least 0, or inf")
-    if table.diagonal().any():
-        i = int(np.flatnonzero(table.diagonal())[0])
-        raise InvalidModel(f"distances[{i}, {i}] = {table[i, i]}: a point is at distance 0 from itself")
-    odd = np.argwhere(table != table.T)
-    if odd.size:
-        i, j = odd[0].tolist()
-        raise InvalidModel(
-            f"distances[{i}, {j}] = {table[i, j]} but distances[{j}, {i}] = {table[j, i]}: give a symmetric table, such as "
-            "numpy.minimum(table, table.T)"
-        )
-    return frozen_floats(table)
-
-
-def _places(points: object, kind: str) -> Floats:
-    """Finite coordinates, shape (n, k)."""
-    try:
-        places = np.array(points, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as cause:
-        raise InvalidModel(f"points must be a table of coordinates, a row a point: {cause}") from cause
-    if places.ndim == 1:
-        places = places[:, None]
-    if places.ndim != 2 or 0 in places.shape or places.shape[1] > MOST_DIMENSIONS:
-        raise InvalidModel(
-            f"points must be a table of 1 to {MOST_DIMENSIONS} coordinates, a row a point, got shape {places.shape}"
-        )
-    bad = np.argwhere(~(np.abs(places) <= LARGEST))
-    if bad.size:
-        i, j = bad[0].tolist()
-        raise InvalidModel(f"points[{i}, {j}] is not a finite number: leave the point out, or correct it")
-    if kind == "great_circle":
-        if places.shape[1] != 2:
-            raise InvalidModel(f"a great circle needs latitude and longitude, got {places.shape[1]} numbers")
-        off = np.flatnonzero((np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360))
-        if off.size:
-            raise InvalidModel(
-                f"points[{off[0]}] is no latitude and longitude in degrees: latitudes come first, between -90 and 90"
-            )
-    return frozen_floats(places)
-
-
-def _length(value: object, a: Label, b: Label) -> float:
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool) or not isinstance(plain, int | float) or not 0 <= plain <= LARGEST:
-        if plain == math.inf:
-            return math.inf
-        raise InvalidModel(
-            f"the edge from {a!r} to {b!r} has the length {value!r}: give a number of at least 0"
-        )
-    return float(plain)
-
-
-def _count(value: object, name: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidModel(f"{name} is {value!r}: give a whole number of at least 1")
-
-
-def _read_edges(edges: list[Any], count: int) -> list[tuple[int, int, object]]:
-    read = []
-    for edge in edges:
-        good = isinstance(edge, list) and len(edge) == 3 and all(type(end) is int for end in edge[:2])
-        if not good or not 0 <= min(edge[:2]) <= max(edge[:2]) < count:
-            raise InvalidModel(f"the edge {edge!r} is not [point, point, length]")
-        read.append((edge[0], edge[1], edge[2]))
-    return read

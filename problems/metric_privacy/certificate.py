@@ -16,7 +16,7 @@ from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation
 from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.mechanisms import Channel
-from privopt.models.metric import Pairs
+from privopt.models.pairs import Pairs
 from privopt.problems.exact_joint import enclose
 from privopt.problems.metric_privacy.data import MetricData
 
@@ -58,7 +58,7 @@ def evaluate(data: MetricData, channel: Channel) -> Evaluation:
     for part in data.pairs.blocks(max(1, CELLS // matrix.shape[1])):
         apart = np.abs(logs[part.first] - logs[part.second])
         largest = apart.max(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rates = np.where(largest > 0, largest / part.distance, 0.0)
         k = int(np.argmax(rates))
         if rates[k] > leakage:
@@ -253,7 +253,7 @@ class _Scan:
 
     def _rank(self, part: Pairs, apart: Ints, widest: Ints) -> None:
         """Keep the pairs that may leak most for their distance."""
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             rates = np.where(widest <= 3, 0.0, widest / part.distance) * ((1 + 2.0**-50) / UNIT)
         for k in np.flatnonzero(part.distance == 0).tolist():
             x, other = int(part.first[k]), int(part.second[k])

@@ -16,7 +16,8 @@ from privopt.core.exact import IntegerRow, Number, integer_row
 from privopt.errors import InvalidModel, InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.models import JointDistribution
-from privopt.models.metric import Metric, Pairs
+from privopt.models.metric import Metric
+from privopt.models.pairs import Pairs
 from privopt.models.validation import Row, distinct_labels, exact_distribution, number_array
 from privopt.problems.validation import level
 
@@ -82,6 +83,8 @@ class MetricData:
                 raise InvalidProblem(
                     f"loss must be {', '.join(map(repr, LOSSES))}, a table or a function, got {loss!r}"
                 )
+            if self.metric.kind in ("graph", "matrix"):
+                self._check_joined(loss)
             return loss
         if callable(loss):
             loss = _called(loss, *self._sites)
@@ -99,6 +102,18 @@ class MetricData:
             raise InvalidProblem(f"loss[{x}, {y}] = {table[x, y]} is not a finite number")
         table.setflags(write=False)
         return table
+
+    def _check_joined(self, loss: str) -> None:
+        """Every point has a distance to every other one."""
+        away = np.flatnonzero(
+            ~np.isfinite(self.metric.between(np.zeros(1, np.int64), np.arange(len(self.metric)))[0])
+        )
+        if away.size:
+            labels = self.metric.labels
+            raise InvalidProblem(
+                f"the loss {loss!r} is infinite between {labels[0]!r} and {labels[away[0]]!r}, which no path joins: give a "
+                "table of losses"
+            )
 
     @property
     def _sites(self) -> tuple[Any, Any]:
@@ -144,14 +159,7 @@ class MetricData:
         if not isinstance(self.loss, str):
             return self.loss
         assert self.apart is not None
-        table = self.apart if self.loss == "distance" else self.apart**2
-        if not np.isfinite(table).all():
-            x, y = np.argwhere(~np.isfinite(table))[0].tolist()
-            raise InvalidProblem(
-                f"the loss {self.loss!r} is infinite between {self.metric.labels[x]!r} and {self.released[y]!r}, which no path "
-                "joins: give a table of losses"
-            )
-        return table
+        return self.apart if self.loss == "distance" else self.apart**2
 
     @cached_property
     def pairs(self) -> Pairs:

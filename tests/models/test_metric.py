@@ -122,7 +122,7 @@ def test_a_metric_is_written_and_read(metric: po.Metric) -> None:
         (lambda: po.Metric.great_circle([[1.0, 0.0]], unit="feet"), "unit"),
         (lambda: po.Metric.line(0), "at least 1"),
         (lambda: po.Metric.graph(nx.DiGraph([(0, 1)])), "directed"),
-        (lambda: po.Metric.graph(nx.Graph([(0, 1, {"weight": -2})])), "length"),
+        (lambda: po.Metric.graph(nx.Graph([(0, 1, {"weight": -2})])), "attribute 'weight'"),
         (lambda: po.Metric.from_dict({"kind": "round"}), "kind"),
         (lambda: po.Metric.from_dict({"kind": "graph", "edges": [[0, 5, 1]], "labels": [0, 1]}), "edge"),
     ],
