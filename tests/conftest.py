@@ -8,6 +8,14 @@ import threading
 
 import pytest
 
+from privopt.core import registry
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_solver() -> None:
+    """Solvers of a problem are imported when it is first solved: here before, as tests copy the registry and put the copy back."""
+    registry._scan_everything()
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
