@@ -24,6 +24,8 @@ from privopt.models.channel_data import Release
 from privopt.models.columns import TableColumns
 from privopt.problems.distortion_privacy.data import ORDERS, DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.divergences import NOTIONS, readings
+from privopt.problems.local_information_privacy.leakage import excesses
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication._audit_ends import Pooled, Side, ends, pooled
 from privopt.publication.explain import Judged
@@ -352,6 +354,8 @@ def _sides(data: Problem[Any], solution: Judged) -> tuple[list[Side], float]:
         return ([Side(data.leakage, True, True, level)] if ratios else []), level
     if not isinstance(data, LocalInformationPrivacyData):
         return [], certified
+    if data.per_value is not None or data.notion in NOTIONS:
+        return [], data.budget
     if data.lower == data.upper or data.notion == "ldp":
         return [Side(data.notion, True, True, data.budget)], data.budget
     each = ((True, False, data.lower), (False, True, data.upper))
@@ -393,6 +397,14 @@ def _reading(
         return sibson_mutual_information(table, float(order or 1.0), normalise=True), ()
     if not sides and isinstance(data, TradeOffData):
         return mutual_information(table, normalise=True), ()
+    if isinstance(data, LocalInformationPrivacyData) and data.notion in NOTIONS:
+        values = readings(data.notion, table)
+        seen = [y for y, n in zip(release.outputs, told.sum(axis=0), strict=True) if n]
+        return float(values.max()), (seen[int(np.argmax(values))],)
+    if isinstance(data, LocalInformationPrivacyData) and data.per_value is not None:
+        excess = np.where(np.outer(told.sum(axis=1), told.sum(axis=0)) > 0, excesses(data, told), -np.inf)
+        s, y = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        return float(excess[s, y]), (joint.sensitive[int(s)], release.outputs[int(y)])
     if not sides and isinstance(data, LocalInformationPrivacyData):
         sides = [Side(data.notion, True, True, data.budget)]
     excess = np.max([_excess(told, side) for side in sides], axis=0)

@@ -19,6 +19,7 @@ from privopt.measures.shannon import mutual_information
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.divergences import NOTIONS, readings
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
 from privopt.problems.trade_off.data import TradeOffData
 
@@ -112,7 +113,7 @@ def kept_leakage(
         return None
     table = _table(mechanism, secrets, kept, read)
     together, mostly = _leakage(data, table), math.inf
-    if isinstance(data, LocalInformationPrivacyData):
+    if isinstance(data, LocalInformationPrivacyData) and data.notion not in NOTIONS:
         mostly = max(0.0, _level(excesses(data, table), table, SELDOM))
     alone = _leakage(data, _table(mechanism, secrets, [None] * len(read), read))
     return Beside(together, alone, allowed, len(read), min(together, mostly))
@@ -171,6 +172,12 @@ def _leakage(data: Problem[Any], table: Floats) -> float:
 
 def _ratios(data: LocalInformationPrivacyData, table: Floats) -> float:
     """The level of log-lifts; where the two sides have different bounds, the larger bound and by how much a side exceeds its own."""
+    if data.notion in NOTIONS:
+        return float(readings(data.notion, table).max(initial=0.0))
+    if data.per_value is not None:
+        raise InvalidMechanism(
+            "what kept columns add is read against one bound on all lifts, and this problem has one for each value of the secret"
+        )
     if data.notion == "ldp" or data.lower == data.upper or math.inf in (data.lower, data.upper):
         return max(0.0, _level(excesses(data, table), table, data.delta))
     lifts = log_lifts(table)

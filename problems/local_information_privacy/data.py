@@ -159,8 +159,8 @@ class LocalInformationPrivacyData:
 
     @cached_property
     def sides(self) -> tuple[Floats, Floats]:
-        """Lower and upper bounds of all values of the secret, two columns (n_s, 1)."""
-        both = np.array([self.levels(s) for s in range(len(self.observation.p_s))])
+        """Lower and upper bounds of the values of the secret, two columns; of one row where they are the same for all."""
+        both = np.array([(self.lower, self.upper)] if self.per_value is None else self.per_value)
         return both[:, :1], both[:, 1:]
 
     def relaxed(self, cuts: tuple[Cut, ...]) -> Self:

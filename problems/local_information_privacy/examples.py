@@ -33,6 +33,7 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
     small = JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
     equal = JointDistribution.normalised([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    three = JointDistribution.normalised([[5, 2, 1], [1, 3, 4], [2, 2, 2]])
     lecture = lecture_joint()
     r = math.exp(1.0)
     near = JointAmbiguity.total_variation(JointDistribution.normalised([[4, 1], [1, 4]]), Fraction(1, 10))
@@ -64,12 +65,26 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
             make(near, epsilon=0.5, notion="ldp", utility=[[0, 1], [1, 0]]),
             -_near_hamming(0.1, 0.5),
         ),
+        Example("by-value", make(small, upper=(0.1, math.inf), lower=(0.3, 0.5))),
+        Example("by-value-hamming", make(small, upper=(0.1, math.inf), utility=hamming)),
+        Example("l1", make(small, epsilon=0.25, notion="l1")),
+        Example("l1-hamming", make(small, epsilon=0.25, notion="l1", utility=hamming)),
+        Example("chi2", make(binary, epsilon=0.09, notion="chi2"), math.log(2) - _entropy(0.2)),
+        Example("chi2-hamming", make(three, epsilon=0.1, notion="chi2", utility=hamming)),
+        Example(
+            "average", make(binary, epsilon=_information(0.65), notion="average"), math.log(2) - _entropy(0.2)
+        ),
         Example("full-data", make(ObservedJoint.full_data(small), epsilon=0.3)),
     )
 
 
 def _entropy(p: float) -> float:
     return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+
+def _information(p: float) -> float:
+    """What a bit of probability p says less than a fair one: ln 2 - h(p)."""
+    return math.log(2) - _entropy(p)
 
 
 def _binary_optimum(epsilon: float) -> float:
