@@ -245,7 +245,7 @@ def _counted(
             f"{rows.data}: has no column {absent[0]!r}, so it cannot be known what is leaked about it by {_named(columns)} beside the release: "
             "release from the table that has it, leave --keep out, or accept anything with --accept-leakage inf"
         )
-    hidden = _secrets(loaded, mechanism.columns, rows)
+    hidden = secrets_of(loaded, mechanism.columns, rows)
     return _judged(loaded, machine, mechanism, (secrets, hidden), columns, rows, accepted)
 
 
@@ -414,7 +414,7 @@ def _refuse_copies(letters: Sequence[Hashable | None], columns: Mapping[str, Seq
             )
 
 
-def _secrets(problem: po.Problem[Any], columns: TableColumns, rows: Rows) -> list[Hashable | None]:
+def secrets_of(problem: po.Problem[Any], columns: TableColumns, rows: Rows) -> list[Hashable | None]:
     """The secret of each row, as the model reads it; None where it is missing and such rows are dropped."""
     joint = joint_of(problem)
     described = columns.sensitive if joint is None or joint.columns is None else joint.columns.sensitive

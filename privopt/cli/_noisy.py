@@ -14,8 +14,8 @@ import privopt as po
 from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, read_symbols
 from privopt.core.ledger import BudgetLedger
-from privopt.errors import FileRefused
-from privopt.files.csv import CsvTable, read_table, write_table
+from privopt.errors import FileRefused, InvalidModel
+from privopt.files.csv import CsvTable, read_coded, read_table, write_table
 from privopt.files.json import write_json
 from privopt.files.private import beside, shown
 from privopt.files.text import number
@@ -25,30 +25,69 @@ from privopt.publication.receipt import CHARGED, NOT_RECORDED, make_receipt
 
 
 def fit_gaussian(
-    data: Path, records: Sequence[str], groups: str | None, output: Path | None, as_json: bool
+    data: Path,
+    records: Sequence[str],
+    groups: str | None,
+    roles: str | None,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
     """Fit a Gaussian model to columns of numbers.
 
     Raises
     ------
     FileRefused
-        If a cell is not a finite number, or ``groups`` comes with other than one column.
+        If a cell is not a finite number, ``groups`` comes with other than one column, or ``roles`` without ``groups``.
     """
     import pandas as pd
 
     if groups is not None and len(records) != 1:
         raise FileRefused("--groups goes with one --record NAME, the column of the values")
-    read = read_table(data, [*records, *([] if groups is None else [groups])])
+    if roles is not None and groups is None:
+        raise FileRefused(
+            "--roles says which member of its group a row is: give --groups NAME and one --record NAME with it"
+        )
+    labels = [name for name in (groups, roles) if name is not None]
+    read = read_table(data, [*records, *labels])
     columns: dict[str, Any] = {name: numbers(data, name, read) for name in records}
-    if groups is not None:
-        columns[groups] = read.columns[groups]
-    model = po.GaussianModel.fit(pd.DataFrame(columns), groups)
+    for name in labels:
+        columns[name] = read.columns[name]
+    try:
+        model = po.GaussianModel.fit(pd.DataFrame(columns), groups, roles=roles)
+    except InvalidModel as cause:
+        raise FileRefused(f"{data}: {cause}") from cause
     if output is not None:
         write_json(output, model.to_dict(), private=True)
     if as_json:
         show.emit(model.to_dict())
         return
-    show.facts([("model", model), ("rows", read.rows), ("written", output)])
+    alike = "" if groups is None or roles is not None else _taken_as_alike(data, records[0], groups, model)
+    show.facts([("model", model), ("rows", read.rows), ("warning", alike), ("written", output)])
+
+
+def _taken_as_alike(data: Path, record: str, groups: str, model: po.GaussianModel) -> str:
+    """That members of a group are taken as alike, and which column may say who is who; nothing where groups have one member."""
+    if model.size < 2:
+        return ""
+    coded = read_coded(data)
+    member_of = coded[groups].codes.tolist()
+    counts = np.bincount(coded[groups].codes)
+    whole = counts.size and counts.min() == counts.max()
+
+    def names_members(name: str) -> bool:
+        """Whether every group has each value of a column once."""
+        codes = coded[name].codes.tolist()
+        pairs = set(zip(member_of, codes, strict=True))
+        return len(coded[name].values) == counts.max() and len(pairs) == len(codes)
+
+    found = [name for name in coded if name not in (record, groups) and whole and names_members(name)]
+    said = (
+        f"the {model.size} members of a group of {groups!r} are taken as alike, with one variance and one correlation; where they have roles "
+        "(father, child) that may understate how much they depend on each other, and so the noise"
+    )
+    if found:
+        return f"{said}: {found[0]!r} has each of its values once in every group, so give --roles {found[0]}"
+    return f"{said}: give --roles NAME, the column that says which member a row is, if there is one"
 
 
 def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
@@ -121,6 +160,7 @@ def answer_query(
     records: list[Any] = []
     for name in names:
         records += _records(mechanism, data, name, read)
+    answered = records.count(_counted(mechanism)) if mechanism.states is None else len(records)
     rng = None if seed is None else np.random.default_rng(seed)
     ledger = None
     if account.ledger is None:
@@ -152,7 +192,8 @@ def answer_query(
             ("records", len(records)),
             (mechanism.name, shown),
             ("accuracy", _accuracy(mechanism, records)),
-            ("scope", mechanism.scope),
+            ("note", _never_seen(mechanism, answered)),
+            ("scope", mechanism.scope if machine.certificate is None else None),  # the claim says it in words
             ("how", how),
             *machine.facts(),
             ("written", output),
@@ -220,8 +261,7 @@ def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) 
                 )
         return list(values)
     if mechanism.states is None:
-        wanted = mechanism.query[1] if isinstance(mechanism.query, tuple) else 1
-        return _marked(path, column, read, wanted)
+        return _marked(path, column, read, _counted(mechanism))
     by_text: dict[Cells, Any] = {(str(state),): state for state in mechanism.states}
     return read_symbols(path, [column], [(cell,) for cell in read.columns[column]], by_text)
 
@@ -235,6 +275,21 @@ def _marked(path: Path, column: str, read: CsvTable, wanted: Any) -> list[Any]:
             f"{path}: row {cells.index('') + 1}: {column!r} is empty; fill it in, or drop the row"
         )
     return [wanted if cell == text else other for cell in cells]
+
+
+def _counted(mechanism: po.NoisyQuery) -> Any:
+    """The value that a count without declared states counts."""
+    return mechanism.query[1] if isinstance(mechanism.query, tuple) else 1
+
+
+def _never_seen(mechanism: po.NoisyQuery, answered: int) -> str:
+    """That no record has the value that is counted, where nobody said which values there are; for the owner's eyes only."""
+    if answered or mechanism.states is not None or mechanism.query in ("sum", "mean"):
+        return ""
+    return (
+        f"no record is {_counted(mechanism)!r}, and the model declares no states: is it written as in the data? Give the group model its "
+        '"states", and another one is refused before anything is spent; that there is none is for your eyes only'
+    )
 
 
 def _few(states: Sequence[Any] | None) -> str:

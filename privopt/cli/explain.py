@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli.solve import AsJson, ProblemFile
+from privopt.cli._bundles import Place, bundle_at
+from privopt.cli.solve import AsJson
+from privopt.cli.verify import First
+from privopt.errors import FileRefused
+from privopt.publication.bundle import WORDS, read_bundle, verify_bundle
+from privopt.publication.explain import Explanation
 from privopt.publication.explain import explain as explain_solution
 from privopt.publication.receipt import Receipt
 from privopt.publication.released import read_released
@@ -17,10 +22,15 @@ from privopt.publication.table import check_table
 
 
 def explain(
-    problem: ProblemFile,
+    problem: First,
     solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION.json", help="What is to be explained.", show_default=False)
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="SOLUTION.json",
+            help="What is to be explained; with a bundle, the released table.",
+            show_default=False,
+        ),
+    ] = None,
     released: Annotated[
         Path | None, typer.Argument(metavar="[RELEASED.csv]", help="The released table, which is checked.")
     ] = None,
@@ -37,22 +47,23 @@ def explain(
     """Say in at most eight plain sentences what a release protects, what it does not, and how useful it is.
 
     The solution is proved first: what does not hold is not explained, and the exit code is 1. So it is with a released table, and
-    with a receipt of another release.
+    with a receipt of another release. A bundle, or the folder of a release, holds all of that.
     """
-    show.check_output(output, problem, solution)
-    loaded, answer = po.load_problem(problem), po.Solution[Any].load(solution)
-    certificate = po.verify(loaded, answer)
-    if not certificate.ok:
-        show.complain(f"NOT PROVED, so there is nothing to explain: {certificate.reason}")
-        raise typer.Exit(1)
-    paper = None if receipt is None else Receipt.load(receipt)
-    fault = None if paper is None else paper.fault(answer.mechanism, answer.certificate)
-    if fault is None and released is not None:
-        fault = _fault_of(loaded, answer, released, paper)
-    if fault is not None:
-        show.complain(f"NOT PROVED, so there is nothing to explain: {fault}")
-        raise typer.Exit(1)
-    explanation = explain_solution(loaded, answer, paper)
+    place = bundle_at(problem, solution)
+    if place is not None:
+        if released is not None or receipt is not None:
+            raise FileRefused(
+                "with a bundle give the released table only: privopt explain BUNDLE.zip [RELEASED.csv]"
+            )
+        show.check_output(output, place.bundle)
+        explanation = _of_bundle(place)
+    elif solution is None:
+        raise FileRefused(
+            "Missing argument 'SOLUTION.json': give a problem and its solution, a bundle, or the folder of a release"
+        )
+    else:
+        show.check_output(output, problem, solution)
+        explanation = _of_files(problem, solution, released, receipt)
     if output is not None:
         explanation.save(output)
     if as_json:
@@ -67,6 +78,41 @@ def explain(
     show.sentences(explanation.sentences)
     if output is not None:
         show.facts([("written", output)])
+
+
+def _of_files(problem: Path, solution: Path, released: Path | None, receipt: Path | None) -> Explanation:
+    """What a solution of a problem means, if it is proved and table and receipt are of it."""
+    loaded, answer = po.load_problem(problem), po.Solution[Any].load(solution)
+    certificate = po.verify(loaded, answer)
+    if not certificate.ok:
+        _refuse(certificate.reason)
+    paper = None if receipt is None else Receipt.load(receipt)
+    fault = None if paper is None else paper.fault(answer.mechanism, answer.certificate)
+    if fault is None and released is not None:
+        fault = _fault_of(loaded, answer, released, paper)
+    if fault is not None:
+        _refuse(fault)
+    return explain_solution(loaded, answer, paper)
+
+
+def _of_bundle(place: Place) -> Explanation:
+    """What the release of a bundle means, if all in it is proved and the released table is of it."""
+    contents = read_bundle(place.bundle)
+    if contents.problem is None:
+        _refuse(
+            "the counted model was left out of this public bundle, so that its numbers cannot be read again; whoever has the model explains "
+            f"it ({WORDS} in the bundle was written by them, and is not checked)"
+        )
+    certificate = verify_bundle(place.bundle, place.released)
+    if not certificate.ok:
+        _refuse(certificate.reason)
+    return explain_solution(contents.problem, contents.solution, contents.receipt)
+
+
+def _refuse(why: str) -> NoReturn:
+    """Say that there is nothing to explain, and leave."""
+    show.complain(f"NOT PROVED, so there is nothing to explain: {why}")
+    raise typer.Exit(1)
 
 
 def _fault_of(

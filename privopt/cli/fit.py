@@ -59,6 +59,14 @@ Groups = Annotated[
     typer.Option(metavar="NAME", help="With one --record: the column that says who belongs together."),
 ]
 
+Roles = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="With --groups: the column that says which member of its group a row is (father, child); every group has each once.",
+    ),
+]
+
 
 BinRules = Annotated[
     list[str] | None,
@@ -133,6 +141,7 @@ def fit(
     useful: Useful = None,
     record: Records = None,
     groups: Groups = None,
+    roles: Roles = None,
     by: By = None,
     order: Annotated[int, typer.Option(min=1, help="Letters that the next one depends on.")] = 1,
     smoothing: Annotated[float, typer.Option(help="Added to the count of every transition.")] = 0.0,
@@ -154,7 +163,7 @@ def fit(
 
     No transition is counted across an empty cell or between users, and an empty cell keeps its place in
     the --period. A joint distribution counts the rows; several columns
-    make one symbol. With --confidence the model is not the counted table itself but the set of all that the rows allow. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record.
+    make one symbol. With --confidence the model is not the counted table itself but the set of all that the rows allow. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record, and --roles says which member of its group.
     """
     show.check_output(output, data)
     if column is None and (period is not None or (bins and not sensitive)):
@@ -169,14 +178,14 @@ def fit(
         raise FileRefused(
             "--method says how --confidence bounds a joint distribution: give both, with --sensitive and --useful"
         )
-    if record or groups is not None:
+    if record or groups is not None or roles is not None:
         if confidence is not None:
             raise FileRefused("--confidence is for a chain or a joint distribution, not for a Gaussian model")
         if column is not None or sensitive or useful or by is not None or states is not None:
             raise FileRefused(
-                "--record and --groups fit a Gaussian model; give no other model's columns beside them"
+                "--record, --groups and --roles fit a Gaussian model; give no other model's columns beside them"
             )
-        fit_gaussian(data, record or [], groups, output, as_json)
+        fit_gaussian(data, record or [], groups, roles, output, as_json)
         return
     if column is None:
         if not sensitive or not useful or by is not None or states is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from privopt.cli import show
 from privopt.cli.fit import Data
 from privopt.cli.solve import Seed, TimeLimit
 from privopt.errors import FileRefused, InvalidModel, InvalidProblem
-from privopt.files.csv import read_table, write_table
+from privopt.files.csv import read_coded, read_table, write_table
 from privopt.files.json import write_json, writing
 from privopt.files.text import number
 from privopt.models.metric import Metric
@@ -90,7 +91,10 @@ def places(
 def _read(data: Path, latitude: str, longitude: str, count: str | None, name: str | None) -> dict[str, Place]:
     """The places by name."""
     wanted = list(dict.fromkeys([latitude, longitude, *(c for c in (count, name) if c is not None)]))
-    table = read_table(data, wanted)
+    try:
+        table = read_table(data, wanted)
+    except FileRefused as cause:
+        raise FileRefused(f"{cause}{_hint(data, latitude, longitude)}") from cause
     read: dict[str, Place] = {}
     for row in range(table.rows):
         place = Place(
@@ -115,6 +119,25 @@ def _read(data: Path, latitude: str, longitude: str, count: str | None, name: st
         else:
             read[label] = Place(known.latitude, known.longitude, known.count + place.count)
     return read
+
+
+def _hint(data: Path, latitude: str, longitude: str) -> str:
+    """How columns of coordinates under other names are given, where the table lacks one; nothing where something else is wrong."""
+    try:
+        names = list(read_coded(data))
+    except FileRefused:
+        return ""
+    lacking = [name for name in (latitude, longitude) if name not in names]
+    if not lacking:
+        return ""
+    likely = [_likely(names, name) for name in ("latitude", "longitude")]
+    return f"; name the columns of coordinates by --latitude {likely[0] or 'NAME'} --longitude {likely[1] or 'NAME'}"
+
+
+def _likely(names: Sequence[str], wanted: str) -> str:
+    """A column whose name begins as the word does, as lat, Lat or latitude_deg do."""
+    starts = wanted[:3]
+    return next((name for name in names if name.strip().casefold().startswith(starts)), "")
 
 
 def _number(data: Path, cell: str, column: str, row: int) -> float:

@@ -63,6 +63,7 @@ def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list
         ("note", note),
         ("solver", s.solver),
         ("utility", number(s.utility)),
+        ("noise", _noise(s.mechanism) if s.status.ok else ""),
         ("leakage", leakage),
         ("objective", number(s.objective)),
         ("bound", number(s.bound)),
@@ -71,6 +72,23 @@ def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list
         ("seconds", number(s.seconds, 3)),
         ("considered", list(s.alternatives) if verbose else _others(s)),
     ]
+
+
+def _noise(mechanism: po.Mechanism) -> list[str]:
+    """The kind and the scale of noise with its unit, and what that means for an answer; nothing of other mechanisms."""
+    if not isinstance(mechanism, po.NoisyQuery):
+        return []
+    if mechanism.constant:
+        return [mechanism.accuracy_statement()]
+    kind = mechanism.noise.replace("_", " ")
+    if mechanism.noise == "randomised_response":
+        said = f"{kind}: a report lies with probability {number(mechanism.scale)}"
+    else:
+        counts = mechanism.query in ("count", "histogram") or isinstance(mechanism.query, tuple)
+        each = " for each cell" if mechanism.query == "histogram" else ""
+        unit = "records" if counts else f"the unit of the {mechanism.name}"
+        said = f"{kind} of scale {number(mechanism.scale)}{each}, in {unit}"
+    return [f"{said} (level {number(mechanism.tau)} nats)", mechanism.accuracy_statement()]
 
 
 def _short(certificate: po.Certificate) -> list[str]:

@@ -10,19 +10,25 @@ import typer
 
 import privopt as po
 from privopt.cli import show
+from privopt.cli._bundles import bundle_at
 from privopt.cli._columns import read_symbols, symbols_of
+from privopt.cli._original import Compared, compare_beside
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidMechanism
 from privopt.files.csv import read_table
 from privopt.files.labels import Label
 from privopt.publication.bundle import verify_bundle
 from privopt.publication.receipt import Receipt
-from privopt.publication.released import Layout, read_released
-from privopt.publication.table import check_table
+from privopt.publication.released import Columns, Layout, read_released
+from privopt.publication.table import TableCheck, check_table
 
 First = Annotated[
     Path,
-    typer.Argument(metavar="PROBLEM.json|BUNDLE.zip", help="The problem, or a bundle.", show_default=False),
+    typer.Argument(
+        metavar="PROBLEM.json|BUNDLE.zip|FOLDER",
+        help="The problem, a bundle, or the folder that 'privopt publish' wrote.",
+        show_default=False,
+    ),
 ]
 Second = Annotated[
     Path | None,
@@ -66,8 +72,8 @@ def verify(
         Path | None,
         typer.Option(
             metavar="DATA.csv",
-            help="What was read, which the owner has: answers of a colouring are judged about these datasets, and the owner's receipt "
-            "says whether its columns are those that were read.",
+            help="What was read, which the owner has: answers of a colouring are judged about these datasets, columns that stand beside the "
+            "release of a table are compared with the secret, and the owner's receipt says whether its columns are those that were read.",
         ),
     ] = None,
     read: Annotated[
@@ -91,12 +97,13 @@ def verify(
     No solver runs and nothing that the files claim is believed. What differs without harm is said in remarks. A released table is
     refused if it holds what is never released, in frequencies that are not plausible, or the secret beside it.
     """
-    if problem.suffix == ".zip":
+    place = bundle_at(problem, solution)
+    if place is not None:
         if released is not None or receipt is not None or column or keep or data is not None:
             raise FileRefused(
                 "with a bundle give the released table only: privopt verify BUNDLE.zip [RELEASED.csv]"
             )
-        _tell(verify_bundle(problem, solution), "", as_json)
+        _tell(verify_bundle(place.bundle, place.released), "", as_json)
     if solution is None:
         raise FileRefused("Missing argument 'SOLUTION.json': give a problem and its solution, or a bundle")
     loaded = po.load_problem(problem)
@@ -180,9 +187,31 @@ def _with_table(
     fault = paper.fault_of_table(table) if told.ok and paper is not None else None
     if not told.ok or fault is not None:
         return replace(certificate, ok=False, reason=fault or told.sentence().rstrip("."))
+    compared = _beside(problem, solution, table, told, layout, source)
+    if compared.fault:
+        return replace(certificate, ok=False, reason=compared.fault)
     said = () if paper is None else paper.sentences(certificate.kind == "average")
-    remarks = (told.sentence(), *(f"by the receipt: {text}" for text in said))
+    remarks = (
+        told.sentence(),
+        *((compared.said,) if compared.said else ()),
+        *(f"by the receipt: {text}" for text in said),
+    )
     return replace(certificate, remarks=(*certificate.remarks, *(text.rstrip(".") for text in remarks)))
+
+
+def _beside(
+    problem: po.Problem[Any],
+    solution: po.Solution[Any],
+    table: Columns,
+    told: TableCheck,
+    layout: Layout,
+    source: _Source,
+) -> Compared:
+    """What the columns beside a release say about the secret, where the data that were read are at hand."""
+    unknown = [name for name in told.beside if name not in layout.kept and name != layout.by]
+    if source.data is None:
+        return Compared()
+    return compare_beside(problem, solution, table, unknown, source.data)
 
 
 def _compared(
@@ -202,9 +231,13 @@ def _compared(
     names = source.names or (() if paper is None else tuple(name for name, _ in paper.read))
     answers = isinstance(mechanism, po.Colouring)
     owner = paper is not None and bool(paper.salt)
+    remembered = isinstance(mechanism, (po.Channel, po.Merging)) and mechanism.columns is not None
+    if remembered and not source.names and not owner:
+        return None, None  # compared with what stands beside the release alone
     if not names or not (answers or owner):
         raise FileRefused(
-            "--data is compared with the receipt of the owner, or with the answers of a colouring about its rows: give --receipt RECEIPT.json"
+            "--data is compared with the receipt of the owner, with the answers of a colouring about its rows, or with columns beside the "
+            "release of a table whose columns the model remembers: give --receipt RECEIPT.json"
             + (", or --read NAME for each column that was read" if answers else "")
         )
     cells = read_table(source.data, names).columns

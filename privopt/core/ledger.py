@@ -317,10 +317,17 @@ class BudgetLedger:
             )
         return ledger
 
+    @property
+    def _compared(self) -> str:
+        """Which values of a record the bound compares; only that of Gaussian records depends on the scope."""
+        if isinstance(self.model, GaussianModel):
+            return self.scope
+        return "all possible values" if isinstance(self.model, MarkovChain) else "all_reals"
+
     def __str__(self) -> str:
         return (
             f"{len(self.entries)} releases of level {number(self.tau)} together: at most {number(self.leakage)} of "
-            f"{number(self.epsilon)} nats ({self.scope})"
+            f"{number(self.epsilon)} nats ({self._compared})"
         )
 
     def _repr_html_(self) -> str:

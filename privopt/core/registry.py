@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from privopt.core.folders import import_below, import_naming, is_own, own_folders, said, where
+from privopt.core.folders import PATH, import_below, import_naming, is_own, own_folders, said, where
 from privopt.core.problem import Problem
 from privopt.core.reformulation import kinds_of
 from privopt.core.solver import Solver
@@ -130,10 +130,17 @@ def find_solver(problem: Problem[Any], solver: str | Solver[Any]) -> Solver[Any]
     known = solvers_of(kind)
     if not isinstance(solver, str) or solver not in known:
         raise UnsuitableSolver(
-            f"{kind.__name__} has no solver {solver!r}; it has {', '.join(known) or 'none'}; "
-            "see privopt.candidates(problem)"
+            f"{kind.__name__} has no solver {solver!r}; it has {', '.join(known) or 'none'}; see privopt.candidates(problem), and for a "
+            f"solver of your own {_where_from()}"
         )
     return known[solver]()
+
+
+def _where_from() -> str:
+    """Where solvers of one's own are looked for."""
+    told = [f"{name}={os.environ[name]}" for name in (PATH, FOLDERS) if os.environ.get(name)]
+    looked = f" (now {', '.join(told)})" if told else " (now not set)"
+    return f"set {PATH} to the folder that holds solvers/{looked}"
 
 
 def problem_types() -> dict[str, type[Problem[Any]]]:

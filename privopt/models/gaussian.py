@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self, cast
@@ -19,10 +19,13 @@ from privopt.files.text import fields_html
 from privopt.models._gaussian_fit import fit_gaussian
 from privopt.models.codec import VERSION, document
 from privopt.models.html import html_table
-from privopt.models.validation import column_names, frozen_floats, label_tuple
+from privopt.models.validation import column_names, distinct_labels, frozen_floats, label_tuple
 
 _ASYMMETRY = 1e-9  # of the two standard deviations: more than any library's rounding
 _NEGATIVE = 1e-10  # of an eigenvalue of the correlations: a covariance of few observations rounds this far
+
+WITH_STATES = 2
+"""Version of the file of a group model that names its states."""
 
 _FIELDS: dict[str, object] = {"covariance": ..., "mean": None, "names": None, "columns": []}
 
@@ -260,20 +263,26 @@ class GroupModel:
         Largest number of records in a group, >= 1; 1 means that all records are independent.
     columns : tuple of str
         The columns of a table that hold the records, if they are to be remembered.
+    states : sequence of labels, optional
+        The states that a record can have. Counts and histograms then refuse any other, in the query and in the data; without
+        them a count takes whatever is not the counted value as another one.
 
     Raises
     ------
     InvalidModel
-        If the size is not a whole number of at least 1.
+        If the size is not a whole number of at least 1, or states repeat.
 
     Examples
     --------
     >>> GroupModel(4).to_dict()
     {'type': 'group', 'version': 1, 'size': 4}
+    >>> GroupModel(4, states=["well", "ill"]).states
+    ('well', 'ill')
     """
 
     size: int
     columns: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    states: Sequence[Label] | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         return fields_html(self, "GroupModel")
@@ -287,10 +296,20 @@ class GroupModel:
                 f"size is {self.size!r}: give the whole number of records in the largest group"
             )
         object.__setattr__(self, "columns", column_names(self.columns))
+        if self.states is not None:
+            states = distinct_labels(self.states, "states")
+            if not states:
+                raise InvalidModel(
+                    "states is empty: name the states that a record can have, or leave them out"
+                )
+            object.__setattr__(self, "states", states)
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON values from which :meth:`from_dict` makes an equal model."""
-        written: dict[str, object] = {"type": "group", "version": VERSION, "size": self.size}
+        version = VERSION if self.states is None else WITH_STATES
+        written: dict[str, object] = {"type": "group", "version": version, "size": self.size}
+        if self.states is not None:
+            written["states"] = encode_labels(tuple(self.states))
         return {**written, "columns": list(self.columns)} if self.columns else written
 
     @classmethod
@@ -307,8 +326,9 @@ class GroupModel:
         >>> GroupModel.from_dict({"type": "group", "size": 3})
         GroupModel(size=3)
         """
-        fields = document(d, "group", {"size": ..., "columns": []})
-        return cls(cast(int, fields["size"]), column_names(fields["columns"]))
+        fields = document(d, "group", {"size": ..., "columns": [], "states": None}, WITH_STATES)
+        states = None if fields["states"] is None else decode_labels(fields["states"], "states")
+        return cls(cast(int, fields["size"]), column_names(fields["columns"]), states)
 
 
 def correlation_of(covariance: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,8 @@ class TableCheck:
         Those that were released.
     beside : tuple of str
         Those that stand beside them, of which nothing is proved.
+    alike : tuple of str
+        Those of them whose values occur as often as those of the secret did where it was counted.
     """
 
     ok: bool
@@ -70,18 +73,22 @@ class TableCheck:
     rows: int
     columns: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         """The finding, and how often it is wrong."""
         if not self.ok:
             return f"The table is refused: {self.reason}."
         said = f"The table of {self.rows} rows is plausible: {self.reason} (a true release is refused with probability {ALARM:g} at most)"
-        beside = (
-            f"; nothing is proved of the columns beside it: {', '.join(map(repr, self.beside))}, which may say anything about the secret"
-            if self.beside
-            else ""
+        if not self.beside:
+            return f"{said}."
+        said += (
+            f"; nothing is proved of the columns beside it: {', '.join(map(repr, self.beside))}, which may say anything about the secret and "
+            "were compared with the names of its values only ('privopt verify --data' compares what they hold with what was read)"
         )
-        return f"{said}{beside}."
+        if self.alike:
+            said += f"; the values of {', '.join(map(repr, self.alike))} occur exactly as often as those of the secret, and may be these under other names"
+        return f"{said}."
 
 
 def check_table(
@@ -156,7 +163,20 @@ def check_table(
     checked = "only possible values, about as often as they should be"
     if not beside:
         checked += ", and nothing beside them"
-    return TableCheck(True, checked, rows, columns, beside)
+    alike = tuple(name for name in judged if name not in where.kept and _as_often(problem, table[name]))
+    return TableCheck(True, checked, rows, columns, beside, alike)
+
+
+def _as_often(problem: Problem[Any], cells: Sequence[str]) -> bool:
+    """Whether the values of a column occur exactly as often as those of the secret did among as many rows that were counted."""
+    joint = joint_of(problem)
+    counted = {} if joint is None else joint.to_dict()
+    if joint is None or not counted.get("normalised"):
+        return False
+    secret = np.array(counted["table"], dtype=object)
+    sums: list[Any] = secret.reshape(len(secret), -1).sum(axis=1).tolist()
+    often = sorted(Counter(cells).values())
+    return len(often) > 1 and all(type(n) is int for n in sums) and often == sorted(n for n in sums if n)
 
 
 def _remembered(mechanism: Mechanism, table: Columns) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from privopt.files.labels import Labels
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise import validation as noisy
 from privopt.mechanisms.noise.statistics import AnyQuery, Clip, sensitivity
-from privopt.models import GroupModel, MarkovChain
+from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import validation as checks
 
 
@@ -84,8 +84,11 @@ class BayesianPrivacyData:
     @property
     def states(self) -> Labels | None:
         """The states that records can have, where the query counts them or others are to be refused."""
-        if not isinstance(self.model, MarkovChain) or isinstance(self.query, Query):
+        if isinstance(self.model, GaussianModel) or isinstance(self.query, Query):
             return None
+        if isinstance(self.model, GroupModel):
+            declared = self.model.states
+            return None if declared is None or self.query in ("sum", "mean") else tuple(declared)
         counts = self.query in ("count", "histogram") or isinstance(self.query, tuple)
         states = tuple(state for state in self.model.states if state not in self._impossible)
         return states if counts or self._impossible else None

@@ -69,10 +69,13 @@ def query(value: object, records: Records) -> AnyQuery:
         raise InvalidProblem(
             f"Gaussian records have no states to count: ask for a sum or a mean, not {statistic!r}"
         )
-    if isinstance(records, GroupModel) and statistic == "histogram":
-        raise InvalidProblem('a GroupModel has no states: ask for ("count", value), a sum or a mean')
-    if isinstance(records, MarkovChain) and counts:
-        statistics.counted(statistic, records.states)
+    if isinstance(records, GroupModel) and records.states is None and statistic == "histogram":
+        raise InvalidProblem(
+            "a histogram needs the states that it counts: give GroupModel(size, states=[...]), or ask for "
+            '("count", value), a sum or a mean'
+        )
+    if isinstance(records, (MarkovChain, GroupModel)) and records.states is not None and counts:
+        statistics.counted(statistic, tuple(records.states))
     return statistic
 
 

@@ -47,6 +47,44 @@ def write(name: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> No
         csv.writer(stream).writerows([header, *rows])
 
 
+def test_a_column_beside_a_release_is_compared_with_the_secret_where_the_original_is_at_hand(
+    folder: Path,
+) -> None:
+    run("release", "solution.json", "people.csv", "--output", "out.csv")
+    people, released = rows_of("people.csv"), rows_of("out.csv")
+
+    def beside(**columns: str) -> tuple[str, ...]:
+        """A released table with columns of the original beside it, their values under other names."""
+        cells = [
+            tuple(
+                f"{name}{sorted({p[of] for p in people}).index(person[of])}" for name, of in columns.items()
+            )
+            for person in people
+        ]
+        rows = [(row["age"], *more) for row, more in zip(released, cells, strict=True)]
+        write("beside.csv", ("age", *columns), rows)
+        return ("verify", "problem.json", "solution.json", "beside.csv")
+
+    words = beside(group="vote")
+    said = run(*words)
+    assert "nothing is proved of the columns beside it: 'group'" in said
+    assert "the values of 'group' occur exactly as often as those of the secret" in said
+    said = run(*words, "--data", "people.csv", code=1)
+    assert (
+        "'group' beside the release has one value for each value of 'vote': it is the secret under another name"
+        in said
+    )
+    words = beside(place="region")
+    assert "occur exactly as often" not in run(*words)
+    assert "'place' beside the release leaks 0." in run(*words, "--data", "people.csv", code=1)
+    words = beside(kind="sex")
+    assert "'kind' beside the release leaks" in run(*words, "--data", "people.csv")
+    both = run(*beside(kind="sex", place="region"), "--data", "people.csv", code=1)
+    assert "'place' beside the release leaks" in both
+    write("few.csv", HEADER, [tuple(person[name] for name in HEADER) for person in people[:-1]])
+    assert "not compared with the secret, as few.csv has 599 rows" in run(*words, "--data", "few.csv")
+
+
 def rows_of(name: str) -> list[dict[str, str]]:
     with Path(name).open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))

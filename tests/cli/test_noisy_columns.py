@@ -66,6 +66,77 @@ def test_a_sum_of_a_gaussian_model_is_of_all_its_columns(folder: Path) -> None:
     assert "not 'mother'" in run(*words, "--column", "mother", code=2)
 
 
+def test_a_long_table_is_fitted_by_roles_or_said_to_be_taken_as_alike(folder: Path) -> None:
+    rows = [
+        (f"f{i}", who, str(height))
+        for i in range(6)
+        for who, height in (("father", FATHERS[i]), ("child", CHILDREN[i]))
+    ]
+    pd.DataFrame(rows, columns=["family", "who", "height"]).to_csv("long.csv", index=False)
+    words = ("fit", "long.csv", "--record", "height", "--groups", "family")
+    said = run(*words, "--output", "alike.json")
+    assert "members of a group of 'family' are taken as alike" in said
+    assert "'who' has each of its values once in every group, so give --roles who" in said
+    assert "taken as alike" not in run(*words, "--roles", "who", "--output", "roles.json")
+    wide = po.GaussianModel.fit(FRAME[["child", "father"]])
+    fitted = po.load_model("roles.json")
+    assert isinstance(fitted, po.GaussianModel)
+    assert fitted.names == ("child", "father")
+    assert fitted.covariance == pytest.approx(wide.covariance)
+    alike = po.load_model("alike.json")
+    assert isinstance(alike, po.GaussianModel)
+    assert alike.covariance[0, 0] == alike.covariance[1, 1]
+    assert "give --groups NAME" in run("fit", "long.csv", "--record", "height", "--roles", "who", code=2)
+    assert "there is no column 'whom'" in run(*words, "--roles", "whom", code=2)
+
+
+def test_the_noise_is_told_with_its_unit_and_a_release_says_the_scope_of_its_certificate_alone(
+    folder: Path,
+) -> None:
+    Path("group.json").write_text('{"type": "group", "version": 1, "size": 3}', encoding="utf-8")
+    problem = {
+        "type": "bayesian_privacy",
+        "model": {"file": "group.json"},
+        "query": "sum",
+        "epsilon": 1.5,
+        "clip": [0, 10],
+    }
+    Path("problem.json").write_text(json.dumps(problem), encoding="utf-8")
+    said = run("solve", "problem.json", "--output", "solution.json")
+    # the general bound: level 1.5 / 3, and the scale is the distance of two values over it
+    assert "noise laplace of scale 20 in the unit of the sum (level 0.5 nats)" in said.replace(",", "")
+    assert "with 95 % probability the sum is within +-" in said
+    told = run(
+        "release", "solution.json", "families.csv", "--column", "father", "--output", "out.csv", "--ledger", "ledger.json",
+        "--total", "5", "--problem", "problem.json",
+    )  # fmt: skip
+    assert "any two values are compared (scope all_reals)" in told
+    assert "targets_in_interval" not in told
+    assert "(all_reals)" in told[told.index("ledger.json:") :]
+
+
+def test_a_state_that_the_group_does_not_declare_is_refused_and_without_states_it_is_said(
+    folder: Path,
+) -> None:
+    pd.DataFrame({"ill": ["yes", "no", "yes"] * 20}).to_csv("ill.csv", index=False)
+    words = ("release", "solution.json", "ill.csv", "--column", "ill", "--output", "out.csv")
+    for name, fields in (("bare", {}), ("states", {"version": 2, "states": ["no", "yes"]})):
+        Path(f"{name}.json").write_text(
+            json.dumps({"type": "group", "version": 1, "size": 2, **fields}), encoding="utf-8"
+        )
+    assert solved("bare.json", {"count": "y"}, mechanism="discrete_laplace").states is None
+    assert "no record is 'y', and the model declares no states" in run(*words)
+    assert solved("states.json", {"count": "yes"}, mechanism="discrete_laplace").states == ("no", "yes")
+    assert "no record is" not in run(*words)
+    pd.DataFrame({"ill": ["yes", "no", "maybe"]}).to_csv("ill.csv", index=False)
+    assert "row 3: 'ill' holds another value" in run(*words, code=2)
+    problem = json.loads(Path("problem.json").read_text(encoding="utf-8")) | {"query": {"count": "y"}}
+    Path("wrong.json").write_text(json.dumps(problem), encoding="utf-8")
+    assert "the count is of 'y', which is not among the states ('no', 'yes')" in run(
+        "solve", "wrong.json", code=2
+    )
+
+
 def test_long_data_remember_the_column_of_the_values() -> None:
     long = pd.DataFrame({"family": list("aabbcc"), "height": FATHERS, "role": ["f", "c"] * 3})
     assert po.GaussianModel.fit(long[["family", "height"]], groups="family").columns == ("height",)

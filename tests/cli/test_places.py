@@ -57,6 +57,15 @@ def test_places_become_a_certified_table_a_map_and_releases(folder: Path) -> Non
     assert {row["place"] for row in rows(folder / "released.csv")} <= {"north", "south", "east", "west"}
 
 
+def test_columns_of_coordinates_under_other_names_are_pointed_to(folder: Path) -> None:
+    done = CliRunner().invoke(app, ["places", "shops.csv", "--epsilon", "2", "--output", "out"])
+    assert done.exit_code == 2
+    assert "name the columns of coordinates by --latitude lat --longitude lon" in " ".join(
+        done.output.split()
+    )
+    assert not Path("out").exists()
+
+
 def test_places_without_names_are_named_by_their_coordinates(folder: Path) -> None:
     run("places", "shops.csv", "--latitude", "lat", "--longitude", "lon", "--epsilon", "2", "--output", "out")
     assert rows(folder / "out" / "table.csv")[0]["place"] == "41.905 12.49"

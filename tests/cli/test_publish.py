@@ -57,6 +57,15 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     assert "is plausible" in run("verify", "out/bundle.zip", "out/released.csv")
     files = ("out/problem.json", "out/solution.json", "out/released.csv", "--receipt", "out/receipt.json")
     assert "is plausible" in run("verify", *files)
+    explained = run("explain", "out")
+    assert "rises most by the release" in explained
+    assert (
+        explained == run("explain", "out/bundle.zip") == run("explain", "out/bundle.zip", "out/released.csv")
+    )
+    assert "is plausible" in run("verify", "out")
+    assert "is not the file that was released" in run("explain", "out/bundle.zip", "people.csv", code=1)
+    assert "is a folder without bundle.zip" in run("explain", str(folder), code=2)
+    assert "Missing argument 'SOLUTION.json'" in run("explain", "out/problem.json", code=2)
     before = stored()
 
     again = run(*COMMAND, "--epsilon", "0.3")

@@ -236,7 +236,9 @@ def counted(query: AnyQuery, states: Labels | None) -> Label:
     """The state that a count counts: the one named, else the state at position 1 (the value 1 without states)."""
     if isinstance(query, tuple):
         if states is not None and query[1] not in states:
-            raise InvalidMechanism(f"the count is of {query[1]!r}, which is not among the states {states!r}")
+            raise InvalidMechanism(
+                f"the count is of {query[1]!r}, which is not among the states {states!r}: name one of them"
+            )
         return query[1]
     if states is None:
         return 1

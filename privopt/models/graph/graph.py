@@ -144,8 +144,12 @@ class DatasetGraph:
         colours = dict(graph.nodes(data=colour))
         bare = [node for node, value in colours.items() if value is None]
         if bare:
+            named = sorted({str(name) for node in bare[:1] for name in graph.nodes[node]})
+            has = f"its attributes are {', '.join(map(repr, named))}" if named else "it has no attributes"
+            others = f", nor do {len(bare) - 1} others of {len(colours)}" if len(bare) > 1 else ""
             raise InvalidModel(
-                f"{len(bare)} nodes such as {bare[0]!r} have no attribute {colour!r}; colour them"
+                f"the node {bare[0]!r} has no attribute {colour!r}{others} ({has}): set graph.nodes[{bare[0]!r}][{colour!r}] to its answer, or "
+                "name the attribute that holds it, colour=..."
             )
         return cls(list(graph.edges()), colours, list(colours))
 
@@ -153,7 +157,11 @@ class DatasetGraph:
     def from_igraph(cls, graph: Any, colour: str = "colour") -> Self:
         """Read an igraph graph whose vertices have a colour attribute; vertices are numbered."""
         if colour not in graph.vs.attributes():
-            raise InvalidModel(f"the vertices have no attribute {colour!r}; colour them")
+            named = ", ".join(map(repr, graph.vs.attributes())) or "none"
+            raise InvalidModel(
+                f"the vertices have no attribute {colour!r} (they have {named}): set graph.vs[{colour!r}], or name the attribute that holds "
+                "the answers, colour=..."
+            )
         return cls(graph.get_edgelist(), graph.vs[colour])
 
     @classmethod

@@ -154,6 +154,23 @@ def test_bounds_hold_or_are_refused() -> None:
     assert loose.check_bound(-9.0, {"kind": "level", "tau": 0.5}) == pytest.approx(-4.0)
 
 
+def test_a_group_that_names_its_states_counts_them_and_refuses_others(tmp_path: Path) -> None:
+    model = po.GroupModel(3, states=["well", "ill"])
+    assert po.model_from_dict(model.to_dict()) == model != po.GroupModel(3)
+    assert model.to_dict()["version"] == 2
+    for query in (("count", "ill"), "count", "histogram"):
+        problem = po.BayesianPrivacy(model, query, 1.5, mechanism="discrete_laplace")
+        solution = po.solve(problem, time_limit=120.0)
+        # any mechanism of level tau leaks at most 3 tau on groups of three, and some one does
+        assert solution.mechanism.tau == pytest.approx(0.5)
+        assert po.verify(problem, solution).ok
+        assert po.problem_from_dict(problem.to_dict()) == problem
+        assert solution.mechanism.states == ("well", "ill")
+        solution.mechanism.release(["well", "ill", "ill"], np.random.default_rng(0))
+        with pytest.raises(InvalidMechanism, match="record 1"):
+            solution.mechanism.release(["well", "il"], np.random.default_rng(0))
+
+
 def test_functions_are_judged_by_the_size_of_the_group() -> None:
     problem = po.BayesianPrivacy(ROW, po.Query(max, 2.0), 1.5)
     solution = po.solve(problem)
@@ -182,7 +199,13 @@ def test_a_mechanism_that_states_too_little_is_refused() -> None:
         ((ROW, "sum", 1.0), {"clip": (1, 0)}, "the lower first"),
         ((ROW, "mean", 1.0), {"clip": (0, 1)}, "needs length"),
         ((ROW, "count", 1.0), {}, "no states to count"),
-        ((po.GroupModel(2), "histogram", 1.0), {}, "no states"),
+        ((po.GroupModel(2), "histogram", 1.0), {}, "needs the states that it counts"),
+        (
+            (po.GroupModel(2, states=["well", "ill"]), ("count", "il"), 1.0),
+            {},
+            r"of 'il', which is not among the states \('well', 'ill'\)",
+        ),
+        ((po.GroupModel(2, states=["well"]), "count", 1.0), {}, "one state only"),
         (
             (po.MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a", "b"]), "sum", 1.0),
             {},
