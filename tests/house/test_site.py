@@ -47,3 +47,35 @@ def test_the_page_of_problem_files_shows_the_template(kind: str) -> None:
 def test_the_version_is_the_same_everywhere(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert re.search(rf"""version(__)?\s*[:=]\s*[{{"']?{re.escape(VERSION)}\b""", text)
+
+
+@pytest.mark.long
+def test_the_reference_says_which_parameters_are_required() -> None:
+    """Also of constructors that a class inherits, and where a docstring lists choices, of which none is a default."""
+    griffe = pytest.importorskip("griffe")
+    configured = re.search(r"extensions: \[(.+)\]", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert configured is not None
+    loader = griffe.GriffeLoader(
+        extensions=griffe.load_extensions(str(ROOT / configured[1])),
+        search_paths=[str(ROOT)],
+        docstring_parser="numpy",
+    )
+    package = loader.load("privopt")
+
+    def parameters(name: str) -> dict[str, str | None]:
+        found = package.members[name]
+        docstring = (found.final_target if found.is_alias else found).docstring
+        sections = [part for part in docstring.parsed if part.kind.value == "parameters"]
+        return {parameter.name: parameter.value for part in sections for parameter in part.value}
+
+    def required(name: str) -> set[str]:
+        return {parameter for parameter, default in parameters(name).items() if default is None}
+
+    assert required("Redaction") == {"chain", "length", "private", "epsilon"}
+    assert required("BayesianPrivacy") == {"model", "query", "epsilon"}
+    assert required("DistortionPrivacy") == {"joint", "distortion"}
+    assert required("publish") == {"frame", "secret", "columns"}
+    assert required("GroupModel") == {"size"}
+    assert parameters("Redaction")["form"] == "'local'"
+    assert parameters("BayesianPrivacy")["scope"] == "'targets_in_interval'"
+    assert parameters("Redaction")["weights"] == "None"
