@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.measures.compiling import compiled, compiling_pays
-from privopt.solvers.metric_privacy._program import Part
+from privopt.solvers.metric_privacy._parts import Part
 
 Halves: TypeAlias = NDArray[np.float32]
 """Half as long as floats: the tables of rows by outputs are what a step reads and writes."""

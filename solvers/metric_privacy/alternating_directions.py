@@ -13,7 +13,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.metric_privacy.bound import dual_of
 from privopt.problems.metric_privacy.problem import MetricPrivacy
-from privopt.solvers.metric_privacy._program import Answer, Part, alone, parts, solve_part
+from privopt.solvers.metric_privacy._parts import Answer, Part, alone, parts
+from privopt.solvers.metric_privacy._program import solve_part
 from privopt.solvers.metric_privacy._splitting import Splitting
 
 MOST_ROWS = 30_000_000

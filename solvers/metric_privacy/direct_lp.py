@@ -11,7 +11,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.metric_privacy.bound import dual_of
 from privopt.problems.metric_privacy.problem import MetricPrivacy
-from privopt.solvers.metric_privacy._program import Answer, parts, solve_part
+from privopt.solvers.metric_privacy._parts import Answer, parts
+from privopt.solvers.metric_privacy._program import solve_part
 
 MOST_CELLS = 200_000
 """Points times outputs above which the program is not tried."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.models.metric import Pairs
+from privopt.models.pairs import Pairs
 from privopt.problems.metric_privacy.problem import MetricPrivacy
-from privopt.solvers.metric_privacy._program import Answer, parts, solve_part
+from privopt.solvers.metric_privacy._parts import Answer, parts
+from privopt.solvers.metric_privacy._program import solve_part
 
 MOST_POINTS = 4_000
 MOST_CELLS = 100_000

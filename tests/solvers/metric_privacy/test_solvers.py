@@ -12,7 +12,8 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.core.solver import Budget
-from privopt.solvers.metric_privacy._program import parts
+from privopt.solvers.metric_privacy import _inside
+from privopt.solvers.metric_privacy._parts import parts
 from privopt.solvers.metric_privacy._splitting import Splitting
 from privopt.solvers.metric_privacy.alternating_directions import AlternatingDirections
 
@@ -212,3 +213,29 @@ def test_compiled_steps_are_those_of_arrays(seed: int, monkeypatch: pytest.Monke
     assert np.allclose(read[0][0], read[1][0], atol=1e-4)
     assert read[0][1] == pytest.approx(read[1][1], rel=1e-3)
     assert np.allclose(read[0][2], read[1][2], atol=1e-3 * float(read[0][2].max()))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("nearly", [0.0, 0.5])
+def test_the_interior_point_method_reaches_brute_force(
+    seed: int, nearly: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setattr(_inside, "LEAST_ROWS", 0)
+    monkeypatch.setattr(_inside, "SPARSE", 0)
+    monkeypatch.setattr(_inside, "NEARLY", nearly)
+    problem = random_problem(seed)
+    solution = po.solve(problem, "direct-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
+    assert solution.objective == pytest.approx(brute_force(problem), abs=1e-7)
+
+
+def test_what_next_to_nothing_is_promised_is_left_to_the_simplex_method(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_inside, "LEAST_ROWS", 0)
+    problem = random_problem(3).with_budget(0.0)
+    solution = po.solve(problem, "direct-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(problem.evaluate(problem.constant()).utility, rel=1e-9)
