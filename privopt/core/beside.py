@@ -108,12 +108,22 @@ class Lane:
         self._running: tuple[Candidate, Future[_Answer]] | None = None
         self._ended: list[Ended] = []
         self._deadline = math.inf
+        self._later: threading.Timer | None = None
 
-    def add(self, candidates: Sequence[Candidate], deadline: float) -> None:
-        """Let candidates run, in this order, until a deadline on the clock of ``time.monotonic()``."""
+    def add(self, candidates: Sequence[Candidate], deadline: float, delay: float = 0.0) -> None:
+        """Let candidates run, in this order, until a deadline on the clock of ``time.monotonic()``; the first after some seconds."""
         with self._lock:
             self._deadline = deadline
             self._waiting.extend(candidates)
+            if self._running is None and delay > 0:
+                self._later = threading.Timer(delay, self._begin_later)
+                self._later.daemon = True
+                self._later.start()
+            elif self._running is None:
+                self._begin()
+
+    def _begin_later(self) -> None:
+        with self._lock:
             if self._running is None:
                 self._begin()
 
@@ -183,6 +193,8 @@ class Lane:
         with self._lock:
             busy, self._running = self._running is not None, None
             self._waiting.clear()
+        if self._later is not None:
+            self._later.cancel()
         if busy or _idle:
             self._executor.shutdown(wait=True, kill_workers=True)
         else:

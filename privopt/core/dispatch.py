@@ -11,7 +11,7 @@ from typing import Any, Generic
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import Outcome
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
-from privopt.core.judge import judge
+from privopt.core.judge import BEATEN, contradicts, judge, with_bound
 from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, proving
 from privopt.core.predictions import corrected
 from privopt.core.problem import M, Problem
@@ -216,9 +216,16 @@ class _Call(Generic[M]):
         return rest - reserve
 
     def run(
-        self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
+        self,
+        candidate: Candidate,
+        seconds: float | None = None,
+        incumbent: M | None = None,
+        least: float = -math.inf,
     ) -> Solution[M]:
-        """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it."""
+        """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it.
+
+        What is below ``least`` is judged by its reading only.
+        """
         begun = time.monotonic()
         if candidate.refusal is not None:
             return Solution(Status.REFUSED, reason=candidate.refusal, solver=candidate.solver.name)
@@ -230,10 +237,12 @@ class _Call(Generic[M]):
             )
         except (SolverTimeout, SolverFailure) as cause:
             outcome = cause
-        judged = self.judged(candidate, outcome, max(0.0, deadline - time.monotonic()) + PATIENCE)
+        judged = self.judged(candidate, outcome, least, max(0.0, deadline - time.monotonic()) + PATIENCE)
         return replace(judged, seconds=time.monotonic() - begun)
 
-    def judged(self, candidate: Candidate, outcome: Outcome, patience: float = PATIENCE) -> Solution[M]:
+    def judged(
+        self, candidate: Candidate, outcome: Outcome, least: float, patience: float = PATIENCE
+    ) -> Solution[M]:
         """Judge what a candidate proposed, its bound within some seconds, or take down why it did not."""
         match outcome:
             case SolverTimeout():
@@ -241,9 +250,9 @@ class _Call(Generic[M]):
             case SolverFailure():
                 return Solution(Status.FAILED, reason=str(outcome), solver=candidate.solver.name)
             case _:
-                return replace(self._judge(candidate, outcome, patience), solver=candidate.solver.name)
+                return replace(self._judge(candidate, outcome, least, patience), solver=candidate.solver.name)
 
-    def _judge(self, candidate: Candidate, proposal: Proposal, patience: float) -> Solution[M]:
+    def _judge(self, candidate: Candidate, proposal: Proposal, least: float, patience: float) -> Solution[M]:
         begun = time.monotonic()
         judged = judge(
             self.problem,
@@ -251,6 +260,7 @@ class _Call(Generic[M]):
             certify=self.certify,
             seconds=patience,
             repairable=candidate.solver.repairable,
+            least=least,
         )
         self.judgings.append(time.monotonic() - begun)
         if "contradiction" not in judged.stats:
@@ -264,12 +274,27 @@ class _Call(Generic[M]):
         return raise_alarm(self.problem, judged, replace(judged, bound=bound, dual=proposal.dual))
 
     def anchor(self) -> Solution[M]:
-        """The anchor, judged; what is made once of a problem, such as its fingerprint, is no part of a judging."""
+        """The anchor, judged by its reading where that is exact: it is seldom the answer, see :meth:`certified`.
+
+        What is made once of a problem, such as its fingerprint, is no part of a judging.
+        """
         start, fingerprint = self.problem.anchor(), self.problem.fingerprint
         begun = time.monotonic()
-        judged = judge(self.problem, Proposal(start), certify=self.certify)
+        judged = judge(self.problem, Proposal(start), certify=self.certify, least=math.inf)
         self.judgings.append(time.monotonic() - begun)
-        return replace(judged, solver="anchor", problem=fingerprint)
+        reason = "" if judged.reason == BEATEN else judged.reason
+        return replace(judged, solver="anchor", reason=reason, problem=fingerprint)
+
+    def certified(self, read: Solution[M]) -> Solution[M]:
+        """A solution that was judged by its reading only, judged whole; its checked bound is kept."""
+        judged = replace(
+            judge(self.problem, Proposal(read.answer), certify=True), solver=read.solver, seconds=read.seconds
+        )
+        if read.bound is None:
+            return judged
+        if not judged.status.ok or contradicts(self.problem, judged, read.bound):
+            return replace(judged, bound=read.bound, dual=read.dual)
+        return with_bound(self.problem, judged, read.bound, read.dual)
 
     def finish(self, solution: Solution[M], alternatives: tuple[str, ...]) -> Solution[M]:
         return replace(solution, problem=self.problem.fingerprint, alternatives=alternatives)
@@ -284,9 +309,19 @@ def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
     if carried is not None:
         search.runs.append(carried)
     search.run()
-    best = best_of(call.problem, search.runs)
+    best = _best_certified(call, search.runs)
     alternatives = tuple(_account(c, search.tried) for c in listed)
     return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)
+
+
+def _best_certified(call: _Call[M], runs: list[Solution[M]]) -> Solution[M]:
+    """The best of some runs; one that was judged by its reading only is certified now."""
+    while True:
+        best = best_of(call.problem, runs)
+        if not call.certify or not best.status.ok or best.certificate is not None:
+            return best
+        place = next(i for i, run in enumerate(runs) if run.answer is best.answer)
+        runs[place] = call.certified(runs[place])
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:
@@ -295,7 +330,7 @@ def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:
     if ran is None:
         note = "runs by name and in compare only" if c.guarantee in BY_NAME_ONLY else "not run"
         return str(c) if c.refusal is not None else f"{c} ({note})"
-    return str(ran)
+    return str(ran).replace("NOT certified", "beaten and not certified") if ran.reason == BEATEN else str(ran)
 
 
 def check_solvers(problem: Problem[Any], solvers: Sequence[str | Solver[Any]] | None) -> list[Candidate]:

@@ -20,6 +20,8 @@ MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
 READING = 1e-12
 """Relative error of a float reading."""
 
+BEATEN = "not certified: another answer is better"
+
 PROMISE = 1e-6
 """A published formula that misses its budget by more than this, relative to max(1, budget), is shown as it is."""
 
@@ -42,17 +44,19 @@ def judge(
     certify: bool,
     seconds: float = math.inf,
     repairable: bool = True,
+    least: float = -math.inf,
 ) -> Solution[M]:
     """The solution that a proposal deserves.
 
     Nothing of the proposal is believed: the mechanism is rebuilt and judged by the problem, the bound
     is what ``problem.check_bound`` proves, within ``seconds``, from the dual that came with it.
     A mechanism that is not ``repairable`` and breaks its promise by more than rounding is shown as it is: repaired,
-    a published formula would be another algorithm.
+    a published formula would be another algorithm. One that is private by its exact reading and below ``least`` will not be
+    the answer: it stays uncertified, and must not leave the search.
     """
     try:
         ensure_nearest()
-        verdict = _judge_mechanism(problem, proposal, certify, repairable)
+        verdict = _judge_mechanism(problem, proposal, certify, repairable, least)
         bound = _checked_bound(problem, proposal, verdict, seconds)
     except Exception as cause:  # noqa: BLE001 - a proposal may hold anything; the reason is kept in the solution
         return Solution(Status.FAILED, reason=f"the proposal cannot be judged: {describe(cause)}")
@@ -111,7 +115,9 @@ def contradicts(problem: Problem[M], solution: Solution[M], bound: float) -> boo
     return bound < solution.objective - READING * abs(solution.objective)
 
 
-def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, repairable: bool) -> Verdict[M]:
+def _judge_mechanism(
+    problem: Problem[M], proposal: Proposal, certify: bool, repairable: bool, least: float
+) -> Verdict[M]:
     if proposal.mechanism is None:
         why = problem.check_infeasible(proposal.infeasible) if proposal.infeasible is not None else None
         return Verdict(reason=f"infeasible: {why}" if why else "the solver proposed no mechanism")
@@ -123,6 +129,10 @@ def _judge_mechanism(problem: Problem[M], proposal: Proposal, certify: bool, rep
     verdict: Verdict[M] = Verdict(
         stats={"raw_leakage": raw.leakage, "raw_utility": raw.utility, "raw_violation": raw.violation}
     )
+    if raw.exact and raw.feasible and raw.objective < least:
+        verdict.mechanism, verdict.evaluation = mechanism, raw
+        verdict.reason = BEATEN
+        return verdict
     fault = ""
     broken = not repairable and raw.violation > PROMISE * max(1.0, problem.budget)
     if broken:

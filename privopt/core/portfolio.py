@@ -23,6 +23,8 @@ PROBE = 1.0
 """Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
+BEFORE = 0.2
+"""How much of its predicted seconds feasible solvers get before a proof that is expected to end long before the limit."""
 CHEAP = 0.25
 """Share of the time left up to which a feasible solver that did not fit in its share runs before a long proof all the same."""
 ALIKE = 1e-9
@@ -71,12 +73,16 @@ class Call(Protocol[M]):
         ...
 
     def run(
-        self, candidate: Candidate, seconds: float | None = None, incumbent: M | None = None
+        self,
+        candidate: Candidate,
+        seconds: float | None = None,
+        incumbent: M | None = None,
+        least: float = -math.inf,
     ) -> Solution[M]:
-        """Run one candidate within some seconds, from an incumbent, and judge what it proposes."""
+        """Run one candidate within some seconds, from an incumbent, and judge what it proposes: below ``least`` by its reading only."""
         ...
 
-    def judged(self, candidate: Candidate, outcome: Outcome) -> Solution[M]:
+    def judged(self, candidate: Candidate, outcome: Outcome, least: float) -> Solution[M]:
         """Judge what a candidate proposed elsewhere, or take down why it did not."""
         ...
 
@@ -139,7 +145,6 @@ class Search(Generic[M]):
                 self.lane.end()
 
     def _run(self) -> None:
-        limit = self.call.time_limit
         feasible = sorted(
             (c for c in self.takers if c.guarantee is Guarantee.FEASIBLE),
             key=lambda c: (predicted(c), c.name),
@@ -149,7 +154,7 @@ class Search(Generic[M]):
             if predicted(c) <= QUICK:
                 self._try(c, min(PROBE, self.call.left / 3))
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
-        until = self.call.left - min(FEASIBLE_SHARE * limit, max(QUICK, soonest))
+        until = self.call.left - self._before_proofs(soonest)
         for c in feasible:
             seconds = self.call.left - until
             if self._affords(c, seconds):
@@ -160,6 +165,11 @@ class Search(Generic[M]):
         self._prove([c for c in provers if self._unfinished(c)])
         self._rest()
         self._wait_beside()
+
+    def _before_proofs(self, soonest: float) -> float:
+        """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
+        before = BEFORE * soonest if SLICE * soonest <= self.call.left else soonest
+        return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:
         """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does."""
@@ -277,6 +287,14 @@ class Search(Generic[M]):
         return max((s for s in self.runs if s.status.ok), key=_rank, default=None)
 
     @property
+    def _least(self) -> float:
+        """The objective below which an answer is not worth a certificate: it will not be the one."""
+        best = self._best
+        if best is None or best.objective is None:
+            return -math.inf
+        return best.objective - ALIKE * abs(self.call.problem.scale(best))
+
+    @property
     def _answered(self) -> bool:
         """Whether some solver did better than the anchor."""
         return self._best is not None and self._best.solver != "anchor"
@@ -287,7 +305,7 @@ class Search(Generic[M]):
             return
         best = self._best
         begun, judged = time.monotonic(), len(self.call.judgings)
-        self._record(c, self.call.run(c, seconds, None if best is None else best.answer))
+        self._record(c, self.call.run(c, seconds, None if best is None else best.answer, self._least))
         spent = time.monotonic() - begun - sum(self.call.judgings[judged:])
         self.cut.pop(c.name, None)
         if spent >= CUT * seconds:
@@ -304,7 +322,10 @@ class Search(Generic[M]):
             self.tried[c.name] = solution
 
     def _begin_beside(self, improvers: Sequence[Candidate], provers: Sequence[Candidate]) -> None:
-        """Start the second lane with the improvers that are left, where there is a prover for this one."""
+        """Start the second lane with the improvers that are left, where there is a prover for this one.
+
+        Where a proof is expected sooner than a process would be ready, not before that.
+        """
         beside = [c for c in improvers if may_run_beside(c)]
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
         if not (beside and busy) or self.settled or self.call.left < STARTING:
@@ -313,7 +334,9 @@ class Search(Generic[M]):
             return
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
-        self.lane.add(beside, time.monotonic() + self.call.left - GRACE)
+        soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
+        delay = FITTING * soonest if soonest < STARTING else 0.0
+        self.lane.add(beside, time.monotonic() + self.call.left - GRACE, delay)
 
     def _collect(self) -> None:
         """Judge what has ended in the lane."""
@@ -321,9 +344,8 @@ class Search(Generic[M]):
             self._record_beside(ended)
 
     def _record_beside(self, ended: Ended) -> None:
-        self._record(
-            ended.candidate, replace(self.call.judged(ended.candidate, ended.outcome), seconds=ended.seconds)
-        )
+        judged = self.call.judged(ended.candidate, ended.outcome, self._least)
+        self._record(ended.candidate, replace(judged, seconds=ended.seconds))
         if ended.cut:
             self.cut[ended.candidate.name] = ended.seconds
 

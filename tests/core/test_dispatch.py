@@ -136,6 +136,44 @@ def test_solvers_found_for_one_problem_are_all_of_its_solvers() -> None:
     assert fresh.stdout.split() == every
 
 
+@dataclass(frozen=True)
+class Worse(Scripted):
+    """Releases nothing, at once."""
+
+    promise: po.Guarantee = po.Guarantee.FEASIBLE
+
+    def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(problem.safe())
+
+
+def test_only_what_may_be_the_answer_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(monkeypatch, Worse)
+    judged: list[object] = []
+    certify = po.Redaction.certify
+
+    def counting(problem: po.Redaction, mechanism: po.RedactionMechanism) -> po.Certificate:
+        judged.append(mechanism)
+        return certify(problem, mechanism)
+
+    monkeypatch.setattr(po.Redaction, "certify", counting)
+    solution = po.solve(PROBLEM, time_limit=5.0)
+    nothing = PROBLEM.safe().quantised()
+    assert solution.certified
+    assert solution.mechanism in judged
+    assert nothing not in judged
+
+
+def test_the_anchor_is_certified_where_it_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_registry, "_solvers", {(po.Redaction, "scripted"): Worse})
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: True)
+    solution = po.solve(PROBLEM, time_limit=5.0)
+    assert solution.solver in ("anchor", "scripted")
+    assert solution.status is po.Status.FEASIBLE
+    assert solution.certified
+    assert solution.reason == ""
+
+
 def test_not_a_problem() -> None:
     with pytest.raises(po.errors.InvalidProblem, match="expected a problem"):
         po.solve("redaction")  # type: ignore[arg-type]

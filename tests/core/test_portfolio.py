@@ -165,14 +165,26 @@ def test_the_lane_keeps_what_a_solver_brings_and_ends_one_that_does_not_stop() -
     assert isinstance(late.outcome, SolverTimeout)
 
 
+def test_a_lane_that_begins_later_starts_no_process_before() -> None:
+    listed = {c.name: c for c in po.candidates(_bottleneck(60)) if c.refusal is None}
+    lane = Lane(_bottleneck(60), None, seed=0)
+    lane.add([listed["self-consistent"], listed["agglomerative"]], time.monotonic() + 30.0, 20.0)
+    assert lane.names == {"self-consistent", "agglomerative"}
+    assert lane.waiting == 2
+    assert lane.wait(time.monotonic()) == []
+    assert lane.give_back() == listed["self-consistent"]
+    lane.end()
+    assert lane.waiting == 0
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
 def test_improvers_run_beside_a_prover(monkeypatch: pytest.MonkeyPatch) -> None:
     lanes: list[frozenset[str]] = []
     adding = Lane.add
 
-    def add(lane: Lane, entries: list[po.Candidate], deadline: float) -> None:
-        adding(lane, entries, deadline)
+    def add(lane: Lane, entries: list[po.Candidate], deadline: float, delay: float = 0.0) -> None:
+        adding(lane, entries, deadline, delay)
         lanes.append(lane.names)
 
     monkeypatch.setattr(Lane, "add", add)
