@@ -71,7 +71,8 @@ def _inside(level: float, margin: float) -> float:
 def _share(data: LocalInformationPrivacyData, joint: Floats, margin: float) -> float:
     """The largest 1 - eta."""
     used = (joint.sum(axis=1) > 0)[:, None] & (joint.sum(axis=0) > 0)[None, :]
-    lifts = np.exp(log_lifts(joint))
+    with np.errstate(over="ignore"):  # a lift beyond all floats is infinite, and leaves no share
+        lifts = np.exp(log_lifts(joint))
     high, low = np.where(used, lifts, 1.0).max(axis=0), np.where(used, lifts, 1.0).min(axis=0)
     if data.notion == "ldp":
         return _ldp_share(high, low, _inside(data.budget, margin))

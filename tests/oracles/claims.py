@@ -33,6 +33,7 @@ from oracles.documents import (
     ratio,
 )
 from oracles.optima import optimum
+from oracles.point_truths import POINT_TRUTHS
 from oracles.truths import TRUTHS, Truth
 
 READING = 1.001e-12
@@ -82,7 +83,7 @@ def truth(problem: Json, mechanism: Json) -> Truth:
     if key not in _KNOWN:
         if len(_KNOWN) > 1000:
             _KNOWN.clear()
-        _KNOWN[key] = TRUTHS[problem["type"]](problem, mechanism)
+        _KNOWN[key] = (TRUTHS | POINT_TRUTHS)[problem["type"]](problem, mechanism)
     return _KNOWN[key]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
 import privopt as po
@@ -44,8 +45,13 @@ def vector(rng: Rng, n: int) -> list[float]:
 
 
 def joint(rng: Rng) -> po.JointDistribution:
-    """A table of 1 to 4 secrets and 1 to 4 symbols; independent or the same at times."""
+    """A table of 1 to 4 secrets and 1 to 4 symbols; independent or the same at times, a name given twice, rows that are equal."""
     s, x = (int(rng.integers(1, 5)) for _ in range(2))
+    style = rng.random()
+    if style < 0.02:
+        return po.JointDistribution(np.reshape(vector(rng, s * x), (s, x)), None, ["same"] * x)
+    if style < 0.07:
+        return po.JointDistribution(np.tile(np.array(vector(rng, x)) / s, (s, 1)))
     if rng.random() < 0.1:
         return po.JointDistribution(np.diag(vector(rng, s)))
     if rng.random() < 0.1:
@@ -67,6 +73,30 @@ def chain(rng: Rng, states: int = 2) -> po.MarkovChain:
         rows = np.array([vector(rng, k) for _ in range(k)])
     initial = vector(rng, k) if rng.random() < 0.5 else None
     return po.MarkovChain(rows.tolist(), initial)
+
+
+def states(rng: Rng) -> int:
+    """Two mostly, one or three at times."""
+    return int(rng.choice([1, 2, 2, 2, 3]))
+
+
+def metric(rng: Rng) -> po.Metric:
+    """1 to 5 points: on a line, anywhere, one upon another, hardly or very far apart, or of a graph in parts."""
+    n = int(rng.integers(1, 6))
+    style = int(rng.integers(4))
+    unit = float(rng.choice([1.0, 1e-300, 5e-324, 1e-9, 1e150]))
+    if style == 0:
+        return po.Metric.line(n, step=unit)
+    if style == 1:
+        return po.Metric.euclidean((rng.integers(3, size=(n, 2)) * unit).tolist())
+    if style == 2:
+        parts: nx.Graph[int] = nx.Graph()
+        parts.add_nodes_from(range(n))
+        parts.add_weighted_edges_from(
+            (i, j, float(rng.random())) for i in range(n) for j in range(i) if rng.random() < 0.4
+        )
+        return po.Metric.graph(parts)
+    return po.Metric.manhattan(rng.normal(size=(n, 1)).tolist())
 
 
 def graph(rng: Rng) -> po.DatasetGraph:
@@ -139,12 +169,12 @@ def _belief(rng: Rng) -> Build:
 
 
 def _sequence(rng: Rng) -> Build:
-    one, level, horizon = chain(rng), budget(rng), int(rng.integers(1, 4))
+    one, level, horizon = chain(rng, states(rng)), budget(rng), int(rng.integers(1, 4))
     return lambda: po.SequenceInformationPrivacy(one, level, horizon=horizon)
 
 
 def _redaction(rng: Rng) -> Build:
-    one, level, length = chain(rng), budget(rng), int(rng.integers(1, 6))
+    one, level, length = chain(rng, states(rng)), budget(rng), int(rng.integers(1, 6))
     private, form = int(rng.integers(length)), str(rng.choice(["local", "sequential"]))
     return lambda: po.Redaction(one, length, private, level, form=form)
 
@@ -161,7 +191,7 @@ def _bayesian(rng: Rng) -> Build:
     clip = None if query == "count" else (0.0, float(rng.choice([1e-300, 1.0, 1e150])))
     length = int(rng.integers(1, 6)) if query == "mean" or rng.random() < 0.3 else None
     if rng.random() < 0.3 and query == "count":
-        one = chain(rng)
+        one = chain(rng, states(rng))
         return lambda: po.BayesianPrivacy(one, query, level, length=length)
     if rng.random() < 0.5:
         between = float(rng.choice([-1.0, -0.5, 0.0, 1e-300, 0.9, 1.0]))
@@ -170,6 +200,33 @@ def _bayesian(rng: Rng) -> Build:
         )
     size = int(rng.integers(1, 5))
     return lambda: po.BayesianPrivacy(po.GroupModel(size), query, level, length=length, clip=clip)
+
+
+def _metric(rng: Rng) -> Build:
+    points, level = metric(rng), budget(rng)
+    prior = vector(rng, len(points))
+    loss: Any = str(rng.choice(["distance", "squared"]))
+    if rng.random() < 0.4:
+        loss = costs(rng, len(points), int(rng.integers(1, 4)))
+    radius = float(rng.choice([0.0, 1.0, 1e150])) if rng.random() < 0.3 else None
+    return lambda: po.MetricPrivacy(points, prior, loss, level, radius=radius)
+
+
+def _post_randomisation(rng: Rng) -> Build:
+    """Counts, and tables of the same counts; at times a table of other ones, or a distribution with hardly any of a symbol."""
+    level, n = budget(rng), int(rng.integers(1, 5))
+    whole = rng.integers(0 if rng.random() < 0.2 else 1, 9, size=n)
+    whole *= 10 ** rng.integers(0, 3, size=n) if rng.random() < 0.5 else 1
+
+    def split() -> po.JointDistribution:
+        shares = rng.integers(0, whole + 1)
+        return po.JointDistribution.normalised([shares.tolist(), (whole - shares).tolist()])
+
+    table = joint(rng) if rng.random() < 0.1 else split()
+    kept = [split() for _ in range(int(rng.integers(0, 3)))]
+    distortion: Any = "hamming" if rng.random() < 0.5 else costs(rng, n, n)
+    notion: Any = str(rng.choice(["lip", "ldp"])) if rng.random() < 0.7 else po.Metric.line(n)
+    return lambda: po.PostRandomisation(table, distortion, level, notion=notion, preserve=kept or "marginal")
 
 
 MADE: dict[str, Callable[[Rng], Build]] = {
@@ -183,19 +240,14 @@ MADE: dict[str, Callable[[Rng], Build]] = {
     "redaction": _redaction,
     "boundary_colouring": _colouring,
     "bayesian_privacy": _bayesian,
+    "metric_privacy": _metric,
+    "post_randomisation": _post_randomisation,
 }
 
 
 def problem(kind: str, rng: Rng) -> Build:
-    """How a problem of a kind is built; what it says may be refused.
-
-    A kind without a generator of its own has its examples with other budgets.
-    """
-    if kind in MADE:
-        return lambda: MADE[kind](rng)()
-    examples = problem_types()[kind].examples()
-    chosen, level = examples[int(rng.integers(len(examples)))].problem, budget(rng)
-    return lambda: chosen.with_budget(level)
+    """How a problem of a kind is built; what it says may be refused."""
+    return lambda: MADE[kind](rng)()
 
 
 def kinds() -> list[str]:
@@ -203,7 +255,7 @@ def kinds() -> list[str]:
     return list(problem_types())
 
 
-FIXED = ("belief_release", "distortion_privacy", "metric_privacy")
+FIXED = ("belief_release", "distortion_privacy", "metric_privacy", "post_randomisation")
 """Kinds whose releases are as many as the distortion says."""
 
 

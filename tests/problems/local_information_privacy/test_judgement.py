@@ -342,3 +342,12 @@ def test_the_lecture_table_measures_as_printed_there() -> None:
     reading = problem.evaluate(identity)
     assert reading.leakage == pytest.approx(2.699431, abs=1e-6)
     assert reading.utility / math.log(2) == pytest.approx(3.109973207, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_lift_beyond_all_floats_is_repaired() -> None:
+    joint = po.JointDistribution([[0.5, 0.5 - 1e-289], [1e-289, 0.0]])
+    problem = po.LocalInformationPrivacy(joint, lower=0.001, upper=1.0)
+    repaired = problem.repair(po.Channel([[1e-300, 1.0], [1.0, 0.0]]), 2.0**-40)
+    assert problem.evaluate(repaired).feasible
+    assert problem.certify(repaired).ok

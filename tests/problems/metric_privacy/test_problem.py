@@ -209,7 +209,7 @@ def test_the_worst_pair_is_checked() -> None:
         ),
         (lambda: po.MetricPrivacy([[0, 1], [1, 1]], [0.5, 0.5], "distance", 1.0), "distance 0"),
         (
-            lambda: po.solve(po.MetricPrivacy([[0, math.inf], [math.inf, 0]], [0.5, 0.5], "distance", 1.0)),
+            lambda: po.MetricPrivacy([[0, math.inf], [math.inf, 0]], [0.5, 0.5], "distance", 1.0),
             "infinite between",
         ),
     ],
@@ -217,6 +217,16 @@ def test_the_worst_pair_is_checked() -> None:
 def test_bad_arguments_are_refused_with_a_reason(make: object, said: str) -> None:
     with pytest.raises(InvalidProblem, match=said):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("step", [5e-324, 1e-300])
+def test_points_that_hardly_differ_are_judged(step: float) -> None:
+    problem = po.MetricPrivacy(po.Metric.line(2, step=step), [0.5, 0.5], [[0, 1], [1, 0]], 1.0)
+    channel = po.Channel([[0.75, 0.25], [0.25, 0.75]])
+    assert not problem.evaluate(channel).feasible
+    assert not problem.certify(channel).ok
+    assert problem.certify(problem.repair(channel, 2.0**-40)).ok
 
 
 def test_other_channels_are_refused() -> None:
