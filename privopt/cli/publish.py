@@ -209,9 +209,11 @@ def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
     if certificate is not None:
         show.sentences(certificate.sentences())
     entries = sorted(plan.codebook, key=lambda entry: -entry.share)
+    print()
     show.table([entry.row() for entry in entries[:MOST_MESSAGES]], HEADER)
     if len(entries) > MOST_MESSAGES:
         print(f"... and {len(entries) - MOST_MESSAGES} messages that are rarer")
+    print()
     curve = plan.choice.frontier
     show.table(
         [
