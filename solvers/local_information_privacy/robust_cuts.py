@@ -14,14 +14,12 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.data import CURVED
-from privopt.problems.local_information_privacy.layers import Layers
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import set_refused
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE, independent, whole_release
 from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
-from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
 
@@ -36,12 +34,6 @@ NEAR = 1e-3
 
 ROWS = 250
 """Rows of other joints that are kept from round to round: walks solve systems of as many."""
-
-LARGE = 60
-"""Entries of a table from which the layers of its posteriors bound what cuts leave open."""
-
-EARLY = 0.4
-"""Share of the time that cuts may take there."""
 
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
@@ -112,7 +104,7 @@ class _Rounds:
     stats: dict[str, float | int | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.start, self.left, self.part = time.monotonic(), self.budget.remaining, 1.0
+        self.start, self.left = time.monotonic(), self.budget.remaining
         self.bound, self.dual = analytic_bound(_alone(self.problem)), dict[str, object](ANALYTIC)
         self.rounds = 0
         of_x = self.problem.observation.p_x
@@ -132,7 +124,7 @@ class _Rounds:
 
     def until(self, share: float) -> Budget:
         """The budget that ends when a share of the time is spent, with the best mixture to begin from."""
-        end = self.start + share * self.part * self.left
+        end = self.start + share * self.left
         return replace(self.budget, deadline=min(end, self.budget.deadline), incumbent=self.cuts.best)
 
     def closed(self, estimate: float) -> bool:
@@ -176,28 +168,6 @@ class _Rounds:
         """Rounds of column generation, first without a proof of each."""
         if independent(self.problem) and whole_release(self.problem.relaxed(())) is None:
             return self.answer("the bounds leave no room")
-        secrets, symbols = self.problem.sizes[:2]
-        ambiguity = self.problem.ambiguity if secrets * symbols >= LARGE else None
-        layers = None if ambiguity is None else Layers.of(self.problem, ambiguity)
-        self.part = 1.0 if layers is None else EARLY
-        stop = self._cut()
-        self.part = 1.0
-        if layers is not None and not self._enough():
-            run = Layered(self.problem, layers, self.cuts, self.until)
-            proved = run.run()
-            if proved is not None and proved[0] < self.bound:
-                self.bound, self.dual = proved
-            self.stats["boxes"] = run.boxes
-            self.budget.report(self.utility, self.bound, fraction=0.95)
-        return self.answer(stop)
-
-    def _enough(self) -> bool:
-        """Whether the bound leaves open no more than it may."""
-        most = self.tolerance * min(1.0, abs(self.utility))
-        return self.closed(self.bound) or self.bound - self.utility <= most
-
-    def _cut(self) -> str:
-        """Rounds of column generation, first without a proof of each; why they end."""
         while self.until(WALKING).remaining > 0:
             posteriors, estimate = self._walked()
             self.cuts.prune(posteriors, ROWS)
@@ -206,13 +176,15 @@ class _Rounds:
                 break
         while True:
             posteriors = self._proved()
-            if self._enough():
-                return "no joint breaks the bounds"
+            if self.closed(self.bound) or self.bound - self.utility <= self.tolerance * min(
+                1.0, abs(self.utility)
+            ):
+                return self.answer("no joint breaks the bounds")
             self.cuts.prune(posteriors, ROWS)
             if not self.cuts.separate(posteriors):
-                return "what is left open is rounding, or the time was short"
+                return self.answer("what is left open is rounding, or the time was short")
             if self.until(0.9).remaining == 0:
-                return "out of time"
+                return self.answer("out of time")
 
     def _walked(self) -> tuple[Floats, float]:
         """The posteriors in use after walks, and what they reach without regard to other joints."""
