@@ -16,8 +16,8 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 ROWS = 10_000
 """Rows of the tables that are counted."""
 SECONDS = 60.0
-COUNTED = ((4, 20, 1.0), (10, 50, 5.0), (10, 50, 1.0))
-"""Values of the secret, symbols, and budgets; a count is 125 or 20 rows on average, so that the last set is a wide one."""
+COUNTED = ((4, 20, 1.0), (10, 50, 5.0), (10, 50, 3.0), (10, 50, 1.0), (10, 50, 1 / 3))
+"""Values of the secret, symbols, and budgets; a count is 125 or 20 rows on average, so that the last sets are wide ones."""
 RADII = (0.001, 0.01)
 """Total variation of the rows of the table of the lectures."""
 
