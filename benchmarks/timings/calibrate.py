@@ -14,6 +14,7 @@ from privopt.benchmarks.runner.case import forget
 from privopt.benchmarks.timings.run import measuring
 from privopt.benchmarks.timings.sizes import instances
 from privopt.cli.show import check_output, emit, table
+from privopt.core.dispatch import fitness
 from privopt.core.isolate import SolverFailure, SolverTimeout, believed
 from privopt.core.predictions import (
     Entry,
@@ -28,7 +29,7 @@ from privopt.core.predictions import (
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import solvers_of
-from privopt.core.solver import Budget, Guarantee, Solver, missing_requirement
+from privopt.core.solver import Budget, Guarantee, Solver
 from privopt.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -121,13 +122,14 @@ def _reading(
 ) -> Reading | None:
     """What a solver takes on an instance, None where it does not take it or fails."""
     posed = seen_by(solver, problem)
-    if missing_requirement(solver) or solver.refuse(posed) or solver.guarantee(posed) is Guarantee.ORACLE:
+    fit = fitness(solver, problem)
+    if fit.refusal is not None or fit.guarantee is Guarantee.ORACLE:
         return None
     key = (posed.kind, solver.name)
     if key not in warm:
         warm.add(key)
         for example in type(problem).examples()[:2]:
-            if solver.refuse(seen_by(solver, example.problem)) is None:
+            if fitness(solver, example.problem).refusal is None:
                 _clock(solver, example.problem, 1.0)
     formula = float(solver.cost(posed))
     clocked = _clock(solver, problem, limit)
