@@ -402,7 +402,9 @@ def _reading(
         seen = [y for y, n in zip(release.outputs, told.sum(axis=0), strict=True) if n]
         return float(values.max()), (seen[int(np.argmax(values))],)
     if isinstance(data, LocalInformationPrivacyData) and data.per_value is not None:
-        excess = np.where(np.outer(told.sum(axis=1), told.sum(axis=0)) > 0, excesses(data, told), -np.inf)
+        excess = np.where(
+            np.outer(told.sum(axis=1), told.sum(axis=0)) > 0, excesses(data, told / told.sum()), -np.inf
+        )
         s, y = np.unravel_index(int(np.argmax(excess)), excess.shape)
         return float(excess[s, y]), (joint.sensitive[int(s)], release.outputs[int(y)])
     if not sides and isinstance(data, LocalInformationPrivacyData):

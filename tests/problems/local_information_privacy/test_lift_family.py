@@ -13,6 +13,8 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.errors import InvalidProblem
 from privopt.problems.local_information_privacy import divergences
+from privopt.proof.write import prove
+from privopt.publication.audit import Terms, audit_cells
 
 THREE = po.JointDistribution.normalised(
     [[5, 2, 1, 2], [1, 3, 4, 1], [2, 2, 2, 5]], ["a", "b", "c"], list("wxyz")
@@ -235,3 +237,28 @@ def test_symbols_that_never_occur_are_released_like_the_average(notion: str) -> 
     assert not problem.certify(odd).ok
     assert problem.certify(problem.repair(odd, 2**-44)).ok
     assert po.solve(problem).certified
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"upper": {"a": 0.2}}, {"epsilon": 0.1, "notion": "chi2"}, {"epsilon": 0.2, "notion": "l1"}]
+)
+def test_an_explanation_and_an_audit_say_what_is_bounded(bounds: dict[str, Any]) -> None:
+    weights = np.array(THREE.exact.weights)
+    rows = [
+        (s, x)
+        for (s, x), n in zip(((s, x) for s in "abc" for x in "wxyz"), weights, strict=True)
+        for _ in range(n)
+    ]
+    columns = {"s": [s for s, _ in rows], "x": [x for _, x in rows]}
+    frame = pytest.importorskip("pandas").DataFrame(columns)
+    joint = po.JointDistribution.from_frame(frame, sensitive=["s"], useful=["x"])
+    problem = po.LocalInformationPrivacy(joint, **bounds)
+    solution = po.solve(problem, "subset-merging", time_limit=60)
+    told = audit_cells(problem, solution, joint.columns, columns, Terms())
+    assert told.leakage == pytest.approx(problem.evaluate(solution.mechanism).leakage, rel=1e-9)
+    assert told.leakage > 0
+    assert told.interval is None
+    statement = solution.certificate.statement
+    assert f"{statement[0].upper()}{statement[1:]}" in str(solution.explain(problem))
+    with pytest.raises(InvalidProblem, match="proof files do not cover"):
+        prove(problem, solution)
