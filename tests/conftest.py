@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
 from privopt.core import registry
+
+SLOW = Path(__file__).with_name("slow.txt")
+"""Single cases of a second and more, one a line: they are long, while other cases of their tests are not."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,6 +25,15 @@ def every_solver() -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: many tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases that are listed as slow."""
+    slow = set(SLOW.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_configure() -> None:
