@@ -126,15 +126,13 @@ class Problem(ABC, Generic[M]):
     contiguous: bool = False
     """Whether blocks must be intervals of ordered columns, and nodes of hierarchies; only few solvers make such."""
 
+    beyond: frozenset[str] = frozenset()
+    """What is asked beyond the plain form of this kind of problem, in words; only solvers that handle it are offered."""
+
     @property
     def robust(self) -> bool:
         """Whether the model is a set of distributions, for every one of which the promise must hold; few solvers keep to it."""
         return False
-
-    @property
-    def beyond(self) -> frozenset[str]:
-        """What is asked beyond the plain form of this kind of problem, in words; only solvers that handle it are offered."""
-        return frozenset()
 
     @property
     def judging_seconds(self) -> float:

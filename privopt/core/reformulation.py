@@ -121,11 +121,6 @@ class Reformulation(Problem[M]):
         return self.target.robust
 
     @property
-    def beyond(self) -> frozenset[str]:
-        """What the target asks beyond the plain form of its kind."""
-        return self.target.beyond
-
-    @property
     def sizes(self) -> tuple[int, ...]:
         """Those of the target."""
         return self.target.sizes

@@ -39,6 +39,8 @@ class LocalInformationPrivacyData:
     """(lower, upper) of each value of the secret, where they differ; ``lower`` and ``upper`` are then the largest."""
     divergence: float
     """The bound on the divergence of a release where the notion names one, else inf."""
+    beyond: frozenset[str]
+    """What is asked beyond two bounds on all lifts, in words."""
     _cuts: ClassVar[tuple[Cut, ...]] = ()
     """Further rows of the posteriors; only of what :meth:`relaxed` makes."""
     _free: ClassVar[frozenset[int]] = frozenset()
@@ -79,6 +81,7 @@ class LocalInformationPrivacyData:
             "contiguous": contiguous,
             "per_value": each,
             "divergence": bound,
+            "beyond": _beyond(name, each, bound, int((observed.p_s > 0).sum())),
         }
         _check_beyond(fields)
         for field, entry in fields.items():
@@ -121,16 +124,6 @@ class LocalInformationPrivacyData:
         """The posteriors that a release may have, in integers."""
         sides = ("lip", math.inf, math.inf) if self.beyond else (self.notion, self.lower, self.upper)
         return polytope(self.observation, sides, (*self.further_rows, *self._cuts), self._free)
-
-    @property
-    def beyond(self) -> frozenset[str]:
-        """What is asked beyond two bounds on all lifts, in words."""
-        if self.per_value is not None:
-            return frozenset({FURTHER_ROWS})
-        if not 0 < self.divergence < math.inf:
-            return frozenset()
-        values = int((self.observation.p_s > 0).sum())
-        return frozenset({FURTHER_ROWS if divergences.complete(self.notion, values) else CURVED})
 
     @cached_property
     def table(self) -> tuple[tuple[int, ...], ...]:
@@ -226,6 +219,15 @@ class LocalInformationPrivacyData:
 
 FURTHER_ROWS = "bounds on lifts other than one from below and one from above"
 CURVED = "a bound on a divergence of every release"
+
+
+def _beyond(notion: str, each: by_value.Levels | None, bound: float, values: int) -> frozenset[str]:
+    """What the bounds ask beyond two on all lifts, of a secret with so many possible values."""
+    if each is not None:
+        return frozenset({FURTHER_ROWS})
+    if not 0 < bound < math.inf:
+        return frozenset()
+    return frozenset({FURTHER_ROWS if divergences.complete(notion, values) else CURVED})
 
 
 def _check_beyond(fields: Mapping[str, object]) -> None:
