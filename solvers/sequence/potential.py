@@ -27,8 +27,6 @@ DEPTHS = {3: 7, 4: 8}
 """Halvings of the first triangulation, by the number of letters."""
 SWEEPS = 20
 """Steps of value iteration that the potential begins with."""
-ROUNDS = 24
-"""Linear programmes of the potential, and triangulations that look for posteriors where it fails."""
 MOST = {3: 6000, 4: 12_000}
 """Cells of a proof."""
 PIECES = 60
@@ -60,6 +58,8 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
     """With a bound that is checked."""
     curvature: float = 1.0
     """Of the potential, in units of the largest distortion."""
+    rounds: int = 24
+    """Linear programmes of the potential; after every other one a triangulation looks for posteriors where it fails."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some programmes, and a triangulation that grows with the letters."""
@@ -78,9 +78,9 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
         policy = _policy(problem, budget)
         unit = float(np.abs(problem.setting(1).cost).max()) or 1.0
         search = Search(releases_of(problem), self.curvature * unit, budget)
-        potential, rounds = search.potential()
+        potential, rounds = search.potential(self.rounds)
         dual = search.dual(potential, np.array(problem.chain.initial))
-        proved = None if dual is None else problem.prove_bound(dual)
+        proved = problem.prove_bound(dual)
         if proved is None:
             return Proposal(policy, stats={"iterations": rounds, "stop": "out of time"})
         return Proposal(
@@ -160,14 +160,14 @@ class Search:
         costs: Floats = (points @ self.releases.cost).min(axis=-1) + later(points)
         return costs
 
-    def potential(self) -> tuple[Potential, int]:
-        """The best potential in the time that there is, and how many programmes it took."""
+    def potential(self, most_rounds: int) -> tuple[Potential, int]:
+        """The best potential of so many programmes, or in the time that there is, and how many it took."""
         cover = Cover.uniform(self.letters, DEPTHS[self.letters])
         held = cover.vertices()
         until = 0.5 * self.budget.remaining if self.budget.remaining < math.inf else 0.0
         here = self._settled(held, until)
         best, most, trust, rounds = here, -math.inf, 0.1 * self.curvature, 0
-        while rounds < ROUNDS and self.budget.remaining > until:
+        while rounds < most_rounds and self.budget.remaining > until:
             following = self._raised(here, held, trust)
             rounds, trust = rounds + 1, max(0.9 * trust, 0.01 * self.curvature)
             if following is None:
@@ -240,8 +240,8 @@ class Search:
         met = cover.vertices()
         return met, np.array([cover.gains[row.tobytes()] for row in met])
 
-    def refine(self, cover: Cover, later: Potential, aim: Potential, most: int, until: float) -> bool:
-        """Halve cells until none is much below the least vertex, there are ``most``, or time is up; whether all have prices."""
+    def refine(self, cover: Cover, later: Potential, aim: Potential, most: int, until: float) -> None:
+        """Halve cells until none is much below the least vertex, there are ``most``, or time is up; all have prices then."""
         fresh = np.arange(len(cover.cells))
         excess = np.full(len(cover.cells), np.inf)
         while True:
@@ -251,7 +251,7 @@ class Search:
             goal = min(cover.gains.values())
             loose = np.flatnonzero((excess < goal - NEAR * abs(goal)) & (cover.depths < MAX_DEPTH))
             if not len(loose) or len(cover.cells) >= most or self.budget.remaining <= until:
-                return True
+                return
             loose = loose[np.argsort(excess[loose])][: max(200, len(loose) // 2)]
             kept = np.delete(excess, loose)
             cover.halve(loose)
@@ -276,7 +276,7 @@ class Search:
             parts.append(self.releases.excess(later, aim, cells, cover.priced(cells)))
         return np.concatenate(parts)
 
-    def dual(self, potential: Potential, belief: Floats) -> dict[str, Any] | None:
+    def dual(self, potential: Potential, belief: Floats) -> dict[str, Any]:
         """The potential with prices for the last release, for the others, and for the first one."""
         left = self.budget.remaining
         covers = []
@@ -434,4 +434,5 @@ def solve_many(
         moves = change > 1e-9
         ratio = np.where(moves, weights.clip(0.0) / np.where(moves, change, 1.0), np.inf)
         basis[going, ratio.argmin(axis=1)] = enters[going]
-    return (prices * targets).sum(axis=1), prices, basis
+    value: Floats = np.asarray((prices * targets).sum(axis=1), dtype=np.float64)
+    return value, np.asarray(prices, dtype=np.float64), basis

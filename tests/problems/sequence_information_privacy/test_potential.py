@@ -35,6 +35,7 @@ def best_release(moves: Floats, cost: Floats, epsilon: float, later: Potential, 
     charge = (posteriors @ cost).min(axis=1) + later(posteriors)
     solved = linprog(charge, A_eq=posteriors.T, b_eq=belief, method="highs")
     assert solved.status == 0
+    assert solved.fun is not None
     return float(solved.fun)
 
 
