@@ -1,8 +1,8 @@
 """Factors of many symmetric matrices of one sparse pattern, one for each output, and the sum of their inverses.
 
-The pattern is that of the promised pairs. One order of elimination and one structure of the factor serve all outputs. Where
-numba is installed the sparse factors L D L' are computed by compiled loops, and the inverses from them by the recursion of
-Takahashi, Fagan, Chin; else every matrix is inverted as a full one.
+The pattern is that of the promised pairs. One order of elimination and one structure of the factor serve all outputs. The
+factors L D L' are computed by compiled loops, and the inverses from them by the recursion of Takahashi, Fagan, Chin,
+"Formation of a sparse bus impedance matrix and its application to short circuit study".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from privopt.arrays import Floats, Ints
 from privopt.measures.compiling import compiled
 
 PIVOT = 1e-15
-"""The least pivot of a matrix scaled to a unit diagonal: smaller ones are rounding."""
+"""The least pivot, relative to the entries below it."""
 
 
 class Pattern:

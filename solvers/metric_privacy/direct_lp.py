@@ -21,10 +21,12 @@ MOST_CELLS = 200_000
 @register
 @dataclass(frozen=True)
 class DirectLp(Solver[MetricPrivacy]):
-    """The linear program by HiGHS, a program for each component, pairs of points added as they are broken.
+    """The linear program, one for each component, with pairs of points that are added as they are broken.
 
-    Programs begin with the pairs of nearest points. What is promised across far pairs mostly follows; pairs that the
-    answer breaks are added until none is broken. The multipliers of every round prove a bound.
+    Programs begin with few pairs. What is promised across others mostly follows; pairs that the answer breaks are added
+    until none is broken. Large components are solved by an interior-point method that shares one sparse structure among the
+    outputs, where numba is installed; small ones, and those of which next to nothing may be told, by HiGHS. The multipliers of
+    the last round prove a bound.
     """
 
     solves: ClassVar = MetricPrivacy

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.core.solver import Budget
-from privopt.solvers.metric_privacy import _inside
+from privopt.solvers.metric_privacy import _inside, alternating_directions
 from privopt.solvers.metric_privacy._parts import parts
 from privopt.solvers.metric_privacy._splitting import Splitting
 from privopt.solvers.metric_privacy.alternating_directions import AlternatingDirections
@@ -239,3 +239,18 @@ def test_what_next_to_nothing_is_promised_is_left_to_the_simplex_method(
     solution = po.solve(problem, "direct-lp")
     assert solution.status is po.Status.OPTIMAL
     assert solution.objective == pytest.approx(problem.evaluate(problem.constant()).utility, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_first_order_method_begins_at_the_best_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alternating_directions, "SMALL", 0)
+    monkeypatch.setattr(alternating_directions, "MOST_STEPS", 1)
+    problem = random_problem(seed)
+    best = po.solve(problem, "direct-lp").mechanism
+    reached = []
+    for incumbent in (None, best):
+        raw = AlternatingDirections().run(problem, Budget(incumbent=incumbent)).mechanism
+        assert raw is not None
+        reached.append(problem.evaluate(problem.repair(problem.check(raw), 2.0**-44)).utility)
+    assert reached[1] > reached[0]
+    assert reached[1] <= problem.evaluate(best).utility + 1e-9
