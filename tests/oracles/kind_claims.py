@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import privopt as po
-from oracles import bayesian, bayesian_programmes, gaussian
+from oracles import bayesian, bayesian_programmes, chain_claims, gaussian
 from oracles.planted_proofs import Lines, leaves
 from privopt.arrays import Floats
 
@@ -113,7 +113,12 @@ def _exceptions(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
         rises = "upper" in problem["levels"] and _beyond(own, _level(problem, "upper"), mean)
         falls = "lower" in problem["levels"] and _beyond(mean, _level(problem, "lower"), own)
         total += float(release[s, y]) * (rises or falls)
-    return total > _real(problem["delta"]) + ROOM or _worth(joint, problem, channel, claim)
+    if total > _real(problem["delta"]) + ROOM or _worth(joint, problem, channel, claim):
+        return True
+    if "loss" in problem:
+        return chain_claims.exceptions_bounds(problem, bounds)
+    said = _mutual(joint.sum(axis=0)[:, None] * channel)
+    return any(_real(bound["bound"]) < said - ROOM for bound in bounds)
 
 
 def members_of(allowed: Any, rng: np.random.Generator, count: int = 60) -> list[Floats]:
@@ -274,4 +279,10 @@ _KINDS: dict[str, Any] = {
     "set_bounds": _set_bounds,
     "chain_noise": _chain_noise,
     "gaussian_noise": _gaussian_noise,
+    "redaction": chain_claims.redaction,
+    "redaction_bounds": chain_claims.redaction_bounds,
+    "sequence": chain_claims.sequence,
+    "information": chain_claims.information,
+    "trade_off": chain_claims.trade_off,
+    "post_randomisation": chain_claims.post_randomisation,
 }

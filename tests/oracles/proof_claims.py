@@ -32,8 +32,8 @@ def broken(lines: list[Any]) -> bool | None:
     """
     try:
         problem, mechanism, claim, *bounds = lines[1:]
-        rows = _rows(mechanism, _weights(problem))
-        if _leaks(problem, rows) or ("cost" in claim and _cost(problem, rows) > _number(claim["cost"])):
+        rows = rows_of(mechanism, weights_of(problem))
+        if leaks(problem, rows) or ("cost" in claim and cost_of(problem, rows) > rational(claim["cost"])):
             return True
         verdicts = [_too_high(problem, claim, bound) for bound in bounds]
     except (
@@ -50,7 +50,7 @@ def broken(lines: list[Any]) -> bool | None:
     return True if True in verdicts else None if None in verdicts else False
 
 
-def _number(value: Any) -> Fraction:
+def rational(value: Any) -> Fraction:
     if type(value) is int:
         return Fraction(value)
     top, _, under = value.partition("/")
@@ -58,18 +58,18 @@ def _number(value: Any) -> Fraction:
 
 
 def _exp(level: Any) -> Decimal:
-    value = _number(level)
+    value = rational(level)
     with localcontext(DIGITS):
         return (Decimal(value.numerator) / Decimal(value.denominator)).exp()
 
 
-def _weights(problem: Any) -> list[int]:
+def weights_of(problem: Any) -> list[int]:
     table = problem["distribution"]
     assert all(type(v) is int and v >= 0 for row in table for v in row)
     return [sum(row[w] for row in table) for w in range(len(table[0]))]
 
 
-def _rows(mechanism: Any, weights: list[int]) -> list[list[Fraction]]:
+def rows_of(mechanism: Any, weights: list[int]) -> list[list[Fraction]]:
     of = mechanism.get("of", list(range(len(mechanism["rows"]))))
     assert len(of) == len(weights)
     assert min(of) >= 0
@@ -97,15 +97,15 @@ def _likelier(
                 Decimal(a.numerator) / Decimal(a.denominator),
                 Decimal(b.numerator) / Decimal(b.denominator),
             )
-            if slack == 0 and (a > b if _number(level) == 0 else top > factor * under):
+            if slack == 0 and (a > b if rational(level) == 0 else top > factor * under):
                 return True
             total += max(Decimal(0), top - factor * under)
         return bool(slack and total > Decimal(slack.numerator) / Decimal(slack.denominator))
 
 
-def _neighbours(problem: Any) -> list[tuple[list[int], list[int], Any]]:
+def neighbours(problem: Any) -> list[tuple[list[int], list[int], Any]]:
     """What must be hard to tell apart: weights, weights, level."""
-    table, weights, levels = problem["distribution"], _weights(problem), problem["levels"]
+    table, weights, levels = problem["distribution"], weights_of(problem), problem["levels"]
     n = len(weights)
     unit = [[int(i == w) for i in range(n)] for w in range(n)]
     if problem["notion"] == "pairs":
@@ -131,10 +131,10 @@ def _neighbours(problem: Any) -> list[tuple[list[int], list[int], Any]]:
     return found + [p for a in secrets for b in never for p in ((a, b, level), (b, a, level))]
 
 
-def _leaks(problem: Any, rows: list[list[Fraction]]) -> bool:
-    slack = _number(problem["slack"])
+def leaks(problem: Any, rows: list[list[Fraction]]) -> bool:
+    slack = rational(problem["slack"])
     assert slack >= 0
-    if any(_likelier(_mixed(a, rows), _mixed(b, rows), level, slack) for a, b, level in _neighbours(problem)):
+    if any(_likelier(_mixed(a, rows), _mixed(b, rows), level, slack) for a, b, level in neighbours(problem)):
         return True
     ends = problem.get("prescribed")
     if ends is None:
@@ -142,15 +142,15 @@ def _leaks(problem: Any, rows: list[list[Fraction]]) -> bool:
     assert len(ends) == len(rows)
     assert all(len(e) == len(r) for e, r in zip(ends, rows, strict=True))
     return any(
-        not _number(a) <= v <= _number(b)
+        not rational(a) <= v <= rational(b)
         for row, pairs in zip(rows, ends, strict=True)
         for v, (a, b) in zip(row, pairs, strict=True)
     )
 
 
-def _losses(problem: Any) -> list[list[Fraction]]:
+def losses(problem: Any) -> list[list[Fraction]]:
     """What a release costs at each input, its probability included unless the worst counts."""
-    weights, loss = _weights(problem), [[_number(v) for v in row] for row in problem["loss"]]
+    weights, loss = weights_of(problem), [[rational(v) for v in row] for row in problem["loss"]]
     total = sum(weights)
     if "useful" in problem:
         seen = problem["useful"]
@@ -173,24 +173,24 @@ def _losses(problem: Any) -> list[list[Fraction]]:
     ]
 
 
-def _cost(problem: Any, rows: list[list[Fraction]]) -> Fraction:
+def cost_of(problem: Any, rows: list[list[Fraction]]) -> Fraction:
     each = [
         sum((c * p for c, p in zip(costs, row, strict=True)), Fraction(0))
-        for costs, row in zip(_losses(problem), rows, strict=True)
+        for costs, row in zip(losses(problem), rows, strict=True)
     ]
     return max(each) if problem.get("worst") else sum(each, Fraction(0))
 
 
 def _too_high(problem: Any, claim: Any, bound: Any) -> bool | None:
     """Whether some private mechanism costs less than the bound, and for other levels whether these prove nothing."""
-    stated = _number(bound["bound"])
+    stated = rational(bound["bound"])
     if bound.get("levels"):
-        if stated <= _number(claim["cost"]):
+        if stated <= rational(claim["cost"]):
             return True
         problem = {**problem, "levels": bound["levels"]}
-    cost = np.array([[float(c) for c in row] for row in _losses(problem)])
-    (n, m), slack, worst = cost.shape, float(_number(problem["slack"])), bool(problem.get("worst"))
-    near = _neighbours(problem)
+    cost = np.array([[float(c) for c in row] for row in losses(problem)])
+    (n, m), slack, worst = cost.shape, float(rational(problem["slack"])), bool(problem.get("worst"))
+    near = neighbours(problem)
     size = n * m + (len(near) * m if slack else 0) + worst
     rows, right = [], []
     for p, (a, b, level) in enumerate(near):
@@ -219,7 +219,7 @@ def _too_high(problem: Any, claim: Any, bound: Any) -> bool | None:
     for w in range(n):
         sums[w, w * m : (w + 1) * m] = 1.0
     ends = [
-        (float(_number(a)), float(_number(b))) for row in problem.get("prescribed", []) for a, b in row
+        (float(rational(a)), float(rational(b))) for row in problem.get("prescribed", []) for a, b in row
     ] or [(0.0, 1.0)] * (n * m)
     bounds = [*ends, *[(0.0, None)] * (size - n * m - worst), *[(None, None)] * worst]
     solved = linprog(

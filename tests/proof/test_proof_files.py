@@ -31,6 +31,8 @@ OF_ITS_OWN = {"checker.py": 200} | {name: 150 for name in CHECKERS.values() if n
 """Lines of each program that stand in no other."""
 SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
+PARTY = po.JointDistribution.normalised([[3, 5, 1, 2], [3, 1, 5, 2]])
+REGION = po.JointDistribution.normalised([[4, 1, 1, 3], [2, 5, 5, 1]])
 HAMMING = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 NEAR = po.JointAmbiguity.total_variation(SMALL, 0.0625, 0.03125)
 ROUND = po.JointAmbiguity([po.RowSet.chi2(row, 1.5) for row in SMALL.table / SMALL.p_s[:, None]], [0.5, 0.5])
@@ -42,9 +44,7 @@ POSED: dict[str, Any] = {
     "redaction": po.Redaction(CHAIN, 5, 2, epsilon=1.0),
     "redaction-first": po.Redaction(CHAIN, 4, (0, 3), epsilon=2.0),
     "sequence": po.SequenceInformationPrivacy(CHAIN, 0.5, horizon=3),
-    "post": po.PostRandomisation(
-        SMALL, "hamming", 0.25, preserve=po.JointDistribution.normalised([[4, 1, 2], [2, 4, 3]])
-    ),
+    "post": po.PostRandomisation(PARTY, "hamming", 0.375, preserve=REGION),
     "post-pairs": po.PostRandomisation([1, 2, 3], "hamming", 0.75, notion=po.Metric.line(3)),
     "funnel": po.PrivacyFunnel(SMALL, min_utility=0.8),
     "bottleneck": po.InformationBottleneck(SMALL, trade_off=0.05),

@@ -90,39 +90,35 @@ def _one(
 )
 def planted(quick: bool) -> Sequence[Timing]:
     """What the checker of linear files says of files of which any leaf may be false."""
-    if not (TESTS / "oracles" / "planted_proofs.py").is_file():
+    return _planted("planted_proofs", 300 if quick else 100_000)
+
+
+@register_measurement(
+    "planted-kinds", "The same for all other kinds of proof files, each judged by a brute force of its own"
+)
+def planted_kinds(quick: bool) -> Sequence[Timing]:
+    """What the checkers of the other kinds say of files with one or two false numbers."""
+    return _planted("planted_kinds", 60 if quick else 20_000)
+
+
+def _planted(oracle: str, count: int) -> list[Timing]:
+    """A row for each verdict, and one for the false claims that were accepted."""
+    if not (TESTS / "oracles" / f"{oracle}.py").is_file():
         return [Timing("planted errors", 1, None, note="the brute force is in the tests of a checkout")]
     if str(TESTS) not in sys.path:
         sys.path.append(str(TESTS))
-    judged = importlib.import_module("oracles.planted_proofs")
+    judged = importlib.import_module(f"oracles.{oracle}")
     judged.honest()  # solved before the clock starts
     begun = time.perf_counter()
-    tally = judged.campaign(300 if quick else 100_000, first=FIRST)
+    tally = judged.campaign(count, first=FIRST)
     seconds = time.perf_counter() - begun
-    rows = [
-        Timing(what, tally.tried, seconds, quality=float(n), note="files")
-        for what, n in sorted(tally.counts.items())
-    ]
-    rows.append(
-        Timing(
-            "false claims, by a brute force of their own",
-            tally.tried,
-            seconds,
-            quality=float(tally.broken),
-            note="files",
-        )
-    )
-    rows.append(
-        Timing(
-            "false claims accepted",
-            tally.tried,
-            seconds,
-            quality=float(len(tally.forged)),
-            note="files",
-            holds=not tally.forged,
-        )
-    )
+    wrong = "false claims, by a brute force of their own", float(tally.broken), True
+    forged = "false claims accepted", float(len(tally.forged)), not tally.forged
+    rows = [(what, float(n), True) for what, n in sorted(tally.counts.items())]
     return [
-        *rows,
+        *(
+            Timing(what, tally.tried, seconds, quality=n, note="files", holds=holds)
+            for what, n, holds in (*rows, wrong, forged)
+        ),
         *(Timing("seed", 1, seconds, quality=0.0, note=told, holds=False) for told in tally.forged[:20]),
     ]
