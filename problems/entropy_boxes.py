@@ -154,6 +154,24 @@ def _filled(cost: Floats, low: Floats, high: Floats) -> tuple[NDArray[np.intp], 
     return order, np.minimum(np.maximum(left[:, None] - before, 0.0), room)
 
 
+def _last_filled(cost: Floats, order: NDArray[np.intp], filled: Floats) -> Floats:
+    """The cost of the entry that is filled last, shape (m, 1)."""
+    some = filled > 0
+    last = np.where(some.any(axis=1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=1), 0)[:, None]
+    return np.take_along_axis(np.take_along_axis(cost, order, axis=1), last, axis=1)
+
+
+def knapsack_prices(cost: Floats, low: Floats, high: Floats) -> Floats:
+    """Prices of the sum 1 at the minima that :func:`knapsacks` finds, shape (m,).
+
+    Examples
+    --------
+    >>> knapsack_prices(np.array([[1.0, 3.0]]), np.array([[0.0, 0.25]]), np.array([[1.0, 1.0]])).tolist()
+    [1.0]
+    """
+    return _last_filled(cost, *_filled(cost, low, high))[:, 0]
+
+
 def proved_knapsacks(cost: Balls, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Floats around the minima of cost . v over low <= v <= high with sum 1; inf where a box is proved empty.
 
@@ -167,9 +185,7 @@ def proved_knapsacks(cost: Balls, low: Floats, high: Floats) -> tuple[Floats, Fl
     (True, True)
     """
     order, filled = _filled(cost.mid, low, high)
-    some = filled > 0
-    last = np.where(some.any(axis=1), some.shape[1] - 1 - some[:, ::-1].argmax(axis=1), 0)[:, None]
-    price = np.take_along_axis(np.take_along_axis(cost.mid, order, axis=1), last, axis=1)
+    price = _last_filled(cost.mid, order, filled)
     over = cost - price
     below = ((over * low).minimum(over * high)).sum(axis=1) + price[:, 0]
     point = low.copy()

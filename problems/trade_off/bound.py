@@ -6,7 +6,7 @@ The kinds of dual:
   without any leakage where P(s | w) has full rank.
 - ``{"kind": "pricing", "multiplier": m, "pi": [...], "tree": [...], "tightened": True}``: prices of the observations at which no
   posterior costs less than the tree shows (:mod:`privopt.problems.trade_off.tree`); this bounds I(S;Y) - m I(X;Y)
-  over every release.
+  over every release. ``"tightened": "everywhere"`` says that the parts of every split are.
 - ``{"kind": "contiguous"}``: where blocks must be contiguous, every partition of one column tried again.
 - ``{"kind": "partitions"}``: for form "merging", every partition tried again; small alphabets only.
 
@@ -197,7 +197,12 @@ def _priced(problem: TradeOffData, dual: dict[str, object], seconds: float) -> E
     if not np.isfinite(prices).all() or not 0 <= m < math.inf:
         return None
     least = least_reduced_cost(
-        cost_of(problem, m), prices, dual.get("tree"), max(seconds, ANYWAY), tight="tightened" in dual
+        cost_of(problem, m),
+        prices,
+        dual.get("tree"),
+        max(seconds, ANYWAY),
+        tight="tightened" in dual,
+        everywhere=dual.get("tightened") == "everywhere",
     )
     if least is None:
         return None

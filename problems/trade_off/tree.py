@@ -11,9 +11,12 @@ A tree is a list in preorder. ``{"k": k, "t": t}`` splits coordinate k of C v at
 splits on whether v_k is positive: zero comes first. It is for C = 1 and c > 0 only, where a minimum has at most
 rank(D) positive entries: otherwise some direction d with D d = 0 lives on them, along which the cost is strictly
 concave. Once that many are positive the others are 0. A leaf is ``{"q": [...]}``, with multipliers
-``{"q": [...], "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. The parts
+``{"q": [...], "rows": [...], "values": [...]}``, rows numbered as C v <= high first, then -C v <= -low. Where D = 1
+it may be ``{"slopes": [...]}`` of lines y_k t, one for each coordinate: c H(C v) - y . C v is at least what it is at the ends
+of the sides, as it is concave in each, and y . C v - d H(v) - pi . v is least at v proportional to
+exp((pi - C^T y) / d) (Gibbs), so that a leaf takes as many numbers as C v, whatever the size of v. The parts
 of a split at t are tightened by what the sum 1 leaves where C = 1 or C v has two entries, as C v is a distribution too (in proofs
-of version 0.1.0, which do not say so, only where C = 1); outside the box t leaves one part empty.
+of version 0.1.0, which do not say so, only where C = 1; in others that say so everywhere); outside the box t leaves one part empty.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from privopt.problems.entropy_boxes import (
     log_balls,
     minorants,
     phi,
+    phi_balls,
     proved_knapsacks,
     secant_slopes,
     tightened,
@@ -44,6 +48,9 @@ from privopt.problems.trade_off.data import TradeOffData
 
 BATCH = 512
 """Leaves checked at a time."""
+
+TINY = 1e-290
+"""Entries of a tangent that follows from slopes are at least this share of the largest one."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +92,11 @@ class Cost:
     def tight(self) -> bool:
         """Whether parts of boxes are tightened: in v itself, and in two coordinates, of which either gives the other."""
         return self.coordinates is None or self.dimension == 2
+
+    @property
+    def sloped(self) -> bool:
+        """Whether leaves of slopes alone are possible."""
+        return self.coordinates is not None and self.plain and self.convex > 0
 
     def first_box(self) -> Box:
         """Holds C v for every v of the simplex."""
@@ -139,6 +151,40 @@ class Cost:
         finite = np.isfinite(least) & np.isfinite(most)
         ends = [fixed + np.where(finite, end, 0.0) for end in (least, most)]
         return np.where(finite, ends[0].lower, least), np.where(finite, ends[1].upper, most)
+
+    def slope_bounds(self, prices: Floats, low: Floats, high: Floats, slopes: Floats) -> Floats:
+        """What :meth:`leaf_bounds` gives, from slopes (b, k) of lines: where D is the identity."""
+        through = (prices - slopes @ self._seen) / self.convex
+        top = through.max(axis=1)
+        spread = top + np.log(np.exp(through - top[:, None]).sum(axis=1))
+        ends = [self.concave * phi(end) - slopes * end for end in (low, high)]
+        bounds = np.minimum(*ends).sum(axis=1) - self.convex * spread
+        return np.where(empty(low, high), math.inf, bounds)
+
+    def proved_slope_bounds(
+        self, prices: Floats, low: Floats, high: Floats, slopes: Floats
+    ) -> tuple[Floats, Floats]:
+        """Floats around what :meth:`slope_bounds` stands for; inf where a box is proved empty.
+
+        The tangent is the best one but for rounding: from below each entry counts, from above their average over it.
+        """
+        lines = Balls.exact(slopes)
+        linear = lines @ rounded(self._seen) - prices
+        through = -linear.mid / self.convex
+        weights = np.maximum(np.exp(through - through.max(axis=1, keepdims=True)), TINY)
+        entries = linear + log_distributions(weights) * self.convex
+        average = (entries * weights).sum(axis=1) / Balls.exact(weights).sum(axis=1)
+        ends = [phi_balls(end) * self.concave - lines * end for end in (low, high)]
+        feet, none = ends[0].minimum(ends[1]).sum(axis=1), empty(low, high)
+        least, most = (feet + entries.min(axis=1)).lower, (feet + average).upper
+        return np.where(none, math.inf, least), np.where(none, math.inf, most)
+
+    @property
+    def _seen(self) -> Floats:
+        """C, which is not the identity."""
+        if self.coordinates is None:
+            raise ValueError("slopes are for boxes of C v")
+        return self.coordinates
 
 
 def rounded(matrix: Floats) -> Balls:
@@ -208,9 +254,17 @@ def exact_rank(problem: TradeOffData) -> int:
 
 
 def least_reduced_cost(
-    cost: Cost, prices: Floats, tree: object, seconds: float = math.inf, *, tight: bool = True
+    cost: Cost,
+    prices: Floats,
+    tree: object,
+    seconds: float = math.inf,
+    *,
+    tight: bool = True,
+    everywhere: bool = False,
 ) -> tuple[float, float] | None:
     """Floats around the lower bound on the cost less the prices that a tree proves; None if it is not a proof.
+
+    Parts are tightened where C = 1, with ``tight`` also where C v has two entries, with ``everywhere`` in any case.
 
     Examples
     --------
@@ -225,15 +279,16 @@ def least_reduced_cost(
     least, most, leaves = (
         math.inf,
         math.inf,
-        _leaves(tree, cost, deadline, tight=cost.tight and (tight or cost.coordinates is None)),
+        _leaves(
+            tree, cost, deadline, tight=everywhere or (cost.tight and (tight or cost.coordinates is None))
+        ),
     )
     try:
         while batch := list(islice(leaves, BATCH)):
-            low, high = np.array([box.low for box, _ in batch]), np.array([box.high for box, _ in batch])
-            below, above = cost.proved_leaf_bounds(prices, low, high, *_read(batch, cost))
-            if np.isnan(below).any() or np.isnan(above).any():
-                return None
-            least, most = min(least, float(below.min())), min(most, float(above.min()))
+            for below, above in _bounds(cost, prices, batch):
+                if np.isnan(below).any() or np.isnan(above).any():
+                    return None
+                least, most = min(least, float(below.min())), min(most, float(above.min()))
     except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
         return None
     return (least, most) if math.isfinite(least) and math.isfinite(most) else None
@@ -271,6 +326,29 @@ def _leaves(
         waiting += [second, first]
     if waiting:
         raise _NotAProof
+
+
+def _bounds(
+    cost: Cost, prices: Floats, batch: list[tuple[Box, dict[str, object]]]
+) -> Iterator[tuple[Floats, Floats]]:
+    """Floats around the bounds of some leaves, those of slopes and the others."""
+    for sloped in (False, True):
+        part = [(box, leaf) for box, leaf in batch if ("slopes" in leaf) == sloped]
+        if not part:
+            continue
+        low, high = np.array([box.low for box, _ in part]), np.array([box.high for box, _ in part])
+        if sloped:
+            yield cost.proved_slope_bounds(prices, low, high, _slopes(part, cost))
+        else:
+            yield cost.proved_leaf_bounds(prices, low, high, *_read(part, cost))
+
+
+def _slopes(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> Floats:
+    """The slopes of some leaves."""
+    slopes = np.array([_numbers(leaf["slopes"]) for _, leaf in batch], dtype=np.float64)
+    if not cost.sloped or slopes.shape != (len(batch), cost.dimension):
+        raise _NotAProof
+    return slopes
 
 
 def _read(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> tuple[Floats, Floats]:

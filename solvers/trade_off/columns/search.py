@@ -18,7 +18,8 @@ from privopt.core.solver import Budget
 from privopt.problems.entropy_boxes import phi, secant_slopes, tightened
 from privopt.problems.trade_off.tree import Cost
 from privopt.solvers.trade_off.columns.descent import reduced_costs
-from privopt.solvers.trade_off.columns.relaxation import relax
+from privopt.solvers.trade_off.columns.relaxation import USUAL, relax
+from privopt.solvers.trade_off.columns.slopes import relax_slopes, shifted
 
 NARROW = 1e-10
 """Boxes are not split across a side shorter than this."""
@@ -35,6 +36,9 @@ LONGER = 32
 OUTSIDE = 1e-8
 """A point further than this outside its box suggests that the box is empty."""
 
+DECIMALS, FINE_DECIMALS = 10, 14
+"""Decimals that are kept of slopes."""
+
 LARGEST = 4_500_000
 """Characters of the proof at which the search ends."""
 
@@ -43,13 +47,14 @@ LARGEST = 4_500_000
 class Node:
     """A part low <= C v <= high of the simplex.
 
-    A leaf has a tangent and multipliers; a split has its entry of the written tree and two parts.
+    A leaf has a tangent and multipliers, or slopes alone; a split has its entry of the written tree and two parts.
     """
 
     low: Floats
     high: Floats
     tangent: Floats | None = None
     multipliers: Floats | None = None
+    slopes: Floats | None = None
     split: dict[str, object] | None = None
     parts: tuple[Node, ...] = field(default=())
 
@@ -66,13 +71,13 @@ class Node:
 
     def _divide(self, split: dict[str, object], first: Node, second: Node) -> tuple[Node, Node]:
         for part in (first, second):
-            part.tangent, part.multipliers = self.tangent, self.multipliers
+            part.tangent, part.multipliers, part.slopes = self.tangent, self.multipliers, self.slopes
         self.split, self.parts = split, (first, second)
-        self.tangent = self.multipliers = None
+        self.tangent = self.multipliers = self.slopes = None
         return first, second
 
     def written(self, width: int) -> list[dict[str, object]]:
-        """The tree below, in preorder; a leaf without a tangent gets the uniform one of that length."""
+        """The tree below, in preorder; a leaf with neither gets the uniform tangent of that length."""
         tree: list[dict[str, object]] = []
         waiting = [self]
         while waiting:
@@ -80,6 +85,9 @@ class Node:
             if node.split is not None:
                 tree.append(node.split)
                 waiting += [node.parts[1], node.parts[0]]
+                continue
+            if node.slopes is not None:
+                tree.append({"slopes": node.slopes.tolist()})
                 continue
             leaf: dict[str, object] = {"q": [1] * width if node.tangent is None else node.tangent.tolist()}
             if node.multipliers is not None and (rows := np.flatnonzero(node.multipliers)).size:
@@ -122,7 +130,8 @@ class Search:
         self._number = itertools.count()
         first = cost.first_box()
         self.root = Node(first.low, first.high)
-        self._leaf_size = 10 + 11 * len(cost.tangents)
+        self._leaf_size = 16 + 14 * cost.dimension if cost.sloped else 10 + 11 * len(cost.tangents)
+        self._decimals = DECIMALS if tolerance >= USUAL else FINE_DECIMALS
         self._examine([self.root])
 
     @property
@@ -165,7 +174,7 @@ class Search:
             return []
         self.size += 30 - self._leaf_size
         parts = node.on_side(k, float(seen[k]))
-        for part in parts if self.cost.tight else ():
+        for part in parts if self.cost.tight or self.cost.sloped else ():
             part.low, part.high = tightened(part.low, part.high)
         return list(parts)
 
@@ -175,7 +184,7 @@ class Search:
             return
         low, high = np.array([node.low for node in nodes]), np.array([node.high for node in nodes])
         bounds = np.full(len(nodes), -math.inf)
-        if nodes[0].tangent is not None:
+        if nodes[0].tangent is not None or nodes[0].slopes is not None:
             bounds = self._inherited(nodes, low, high)
         rest = np.flatnonzero(bounds < self.least - self.tolerance)
         self.nodes += len(nodes)
@@ -183,6 +192,9 @@ class Search:
         for i in np.flatnonzero(bounds >= self.least - self.tolerance).tolist():
             self.closed = min(self.closed, float(bounds[i]))
         if not len(rest):
+            return
+        if self.cost.sloped:
+            self._sort_in_sloped([nodes[i] for i in rest.tolist()], low[rest], high[rest], bounds[rest])
             return
         points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest])
         self._note(points)
@@ -213,12 +225,32 @@ class Search:
             tangents[some], multipliers[some], bounds[some] = fresh[better], more[better], proved[better]
         return points, bounds, tangents, multipliers
 
+    def _sort_in_sloped(self, nodes: list[Node], low: Floats, high: Floats, bounds: Floats) -> None:
+        """Bound boxes by slopes, note the points met, and keep open what is not good enough."""
+        points, slopes = relax_slopes(
+            self.cost, self.prices, low, high, fine=self.tolerance < USUAL, deadline=self._deadline
+        )
+        slopes = np.round(slopes, self._decimals)
+        fresh = self.cost.slope_bounds(self.prices, low, high, slopes)
+        fresh = np.where(np.isnan(fresh), -math.inf, fresh)
+        self._note(points)
+        for j, node in enumerate(nodes):
+            if fresh[j] >= bounds[j]:
+                node.slopes, bounds[j] = slopes[j], fresh[j]
+            self._sort_in(node, float(bounds[j]), points[j])
+
     def _proved(self, low: Floats, high: Floats, tangents: Floats, multipliers: Floats) -> Floats:
         bounds = self.cost.leaf_bounds(self.prices, low, high, tangents, multipliers)
         return np.where(np.isnan(bounds), -math.inf, bounds)
 
     def _inherited(self, nodes: list[Node], low: Floats, high: Floats) -> Floats:
-        """What the tangents and multipliers of the boxes around prove."""
+        """What the tangents and multipliers, or the slopes, of the boxes around prove; slopes are shifted to what is best here."""
+        if self.cost.sloped:
+            around = np.array([node.slopes for node in nodes])
+            slopes = np.round(shifted(self.cost, low, high, around), self._decimals)
+            for node, own in zip(nodes, slopes, strict=True):
+                node.slopes = own
+            return self.cost.slope_bounds(self.prices, low, high, slopes)
         tangents = np.array([node.tangent for node in nodes])
         multipliers = np.array([node.multipliers for node in nodes])
         return self.cost.leaf_bounds(self.prices, low, high, tangents, multipliers)
