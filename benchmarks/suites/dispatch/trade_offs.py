@@ -45,7 +45,7 @@ _FLOORS = (
     (10, 1000, "l"),
     (5, 5000, "l"),
 )
-_MERGED = ((4, 12, "q"), (10, 1000, ""), (10, 5000, "l"))
+_MERGED = ((4, 12, "q"), (5, 60, ""), (10, 1000, ""), (10, 5000, "l"))
 _PERFECT = ((3, 6, "q"), (5, 12, "q"), (10, 40, ""), (20, 200, ""))
 _CAPS = ((3, 8, ""), (4, 12, "q"), (10, 100, ""), (10, 1000, ""))
 
@@ -61,7 +61,8 @@ register_cases(
         ("high-floor-5x60", "", partial(_floor, 5, 60, "stochastic", 0.9)),
         ("capped-5x60", "", partial(_cap, 5, 60, 0.1)),
         *((f"weighed-5x{x}", "", partial(_weighed_random, 5, x)) for x in (60, 120)),
-        ("weighed-10x50", "", partial(_weighed_random, 10, 50)),
+        ("capped-5x120", "", partial(_cap, 5, 120, 0.1)),
+        *((f"weighed-10x{x}", "", partial(_weighed_random, 10, x)) for x in (50, 120)),
         ("weighed-10x500", "", partial(_weighed_random, 10, 500)),
         ("weighed-lecture-merging", "", partial(_weighed_lecture, "merging")),
         ("weighed-survey", "", partial(_weighed_survey)),
@@ -89,13 +90,16 @@ _WEIGHED = (
     (2, 6, "q"),
     (4, 12, ""),
     (4, 30, "q"),
+    (5, 60, ""),
+    (10, 60, ""),
     (5, 100, ""),
+    (5, 120, ""),
     (5, 300, ""),
     (5, 1000, "l"),
     (20, 1000, ""),
 )
-_RATES = ((4, 30, "q"), (5, 100, ""), (5, 1000, ""))
-_BLOCKS = ((4, 12, ""), (5, 1000, ""))
+_RATES = ((4, 30, "q"), (5, 60, ""), (5, 100, ""), (5, 1000, ""))
+_BLOCKS = ((4, 12, ""), (5, 60, ""), (5, 1000, ""))
 
 register_cases(
     "information_bottleneck",
