@@ -290,7 +290,7 @@ FAMILIES = (
         ((50, 2), (30, 3)),
     ),
     Family("redaction over a set", _redaction_over, ((6, 2), (100, 2), (6, 3), (60, 3)), ((20, 2), (15, 3))),
-    Family("colouring of counts", _counts, _ones(30, 1000, 10**5, 10**6), _ones(200, 10**4)),
+    Family("colouring of counts", _counts, _ones(30, 1000, 4000, 30_000, 10**5, 10**6), _ones(200, 10**4)),
     Family("colouring of a grid", _grid, _ones(6, 40, 300, 1000), _ones(15, 120)),
     Family(
         "colouring with free boundary",
@@ -317,7 +317,7 @@ FAMILIES = (
     Family(
         "sequence of words",
         _sequence("hamming"),
-        ((2, 2, 4), (2, 5, 10), (2, 8, 16), (3, 3, 6)),
+        ((2, 2, 4), (2, 4, 8), (2, 5, 10), (2, 8, 16), (3, 3, 6)),
         ((2, 3, 6), (2, 6, 12)),
     ),
     Family("sequence over a set", _sequence_over, ((2, 4), (2, 100), (4, 10)), ((2, 20), (3, 6))),
@@ -332,7 +332,7 @@ FAMILIES = (
         "a column changed at random", random_column, ((2, 5), (4, 12), (4, 40), (4, 80)), ((3, 8), (4, 25))
     ),
     Family("places in towns", _near, ((12, 4), (50, 10), (120, 20), (300, 20)), ((25, 8), (80, 15))),
-    Family("places in a town", town, _ones(3, 5, 8, 11), _ones(4, 7)),
+    Family("places in a town", town, _ones(3, 5, 6, 8, 11), _ones(4, 7)),
     Family("places along a street", street, _ones(8, 20, 40, 100), _ones(14, 30, 70)),
     Family("noise for a row", _row, _ones(4, 20, 100, 500), _ones(10, 50, 250)),
 )
