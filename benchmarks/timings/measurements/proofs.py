@@ -68,7 +68,8 @@ def _one(
     written = time.perf_counter()
     checked = proof.check()
     seconds = written - begun, time.perf_counter() - written
-    sizes[proof.kind].append((len(proof.text), *seconds))
+    size = len(proof.text) + (0 if proof.beside is None else len(proof.beside.text))
+    sizes[proof.kind].append((size, *seconds))
     note = "bytes" + "".join(f"; left out: {text}" for text in proof.left_out)
     return [
         Timing(
@@ -78,7 +79,7 @@ def _one(
             proof.checker.name,
             seconds[1],
             None,
-            float(len(proof.text)),
+            float(size),
             note,
             checked.ok,
         )
