@@ -111,11 +111,6 @@ class Explanation:
     def _repr_html_(self) -> str:
         return f"<h2>{escape(self.title)}</h2><ol>{''.join(f'<li>{escape(s)}</li>' for s in self.sentences)}</ol>"
 
-    def also(self, sentence: str) -> Explanation:
-        """The same with one more sentence, in the place of the least important one where there are eight."""
-        kept = self.sentences if len(self.sentences) < MOST else self.sentences[: MOST - 1]
-        return replace(self, sentences=(*kept, sentence))
-
     def html(self) -> str:
         """One page that needs no other file, with the picture where matplotlib is installed."""
         try:
@@ -239,9 +234,8 @@ def explain(problem: Problem[Any] | None, solution: Judged, receipt: Receipt | N
         return explanation
     joint = joint_of(problem)
     secret = Names().secret if joint is None else names_of(joint).secret
-    for sentence in reversed(receipt.sentences(certificate.kind == "average", secret)):
-        explanation = explanation.also(sentence)
-    return explanation
+    added = receipt.sentences(certificate.kind == "average", secret)
+    return replace(explanation, sentences=(*explanation.sentences[: MOST - len(added)], *added))
 
 
 def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:
