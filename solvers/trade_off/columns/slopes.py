@@ -78,7 +78,8 @@ def relax_slopes(
                 _posteriors(prices, seen, secants + dual[0] - dual[1], d),
                 np.where(step > 0.8, 0.1, 0.4),
             )
-    good = np.isfinite(v).all(axis=1, keepdims=True) & np.isfinite(dual).all(axis=(0, 2), keepdims=True)[0]
+    alive = np.asarray(np.isfinite(dual).all(axis=(0, 2)))
+    good = np.isfinite(v).all(axis=1, keepdims=True) & alive[:, None]
     slopes = np.where(good, np.clip(secants + dual[0] - dual[1], -STEEPEST, STEEPEST), secants)
     points = np.where(good, v, _posteriors(prices, seen, secants, d))
     return points, shifted(cost, low, high, slopes)
