@@ -88,7 +88,7 @@ def unneeded(first: tuple[int, int], middle: tuple[int, int], last: tuple[int, i
 def sides(problem: Any, proof: Any) -> list[list[Side]]:
     """Left and right, each twice: value 0 is shown alone, or value 1 is."""
     chain, (place,) = Chain(problem), problem["private"]
-    p, nodes = position(place, chain.n), [position(v, 2**BITS + 1) for v in proof["nodes"]]
+    p, nodes = position(place, chain.n), table([proof["nodes"]])[0]
     need(chain.k == 2 and all(map(all, chain.marginals)), "there are two values, and each may occur")
     need(nodes[0] == 0 and nodes[-1] == 2**BITS and nodes == sorted(set(nodes)), "nodes rise from 0 to 1")
     weights, made = [number(w) for w in problem["weights"]], list[list[Side]]()
