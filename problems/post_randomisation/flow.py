@@ -44,9 +44,11 @@ def repair(data: PostRandomisationData, channel: Channel, margin: float) -> Chan
     kept = preserving(data, channel.matrix)
     if kept is None:
         return channel
+    if data.epsilon == math.inf:
+        return kept
     exact = kept.matrix
     quiet = np.array([[float(v) for v in row] for row in data.shuffled])
-    limit = data.epsilon * (1.0 - margin) - ROUNDING if data.epsilon < math.inf else math.inf
+    limit = data.epsilon * (1.0 - margin) - ROUNDING
 
     def excess(share: float) -> float:
         mixed = data.answer(share * exact + (1.0 - share) * quiet)

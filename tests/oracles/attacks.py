@@ -119,13 +119,25 @@ def _examined(tally: Tally, told: str, problem: po.Problem[Any], solution: po.So
         return
     tally.certified += 1
     try:
-        with ctx.workprec(256):
-            private = claims.truth(problem.to_dict(), solution.mechanism.to_dict()).private
+        private = _is_private(problem, solution.mechanism)
     except (Undecided, *claims.MALFORMED):
         return
     tally.decided += private is not None
     if private is False:
         tally.above.append(f"{told}: certified, and exact arithmetic says no")
+
+
+def _is_private(problem: po.Problem[Any], mechanism: po.Mechanism) -> bool | None:
+    """Whether exact arithmetic finds a mechanism private; digits are added before it may say that one is not."""
+    fields = problem.to_dict(), mechanism.to_dict()
+    private: bool | None = None
+    for bits in (256, 4096):
+        with ctx.workprec(bits):
+            claims.forget()
+            private = claims.truth(*fields).private
+        if private is not False:
+            break
+    return private
 
 
 def _of(seed: int) -> tuple[str, np.random.Generator, hostile.Build]:

@@ -77,6 +77,11 @@ _KNOWN: dict[str, Truth] = {}
 """The last truths found; most corruptions leave the mechanism alone."""
 
 
+def forget() -> None:
+    """Find truths again, with other digits."""
+    _KNOWN.clear()
+
+
 def truth(problem: Json, mechanism: Json) -> Truth:
     """What holds of a mechanism under a problem."""
     key = json.dumps([problem, mechanism], default=repr)
