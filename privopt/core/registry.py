@@ -7,7 +7,6 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,7 +59,8 @@ def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
     Those of a reformulation's target serve it too, but for names that it has itself.
     """
     kinds = kinds_of(kind)
-    _scan_for(kinds)
+    _scan_for(tuple(kinds))
+    _scan_folders()
     serving = {
         name: cls for one in reversed(kinds) for (owner, name), cls in _solvers.items() if owner is one
     }
@@ -80,14 +80,14 @@ def _scan_solvers() -> None:
             )
 
 
-def _scan_for(kinds: Sequence[type[Problem[Any]]]) -> None:
+@cache
+def _scan_for(kinds: tuple[type[Problem[Any]], ...]) -> None:
     """Import the solver files of some kinds of problems: those of the package that name one of them, and all of one's own."""
     if own_folders():
         _scan_solvers()
     else:
         for kind in kinds:
             import_naming("privopt.solvers", "register", kind.__name__)
-    _scan_folders()
 
 
 def _scan_everything() -> None:
