@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.models import JointDistribution
 from privopt.problems.entropy_boxes import tightened
 from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
@@ -59,7 +59,7 @@ def test_slopes_bound_every_posterior_of_a_box(seed: int) -> None:
     v = np.random.default_rng(seed).dirichlet(np.full(7, 0.6), size=20_000)
     assert cost.coordinates is not None
     seen, met = v @ cost.coordinates.T, reduced_costs(cost, prices, v)
-    inside = ((seen[:, None] >= low) & (seen[:, None] <= high)).all(axis=2)
+    inside: Bools = np.all((seen[:, None] >= low) & (seen[:, None] <= high), axis=2)
     assert inside.any(axis=0).sum() > 15
     for k in np.flatnonzero(inside.any(axis=0)).tolist():
         assert below[k] <= met[inside[:, k]].min()
