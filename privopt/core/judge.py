@@ -19,6 +19,8 @@ MARGINS = (2.0**-44, 2.0**-36, 2.0**-24)
 
 READING = 1e-12
 """Relative error of a float reading."""
+NOTHING = 1e-12
+"""Objectives of this size are read with the errors of larger numbers that cancel."""
 
 BEATEN = "not certified: another answer is better"
 
@@ -112,7 +114,8 @@ def contradicts(problem: Problem[M], solution: Solution[M], bound: float) -> boo
         return False
     if solution.certificate is not None:  # what is only simulated contradicts nothing
         return bound < problem.objective_enclosure(solution.certificate)[0]
-    return bound < solution.objective - READING * abs(solution.objective)
+    # Information that is 0 may be read as some 1e-32.
+    return bound < solution.objective - READING * max(abs(solution.objective), NOTHING)
 
 
 def _judge_mechanism(

@@ -59,7 +59,7 @@ def solvers_of(kind: type[Problem[Any]]) -> dict[str, type[Solver[Any]]]:
     Those of a reformulation's target serve it too, but for names that it has itself.
     """
     kinds = kinds_of(kind)
-    _scan_for(tuple(kinds))
+    _scan_for(tuple(one.__name__ for one in kinds))
     _scan_folders()
     serving = {
         name: cls for one in reversed(kinds) for (owner, name), cls in _solvers.items() if owner is one
@@ -81,13 +81,13 @@ def _scan_solvers() -> None:
 
 
 @cache
-def _scan_for(kinds: tuple[type[Problem[Any]], ...]) -> None:
-    """Import the solver files of some kinds of problems: those of the package that name one of them, and all of one's own."""
+def _scan_for(classes: tuple[str, ...]) -> None:
+    """Import the solver files of some classes of problems: those of the package that name one of them, and all of one's own."""
     if own_folders():
         _scan_solvers()
     else:
-        for kind in kinds:
-            import_naming("privopt.solvers", "register", kind.__name__)
+        for name in classes:
+            import_naming("privopt.solvers", "register", name)
 
 
 def _scan_everything() -> None:

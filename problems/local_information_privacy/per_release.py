@@ -15,15 +15,15 @@ from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release, release_rows
 from privopt.problems.exact_joint import ExactJoint, leaking_joint
 from privopt.problems.local_information_privacy import divergences
-from privopt.problems.local_information_privacy.certificate import Verdict, few, named_secret
+from privopt.problems.local_information_privacy.certificate import Verdict, factor, few, named_secret
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import utility_of
 from privopt.problems.local_information_privacy.repair import with_average
 
 MEANING = {
     "l1": "moves the probabilities of the values of {secret} by more than {bound} in all",
-    "chi2": "moves the distribution of {secret} by a chi-squared divergence of more than {bound}",
-    "average": "raises the mean log-lift of {secret}, over what the release leaves possible, above {bound} nats",
+    "chi2": "moves the probabilities of the values of {secret} by a chi-squared divergence of more than {bound}",
+    "average": "makes the true value of {secret} more than {factor} times as likely as before, as a geometric mean over what it leaves possible",
 }
 """What a release may not do, by notion."""
 
@@ -167,7 +167,7 @@ def terms(data: LocalInformationPrivacyData, plain: Terms) -> Terms:
     if data.unbounded:
         return plain
     meaning = MEANING[data.notion].format(
-        secret=named_secret(data.observation), bound=_shown(data.divergence)
+        secret=named_secret(data.observation), bound=_shown(data.divergence), factor=factor(data.divergence)
     )
     return replace(plain, statement=f"no release {meaning}")
 

@@ -38,7 +38,7 @@ ROUNDED = 1e-2
 
 
 def factors(text: str) -> list[float]:
-    return [float(number) for number in re.findall(r"at most ([\d.]+) times", text)]
+    return [float(number) for number in re.findall(r"(?:at most|more than) ([\d.]+) times", text)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -80,7 +80,7 @@ class Proof:
             "multiplier": self.multiplier,
             "pi": self.search.prices.tolist(),
             "tree": tree,
-            "tightened": "everywhere" if self.search.cost.sloped else True,
+            "tightened": "everywhere" if self.search.sloped else True,
         }
 
 

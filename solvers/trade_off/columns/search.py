@@ -36,6 +36,9 @@ LONGER = 32
 OUTSIDE = 1e-8
 """A point further than this outside its box suggests that the box is empty."""
 
+FEW = 6
+"""Symbols up to which leaves have tangents also where slopes alone would do: they need fewer boxes."""
+
 DECIMALS, FINE_DECIMALS = 10, 14
 """Decimals that are kept of slopes."""
 
@@ -122,6 +125,7 @@ class Search:
 
     def __init__(self, cost: Cost, prices: Floats, tolerance: float, deadline: float = math.inf) -> None:
         self.cost, self.prices, self.tolerance = cost, prices, tolerance
+        self.sloped = cost.sloped and cost.size > FEW
         self._deadline = deadline
         self.columns: list[Floats] = []
         self.least, self.closed = 0.0, math.inf
@@ -130,7 +134,7 @@ class Search:
         self._number = itertools.count()
         first = cost.first_box()
         self.root = Node(first.low, first.high)
-        self._leaf_size = 16 + 14 * cost.dimension if cost.sloped else 10 + 11 * len(cost.tangents)
+        self._leaf_size = 16 + 14 * cost.dimension if self.sloped else 10 + 11 * len(cost.tangents)
         self._decimals = DECIMALS if tolerance >= USUAL else FINE_DECIMALS
         self._examine([self.root])
 
@@ -174,7 +178,7 @@ class Search:
             return []
         self.size += 30 - self._leaf_size
         parts = node.on_side(k, float(seen[k]))
-        for part in parts if self.cost.tight or self.cost.sloped else ():
+        for part in parts if self.cost.tight or self.sloped else ():
             part.low, part.high = tightened(part.low, part.high)
         return list(parts)
 
@@ -193,7 +197,7 @@ class Search:
             self.closed = min(self.closed, float(bounds[i]))
         if not len(rest):
             return
-        if self.cost.sloped:
+        if self.sloped:
             self._sort_in_sloped([nodes[i] for i in rest.tolist()], low[rest], high[rest], bounds[rest])
             return
         points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest])
@@ -245,7 +249,7 @@ class Search:
 
     def _inherited(self, nodes: list[Node], low: Floats, high: Floats) -> Floats:
         """What the tangents and multipliers, or the slopes, of the boxes around prove; slopes are shifted to what is best here."""
-        if self.cost.sloped:
+        if self.sloped:
             around = np.array([node.slopes for node in nodes])
             slopes = np.round(shifted(self.cost, low, high, around), self._decimals)
             for node, own in zip(nodes, slopes, strict=True):

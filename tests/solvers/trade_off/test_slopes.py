@@ -107,8 +107,11 @@ def test_relaxations_end_at_the_deadline() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_search_proves_the_least_reduced_cost_and_no_bent_tree_proves_more(seed: int) -> None:
+def test_the_search_proves_the_least_reduced_cost_and_no_bent_tree_proves_more(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two symbols of posteriors on a fine grid: the least reduced cost is known, and so is what a tree may prove."""
+    monkeypatch.setattr("privopt.solvers.trade_off.columns.search.FEW", 0)
     cost, prices = priced(seed, 3, 3, 0.2)
     prices = prices + 0.02 * np.random.default_rng(seed).random(3)
     t = np.linspace(0, 1, 801)
