@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -135,7 +136,7 @@ class Generation:
             if self.closed or self.pool.best is None or self._exact.remaining == 0:
                 break
             at, before = self.pool.best, self.pool.objective
-            search = self.prove(at)
+            search = self.prove(at, thorough=stalls > 0)
             self.pool.best = None
             if self.closed or not search.columns:
                 break
@@ -164,11 +165,11 @@ class Generation:
                 break
             quiet = 0 if self.pool.objective - before > self.tolerance / 50 else quiet + 1
 
-    def prove(self, at: Prices) -> Search:
-        """Exact pricing at some prices."""
+    def prove(self, at: Prices, *, thorough: bool) -> Search:
+        """Exact pricing at some prices, until a posterior costs clearly less than its price; to the end where such ones did not help."""
         tolerance = 0.6 * self.tolerance / self._scale(at)
         search = Search(at.cost, at.prices, tolerance, self._exact.deadline)
-        search.run(self._exact, -5 * tolerance)
+        search.run(self._exact, -math.inf if thorough else -5 * tolerance)
         self.nodes += search.nodes
         weighed = weighed_bound(self.problem, at.multiplier, search.prices, search.bound)
         bound = from_weighed(self.problem, at.multiplier, weighed)
