@@ -231,14 +231,16 @@ def frontier(
             now = solve_from(one, before, solver, time_limit=time_limit, certify=certify, seed=seed)
         else:
             now = next(far)
-        solutions.append(_kept(one, before, now, certify))
+        solutions.append(better_of(one, before, now, certify))
     for i in reversed(range(len(grid) - 1)):  # under a floor on utility the larger budget is the harder one
-        solutions[i] = _kept(problems[i], solutions[i + 1], solutions[i], certify)
+        solutions[i] = better_of(problems[i], solutions[i + 1], solutions[i], certify)
     return Frontier(problem, grid, tuple(solutions))
 
 
-def _kept(problem: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool) -> Solution[M]:
-    """The answer to a neighbouring budget, where it keeps this one and beats the answer that is there."""
+def better_of(
+    problem: Problem[M], before: Solution[M] | None, now: Solution[M], certify: bool
+) -> Solution[M]:
+    """The answer to a neighbouring budget, judged for this one, where it keeps it and beats the answer that is there; else that one."""
     if before is None or before.answer is None or now.status in (Status.REFUSED, Status.INFEASIBLE):
         return now
     if now.objective is not None and problem.evaluate(before.answer).objective <= now.objective:

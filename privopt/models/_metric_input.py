@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,9 +12,34 @@ from privopt.errors import InvalidModel
 from privopt.files.labels import Label
 from privopt.models.validation import frozen_floats
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 MOST_DIMENSIONS = 8
 LARGEST = 1e150
 """Largest coordinate or distance: squares stay within floats."""
+
+
+def edge_lengths(graph: nx.Graph[Any], weight: str) -> list[tuple[Any, Any, Any]]:
+    """Both ends and the length of each edge: its attribute, or 1 where no edge has any attribute.
+
+    A length that is forgotten or misspelt would otherwise be 1, and the promise one about other distances.
+    """
+    edges = list(graph.edges(data=True))
+    if not any(data for _, _, data in edges):
+        return [(a, b, 1.0) for a, b, _ in edges]
+    having = sum(weight in data for _, _, data in edges)
+    if not having:
+        others = ", ".join(sorted({repr(name) for _, _, data in edges for name in data})[:5])
+        raise InvalidModel(
+            f"no edge has the attribute {weight!r}, edges have {others}: say with weight= which one holds the length of an edge"
+        )
+    for a, b, data in edges:
+        if weight not in data:
+            raise InvalidModel(
+                f"the edge from {a!r} to {b!r} has no attribute {weight!r}, which {having} others have: give it its length, >= 0"
+            )
+    return [(a, b, data[weight]) for a, b, data in edges]
 
 
 def distances(values: object) -> Floats:

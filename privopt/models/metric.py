@@ -154,7 +154,7 @@ class Metric:
         ----------
         graph : networkx.Graph
         weight : str
-            The attribute that holds the length of an edge, >= 0; 1 where an edge has none.
+            The attribute that holds the length of an edge, >= 0. Where edges have no attribute at all each of them counts as 1.
         unit : str
         places : array (n, k), optional
             Where the nodes are, for a loss or a map.
@@ -170,8 +170,8 @@ class Metric:
         nodes = list(graph.nodes)
         position = {node: i for i, node in enumerate(nodes)}
         lengths = [
-            (position[a], position[b], data.get(weight, 1.0))
-            for a, b, data in graph.edges(data=True)
+            (position[a], position[b], length)
+            for a, b, length in metric_input.edge_lengths(graph, weight)
             if a != b
         ]
         return cls._of_edges(lengths, nodes, unit, places, f"attribute {weight!r}")

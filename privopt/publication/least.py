@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from privopt.core.compare import Frontier
+from privopt.core.compare import Frontier, better_of
 from privopt.core.dispatch import solve_from
 from privopt.core.solution import Solution, Status
 from privopt.errors import InvalidProblem, NotSolved
@@ -258,13 +259,16 @@ class _Search:
         NotSolved
             If it is not proved.
         """
+        grid = tuple(sorted(self.points))
+        for less, more in pairwise(grid):
+            at = self.problem.with_budget(more)
+            self.points[more] = better_of(at, self.points[less], self.points[more], certify=True)
         solution = self.points[budget]
         if not solution.certified:
             raise NotSolved(
                 f"no release was proved within the time: {solution.reason or solution.status.value}; give more time_limit, fewer "
                 "columns, or coarser bins"
             )
-        grid = tuple(sorted(self.points))
         curve = Frontier(self.problem, grid, tuple(self.points[b] for b in grid))
         return Choice(self.problem.with_budget(budget), solution, curve)
 

@@ -76,7 +76,8 @@ def _forbidden(problem: PostRandomisation) -> list[Floats]:
             (unit[a], unit[b], math.exp(problem.epsilon * apart[a, b])) for a in range(n) for b in range(n)
         ]
     else:
-        given = problem.joint.table / problem.joint.table.sum(axis=1, keepdims=True)
+        table = problem.joint.table[problem.joint.table.sum(axis=1) > 0]
+        given = table / table.sum(axis=1, keepdims=True)
         factor = math.exp(problem.epsilon)
         if problem.notion == "ldp":
             pairs = [(a, b, factor) for a in given for b in given]

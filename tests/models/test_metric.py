@@ -130,3 +130,17 @@ def test_a_metric_is_written_and_read(metric: po.Metric) -> None:
 def test_bad_input_is_refused_with_a_reason(make: object, said: str) -> None:
     with pytest.raises(InvalidModel, match=said):
         make()  # type: ignore[operator]
+
+
+def test_lengths_that_are_forgotten_or_misspelt_are_not_1() -> None:
+    streets = nx.Graph()
+    streets.add_edge("station", "market", length=0.3)
+    streets.add_edge("market", "church", length=0.2)
+    assert po.Metric.graph(streets, "length").distances[0].tolist() == pytest.approx([0.0, 0.3, 0.5])
+    with pytest.raises(InvalidModel, match="no edge has the attribute 'lenght', edges have 'length'"):
+        po.Metric.graph(streets, "lenght")
+    streets.add_edge("church", "mill")
+    with pytest.raises(
+        InvalidModel, match="from 'church' to 'mill' has no attribute 'length', which 2 others have"
+    ):
+        po.Metric.graph(streets, "length")

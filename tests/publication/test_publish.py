@@ -67,6 +67,14 @@ def test_no_message_shifts_the_odds_of_the_secret_beyond_epsilon(publication: po
     assert joint.p_s.tolist() == [float((PEOPLE["income"] == s).mean()) for s in joint.sensitive]
 
 
+def test_a_larger_budget_never_keeps_less(publication: po.Publication) -> None:
+    kept = [solution.utility or 0.0 for solution in publication.frontier.solutions]
+    assert kept == sorted(kept)
+    assert [s.certified for s in publication.frontier.solutions] == [True] * len(kept)
+    at = publication.frontier.budgets.index(0.2)
+    assert publication.frontier.solutions[at] == publication.solution
+
+
 def test_each_row_is_released_as_a_message_that_it_may_come_from(publication: po.Publication) -> None:
     frame = publication.frame
     assert list(frame.columns) == ["released", "school", "age"]

@@ -44,7 +44,8 @@ def rays(change: Floats) -> Floats:
     """
     candidates = _rays(change)
     if change.shape[1] > 2:
-        beyond = change[:, None] * candidates[:, :, None, :] * (1 + _TOLERANCE)
+        with np.errstate(over="ignore"):  # nothing is above what is beyond the largest float
+            beyond = change[:, None] * candidates[:, :, None, :] * (1 + _TOLERANCE)
         candidates[(candidates[:, :, :, None] > beyond).any((2, 3))] = 1.0
     return candidates
 
