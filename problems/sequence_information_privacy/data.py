@@ -171,6 +171,17 @@ class Release:
         return after
 
 
+def refuse_words(problem: SequenceData, nats: float, releases: int) -> str | None:
+    """Why a bound on single letters, for budgets up to some nats and so many releases, is none for this problem; None where it is."""
+    if min(problem.batch, problem.horizon) > 1:
+        return "it takes single letters, not words"
+    if not 0 < problem.epsilon <= nats:
+        return f"it takes budgets above 0 and up to {nats:g} nats"
+    if problem.setting(1).cost.shape[1] > releases:
+        return f"it takes at most {releases} different releases"
+    return None
+
+
 def _check_set(ambiguity: object, chain: MarkovChain, batch: int) -> None:
     """Refuse a set that is not one of chains around this one, and words."""
     try:

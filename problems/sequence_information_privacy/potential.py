@@ -43,7 +43,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls
 from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import price_row
-from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
 
 MAX_LETTERS = 4
 MAX_OUTPUTS = 8
@@ -70,13 +70,7 @@ def refuse_potential(problem: SequenceData) -> str | None:
         return f"it takes chains of two to {MAX_LETTERS} letters"
     if not chain.homogeneous or chain.max_length == 1 or problem.horizon < 2:
         return "it takes two releases or more, of chains whose steps are alike"
-    if min(problem.batch, problem.horizon) > 1:
-        return "it takes single letters, not words"
-    if not 0 < problem.epsilon <= MAX_EPSILON:
-        return f"it takes budgets above 0 and up to {MAX_EPSILON:g} nats"
-    if problem.setting(1).cost.shape[1] > MAX_OUTPUTS:
-        return f"it takes at most {MAX_OUTPUTS} different releases"
-    return None
+    return refuse_words(problem, MAX_EPSILON, MAX_OUTPUTS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from privopt.arrays import Floats
 from privopt.core.problem import Enclosure
 from privopt.mechanisms.policy.ahead import Ahead
 from privopt.problems.belief_release.bound import price_row
-from privopt.problems.sequence_information_privacy.data import SequenceData
+from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
 
 MAX_POINTS = 1025
 MAX_STEPS = 2**20
@@ -40,12 +40,8 @@ def refuse_beliefs(problem: SequenceData) -> str | None:
         return f"it takes chains of two letters, this one has {chain.k} states"
     if not chain.homogeneous or chain.max_length == 1:
         return "it takes chains whose steps are alike"
-    if min(problem.batch, problem.horizon) > 1:
-        return "it takes single letters, not words"
-    if not 0 < problem.epsilon <= MAX_EPSILON:
-        return f"it takes budgets above 0 and up to {MAX_EPSILON:g} nats"
-    if problem.setting(1).cost.shape[1] > MAX_OUTPUTS:
-        return f"it takes at most {MAX_OUTPUTS} different releases"
+    if words := refuse_words(problem, MAX_EPSILON, MAX_OUTPUTS):
+        return words
     moves = chain.step(0)
     if abs(float(moves[1, 1] - moves[0, 1])) < LEAST_INFLUENCE:
         return "letters hardly depend on one another"
