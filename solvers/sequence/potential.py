@@ -420,9 +420,11 @@ def solve_many(
     ([0.5], [[0, 2]])
     """
     users, basis = np.arange(len(targets)), basis.copy()
+    prices: Floats = np.zeros(targets.shape)
     for _ in range(rounds):
         chosen = points[users[:, None], basis]
-        prices = np.linalg.solve(chosen, np.take_along_axis(values, basis, axis=1)[:, :, None])[:, :, 0]
+        heights = np.take_along_axis(values, basis, axis=1)[:, :, None]
+        prices = np.asarray(np.linalg.solve(chosen, heights)[:, :, 0], dtype=np.float64)
         reduced = values - (points @ prices[:, :, None])[:, :, 0]
         enters = reduced.argmin(axis=1)
         going = np.flatnonzero(reduced[users, enters] < -1e-10)
@@ -434,5 +436,4 @@ def solve_many(
         moves = change > 1e-9
         ratio = np.where(moves, weights.clip(0.0) / np.where(moves, change, 1.0), np.inf)
         basis[going, ratio.argmin(axis=1)] = enters[going]
-    value: Floats = np.asarray((prices * targets).sum(axis=1), dtype=np.float64)
-    return value, np.asarray(prices, dtype=np.float64), basis
+    return np.asarray((prices * targets).sum(axis=1), dtype=np.float64), prices, basis
