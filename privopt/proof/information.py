@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from privopt.errors import InvalidProblem
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
@@ -23,6 +24,13 @@ WIDER = Fraction(1, 2**30)
 GRID = 80
 """Bits of a slope behind the point."""
 
+NEAR = 1e-6
+"""By how much, relatively, a bound may be above that of the solution and still count as the same."""
+
+Places: TypeAlias = list[tuple[int, Fraction]]
+
+Allowed: TypeAlias = Callable[[Sequence[Any]], checker_information.Posteriors]
+
 
 def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
     """A channel that says as much as it can of the useful symbol."""
@@ -32,20 +40,26 @@ def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Dr
     draft.claim["information"] = written(max(Fraction(0), Fraction(solution.certificate.utility[0])))
     dual = solution.dual if isinstance(solution.dual, dict) else {}
     if dual.get("kind") in ("vertices", "pairs"):
-        line = _vertices(draft, dual)
+        line = of_vertices(dual["pi"], partial(_posteriors, draft))
     elif dual.get("kind") == "pricing":
-        line = _Tree(data, draft).line(dual)
+        line = Tree(draft, _places(data, draft), partial(_posteriors, draft)).line(dual)
     else:
         line = None
     if line is None and not data.contiguous:
-        line = _whole_entropy(draft)
-        if solution.bound is not None:
-            draft.left_out.append(
-                "the bound of the solution; a weaker one is proved, the entropy of the useful symbol"
-            )
+        line = whole_entropy(draft)
     if line is not None:
-        draft.proofs.append({**line, "bound": written(-floor(-_bound(draft, line)))})
+        bound = -floor(-_bound(draft, line))
+        note_weaker(draft, bound, solution)
+        draft.proofs.append({**line, "bound": written(bound)})
     return draft
+
+
+def note_weaker(draft: Draft, bound: Fraction, solution: Solved) -> None:
+    """Say so where the bound of the solution is below the one that is proved."""
+    if solution.bound is not None and float(bound) - solution.bound > NEAR * abs(solution.bound):
+        draft.left_out.append(
+            f"the bound of the solution, {solution.bound:.6g}; a weaker one is proved, {float(bound):.6g}"
+        )
 
 
 def _posteriors(draft: Draft, prices: Sequence[Any]) -> checker_information.Posteriors:
@@ -60,60 +74,67 @@ def _bound(draft: Draft, line: Line) -> Fraction:
     return checker_information.most_information(draft.problem, above, line, draft.bits)
 
 
-def _vertices(draft: Draft, dual: dict[str, Any]) -> Line | None:
-    """Every vertex is tried; None if they are too many."""
-    prices = [written(v) for v in dual["pi"]]
-    allowed = _posteriors(draft, prices)
+def of_vertices(given: Sequence[float], posteriors: Allowed) -> Line | None:
+    """Prices with which every vertex is tried; None if they are too many."""
+    prices = [written(v) for v in given]
+    allowed = posteriors(prices)
     n, rows = len(prices), len(allowed.rows)
     count = sum(math.comb(n, k) * math.comb(rows, k - 1) for k in range(1, min(allowed.most, n) + 1))
     return {"prices": prices} if count <= SYSTEMS else None
 
 
-def _whole_entropy(draft: Draft) -> Line:
+def whole_entropy(draft: Draft) -> Line:
     """No release says more than the useful symbol itself: one box, and lines of slope 0."""
     n = sum(1 for weight in checker.prior(draft.problem) if weight)
     columns = len(draft.problem.get("useful", checker.prior(draft.problem)))
     return {"prices": [0] * n, "tree": [{"slopes": [0] * columns, "rows": []}]}
 
 
-class _Tree:
+def _places(data: LocalInformationPrivacyData, draft: Draft) -> Places:
+    """For each kept row of the package the place of the checker's row, and what its multipliers are worth there."""
+    polytope, total = data.polytope, data.polytope.total
+    above = checker.levels(draft.problem["levels"], draft.bits)[1]
+    never = {w for w, weight in enumerate(checker.prior(draft.problem)) if not weight}
+    hypotheses, pairs = checker.compared(draft.problem)
+    kept = [p for p in pairs if not never & (set(hypotheses[p[0]]) | set(hypotheses[p[1]]))]
+    last = len(hypotheses) - 1
+    place = {pair: i for i, pair in enumerate(kept)}
+    found = []
+    for row in polytope.kept:
+        first, second = polytope.names[row]
+        if data.notion == "ldp":
+            pair, worth = (first, second, "upper"), Fraction(total)
+        elif second > 0:
+            pair, worth = (first, last, "upper"), Fraction(polytope.secrets[first])
+        else:
+            pair, worth = (last, first, "lower"), polytope.secrets[first] / above["lower"]
+        found.append((place[pair], worth * sum(checker.prior(draft.problem)) / total))
+    return found
+
+
+class Tree:
     """A tree of the package in the words of the checker.
 
     The package multiplies its rows and the sides of a box; a line of another slope is worth as much as the multiplier of a
     side, and where the useful symbol is the input a price of the sum 1 too.
+
+    Parameters
+    ----------
+    draft : Draft
+    places : list of (place, worth)
+        For each row of the package that a leaf may multiply, the place of the checker's row, and what a multiplier is worth.
+    posteriors : callable
+        What the checker makes of the problem, given prices.
     """
 
-    def __init__(self, data: LocalInformationPrivacyData, draft: Draft) -> None:
-        self.data, self.draft = data, draft
-        self.polytope = data.polytope
-        self.itself = data.observation.useful is None
-        self.above = checker.levels(draft.problem["levels"], draft.bits)[1]
-        self.places = self._places()
-
-    def _places(self) -> list[tuple[int, Fraction]]:
-        """For each kept row of the package the place of the checker's row, and what its multipliers are worth there."""
-        polytope, total = self.polytope, self.polytope.total
-        never = {w for w, weight in enumerate(checker.prior(self.draft.problem)) if not weight}
-        hypotheses, pairs = checker.compared(self.draft.problem)
-        kept = [p for p in pairs if not never & (set(hypotheses[p[0]]) | set(hypotheses[p[1]]))]
-        last = len(hypotheses) - 1
-        place = {pair: i for i, pair in enumerate(kept)}
-        found = []
-        for row in polytope.kept:
-            first, second = polytope.names[row]
-            if self.data.notion == "ldp":
-                pair, worth = (first, second, "upper"), Fraction(total)
-            elif second > 0:
-                pair, worth = (first, last, "upper"), Fraction(polytope.secrets[first])
-            else:
-                pair, worth = (last, first, "lower"), polytope.secrets[first] / self.above["lower"]
-            found.append((place[pair], worth * sum(checker.prior(self.draft.problem)) / total))
-        return found
+    def __init__(self, draft: Draft, places: Places, posteriors: Allowed) -> None:
+        self.draft, self.places, self.posteriors = draft, places, posteriors
+        self.itself = "useful" not in draft.problem
 
     def line(self, dual: dict[str, Any]) -> Line | None:
         """Prices and tree."""
         prices = [written(v) for v in dual["pi"]]
-        allowed = _posteriors(self.draft, prices)
+        allowed = self.posteriors(prices)
         occurs = [w for w, weight in enumerate(checker.prior(self.draft.problem)) if weight]
         low, high = [*map(min, allowed.seen)], [*map(max, allowed.seen)]
         nodes, after = list[Line](), list[Line]()
@@ -161,6 +182,9 @@ class _Tree:
         self, allowed: Any, occurs: list[int], low: list[Fraction], high: list[Fraction], node: Any
     ) -> Line:
         """Slopes and prices of rows."""
+        if (beyond := max(sum(low) - 1, 1 - sum(high))) > 0:  # no posterior is in the box, as probabilities add to 1
+            price = math.ceil((1 + 2 * max(map(abs, allowed.prices), default=Fraction(0))) * 64 / beyond)
+            return {"slopes": [-price if sum(low) > 1 else price] * len(low), "rows": []}
         count, k = len(self.places), len(occurs) if self.itself else len(low)
         rows, tilt = [], [Fraction(0)] * len(low)
         for i, value in zip(node["rows"], node["values"], strict=True):

@@ -18,6 +18,7 @@ from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.boundary_colouring.data import ColouringData
 from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.metric_privacy.data import MetricData
 from privopt.problems.post_randomisation.data import PostRandomisationData
@@ -28,6 +29,7 @@ from privopt.proof import (
     bayesian,
     exceptions,
     information,
+    lift_family,
     linear,
     metric,
     post_randomisation,
@@ -42,6 +44,7 @@ from privopt.proof.rationals import json_lines
 CHECKERS = {
     "linear": "checker.py",
     "information": "checker_information.py",
+    "lift_family": "checker_lift_family.py",
     "exceptions": "checker_exceptions.py",
     "redaction": "checker_redaction.py",
     "redaction_bounds": "checker_redaction_bounds.py",
@@ -171,8 +174,8 @@ def draft_of(problem: Any, solution: Solved) -> Draft:
 
 
 def _local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
-    if data.beyond:
-        raise InvalidProblem(f"proof files do not cover {' and '.join(sorted(data.beyond))}")
+    if data.per_value is not None or data.notion in divergences.NOTIONS:
+        return lift_family.lift_family(data, solution)
     if data.ambiguity is not None:
         return sets.local_information(data, solution)
     if data.delta > 0:

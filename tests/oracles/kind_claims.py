@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import privopt as po
-from oracles import bayesian, bayesian_programmes, chain_claims, gaussian
+from oracles import bayesian, bayesian_programmes, chain_claims, gaussian, lift_claims
 from oracles.planted_proofs import Lines, leaves
 from privopt.arrays import Floats
 
@@ -285,4 +285,5 @@ _KINDS: dict[str, Any] = {
     "information": chain_claims.information,
     "trade_off": chain_claims.trade_off,
     "post_randomisation": chain_claims.post_randomisation,
+    "lift_family": lift_claims.lift_family,
 }

@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
+
 import privopt as po
 from oracles import kind_claims
 from oracles.planted_proofs import Lines, Tally, accepts, parsed
@@ -24,6 +26,8 @@ BOUNDED = po.JointAmbiguity(
 ROUND = po.JointAmbiguity(
     [po.RowSet.chi2(row, 0.125) for row in SMALL.table / SMALL.p_s[:, None]], [0.5, 0.5]
 )
+NEVER = po.JointDistribution.normalised([[3, 2, 0], [1, 4, 0]])
+SEEN = po.ObservedJoint(np.array([[[4, 1, 1], [1, 2, 1]], [[1, 1, 2], [2, 1, 3]]]) / 20.0)
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.375, 0.625]])
 REVERSED = po.MarkovChain([[0.25, 0.75], [0.875, 0.125]])
 PARTY = po.JointDistribution.normalised([[3, 5, 1, 2], [3, 1, 5, 2]])
@@ -54,6 +58,15 @@ POSED: dict[str, tuple[Any, str | None]] = {
     "maximal": (po.DistortionPrivacy(SMALL, HAMMING, max_leakage=0.2, leakage="maximal_leakage"), None),
     "kept": (po.PostRandomisation(PARTY, "hamming", 0.375, preserve=REGION), None),
     "kept-pairs": (po.PostRandomisation([1, 2, 3], "hamming", 0.75, notion=po.Metric.line(3)), None),
+    "lifts-values": (po.LocalInformationPrivacy(SMALL, upper={0: 0.25}, lower=0.5), "column-generation"),
+    "lifts-values-loss": (po.LocalInformationPrivacy(NEVER, upper=[0.125, 0.25], utility=HAMMING), "vertices-systems"),
+    "lifts-l1": (po.LocalInformationPrivacy(SMALL, 0.25, notion="l1"), "vertices-systems"),
+    "lifts-l1-observed": (po.LocalInformationPrivacy(SEEN, 0.125, notion="l1", utility=[[0, 1], [1, 0]]), "direct-lp"),
+    "lifts-chi2": (po.LocalInformationPrivacy(SMALL, 0.125, notion="chi2"), "cuts"),
+    "lifts-chi2-loss": (po.LocalInformationPrivacy(NEVER, 0.0625, notion="chi2", utility=HAMMING), "cuts"),
+    "lifts-average": (po.LocalInformationPrivacy(SMALL, 0.0625, notion="average"), "cuts"),
+    "lifts-average-loss": (po.LocalInformationPrivacy(SMALL, 0.0625, notion="average", utility=HAMMING), "cuts"),
+    "lifts-nothing": (po.LocalInformationPrivacy(SMALL, 0.0, notion="average"), "perfect-privacy"),
     "gaussian-near": (po.BayesianPrivacy(CLOSE, "mean", 1.0, clip=(0.0, 8.0), length=8), "gaussian-brute-force"),
 }  # fmt: skip
 

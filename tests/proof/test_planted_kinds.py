@@ -8,6 +8,9 @@ from oracles.planted_kinds import POSED, accepted, campaign, files
 
 from privopt.proof.write import CHECKERS
 
+SEEDS = {"lifts-values": 300, "lifts-chi2": 500, "lifts-average": 500}
+"""Errors in files that are mostly trees, where most of them change no claim."""
+
 
 @pytest.mark.parametrize("name", POSED)
 def test_honest_files_are_accepted_and_the_brute_force_agrees(name: str) -> None:
@@ -21,7 +24,7 @@ def test_honest_files_are_accepted_and_the_brute_force_agrees(name: str) -> None
 def test_no_false_claim_is_accepted(name: str) -> None:
     false = 0
     for lines in files(name):
-        for seed in range(150):
+        for seed in range(SEEDS.get(name, 150)):
             wrong = kind_claims.altered(lines, seed)
             if wrong != lines and kind_claims.broken(wrong):
                 false += 1

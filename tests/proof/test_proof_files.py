@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.5, 0.5]])
 PARTY = po.JointDistribution.normalised([[3, 5, 1, 2], [3, 1, 5, 2]])
 REGION = po.JointDistribution.normalised([[4, 1, 1, 3], [2, 5, 5, 1]])
+THREE = po.JointDistribution.normalised([[5, 2, 1, 1], [1, 3, 4, 1], [2, 1, 1, 4]])
 HAMMING = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
 NEAR = po.JointAmbiguity.total_variation(SMALL, 0.0625, 0.03125)
 ROUND = po.JointAmbiguity([po.RowSet.chi2(row, 1.5) for row in SMALL.table / SMALL.p_s[:, None]], [0.5, 0.5])
@@ -69,6 +71,12 @@ POSED: dict[str, Any] = {
     "gaussian-noise": po.BayesianPrivacy(po.GaussianModel([[1, 0.5], [0.5, 1]]), "sum", 1.0, clip=(0.0, 8.0)),
     "exceptions": po.LocalInformationPrivacy(SMALL, 0.25, delta=0.125, utility=HAMMING),
     "exceptions-information": po.LocalInformationPrivacy(SMALL, upper=0.25, lower=0.5, delta=0.125),
+    "values": po.LocalInformationPrivacy(SMALL, upper={0: 0.25}, lower=0.5),
+    "values-loss": po.LocalInformationPrivacy(SMALL, upper=[0.125, 0.25], utility=HAMMING),
+    "l1": po.LocalInformationPrivacy(SMALL, 0.25, notion="l1", utility=HAMMING),
+    "chi2": po.LocalInformationPrivacy(THREE, 0.125, notion="chi2"),
+    "average": po.LocalInformationPrivacy(THREE, 0.0625, notion="average"),
+    "average-loss": po.LocalInformationPrivacy(SMALL, 0.0625, notion="average", utility=HAMMING),
 }
 
 
@@ -76,7 +84,8 @@ BY_NAME = {
     "lip": "direct-lp", "lip-information": "vertices-exact", "pointwise": "vertices-exact", "funnel": "column-generation",
     "bottleneck": "column-generation", "set-lip": "cuts", "set-ldp": "cuts", "set-pointwise": "cuts", "set-chi2": "cuts",
     "set-counts": "cuts", "set-belief": "cuts", "set-information": "cuts", "set-within": "cuts", "redaction": "optimal", "redaction-first": "windows", "sequence": "structure-lp",
-    "exceptions-information": "randomised-boosting",
+    "exceptions-information": "randomised-boosting", "values": "column-generation", "values-loss": "vertices-systems", "l1": "vertices-systems",
+    "chi2": "cuts", "average": "cuts", "average-loss": "cuts",
 }  # fmt: skip
 """Solvers that prove what a test needs, however busy the machine is."""
 
@@ -176,6 +185,10 @@ def _worse(lines: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
             entry.update(level="1/1000", below=1, above=2)
         wrong[1].update({"delta": 0} if "delta" in lines[1] else {})
         yield wrong
+    if lines[0]["kind"] == "lift_family" and "bound" in lines[1]:
+        wrong = copy.deepcopy(lines)
+        wrong[1]["bound"] = "1/1000"
+        yield wrong
     for place in range(4, len(lines)):
         wrong = copy.deepcopy(lines)
         if "bound" in lines[place]:
@@ -222,11 +235,37 @@ def test_the_bound_in_a_file_is_that_of_the_solution() -> None:
         )
 
 
+def test_directions_that_leave_out_what_is_allowed_are_refused(tmp_path: Path) -> None:
+    for name in ("l1", "chi2", "average"):
+        lines = parsed(proof(name).text)
+        for entry in lines[4]["directions"]:
+            wrong = copy.deepcopy(lines)
+            place = lines[4]["directions"].index(entry)
+            wrong[4]["directions"][place]["far"] = str(Fraction(entry["far"]) - Fraction(1, 10**9))
+            assert not _accepted(wrong, "lift_family", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["values", "values-loss", "l1", "chi2", "average", "average-loss"])
+def test_the_bound_of_a_bound_by_value_or_on_a_divergence_is_that_of_the_solution(name: str) -> None:
+    problem, solution = solved(name)
+    sign = 1 if problem.matrix is None else -1
+    assert sign * _rational(parsed(proof(name).text)[4]["bound"]) == pytest.approx(solution.bound, abs=1e-7)
+    assert proof(name).left_out == ()
+
+
+def test_at_a_bound_of_0_all_divergences_are_one_file() -> None:
+    posed = [po.LocalInformationPrivacy(SMALL, 0.0, notion=notion) for notion in ("l1", "chi2", "average")]
+    texts = {prove(p, po.solve(p, "perfect-privacy", time_limit=30.0)).text for p in posed}
+    assert len(texts) == 1
+
+
 SETS_OF_CHAINS = po.ChainAmbiguity.interval(CHAIN, 0.1)
 UNCOVERED: dict[str, tuple[Any, str]] = {
     "count": (po.BayesianPrivacy(po.MarkovChain([[0.2, 0.8], [0.8, 0.2]]), "count", 1.0, length=6), "not proved by a kind"),
     "chains": (po.BayesianPrivacy(SETS_OF_CHAINS, "count", 1.0), "set of chains"),
     "hidden": (po.Redaction(SETS_OF_CHAINS, 4, 1, epsilon=1.0), "set of chains"),
+    "cost": (po.LocalInformationPrivacy(SMALL, 0.125, notion="l1", utility=lambda p: float(1 - (p**2).sum())), "function of yours"),
+    "unbounded": (po.LocalInformationPrivacy(SMALL, np.inf, notion="chi2"), "nothing is promised"),
     "nothing": (po.MetricPrivacy(po.Metric.line(2), [0.5, 0.5], "distance", np.inf), "nothing is promised"),
 }  # fmt: skip
 

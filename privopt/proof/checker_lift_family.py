@@ -1,0 +1,373 @@
+"""Check that every release keeps bounds of the lift family, what it is worth, and that no such release is worth more.
+
+Run alone: python checker_lift_family.py proof.txt. With the lifts l(s) = P(s | y) / P(s) each release y keeps bounds of
+single values ("values": l(s) <= e^upper, l(s) >= e^-lower), or one on sum P(s) |l(s) - 1| ("l1"), sum P(s) (l(s) - 1)^2
+("chi2") or sum P(s | y) ln l(s) ("average"). So its posterior q = P(. | y) is in a convex set, which lies in the half-space
+c . q <= far of any direction c if far is at least what c . q reaches there: a row for the posteriors of the input.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from math import comb, lcm
+from typing import Any
+
+Row = list[Fraction]
+
+
+def shares(problem: Any) -> Row:
+    """P(secret), by value; each occurs."""
+    weights = [*map(sum, table(problem["distribution"]))]
+    need(min(weights) > 0, "every value of the secret occurs")
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def bounded(problem: Any, named: dict[str, Fraction]) -> list[tuple[int, int, Fraction]]:
+    """The value, the side (1 from above, -1 from below) and e^level of each bound of single values."""
+    found = [(position(s, len(shares(problem))), side, named[name]) for s, side, name in problem["bounds"]]
+    need(found != [] and all(side in (1, -1) for _, side, _ in found), "there are bounds, of a side 1 or -1")
+    return found
+
+
+def moved(problem: Any, lifts: Row, bits: int) -> Fraction:
+    """A number that is at least the divergence of a release, exactly it but for logarithms."""
+    notion, pairs = problem["notion"], [*zip(shares(problem), lifts, strict=True)]
+    need(notion in ("l1", "chi2", "average"), "the notion is values, l1, chi2 or average")
+    if notion == "average":
+        return sum((p * v * log(v, bits)[1] for p, v in pairs if v), Fraction(0))
+    return sum((p * abs(v - 1) ** (1 if notion == "l1" else 2) for p, v in pairs), Fraction(0))
+
+
+def kept(problem: Any, below: dict[str, Fraction], columns: list[Row], bits: int) -> None:
+    """Check each release, a list of P(y | input): its lifts, and inputs that never occur, which nobody may recognise."""
+    total = prior(problem)
+    for column in columns:
+        mean = dot(total, column) / sum(total)
+        never = [v for v, weight in zip(column, total, strict=True) if not weight]
+        rises = [dot(row, column) / sum(row) for row in problem["distribution"]]
+        if problem["notion"] == "values":
+            for s, side, factor in bounded(problem, below):
+                inside = [v <= factor * mean if side > 0 else mean <= factor * v for v in [rises[s], *never]]
+                need(all(inside), "a lift is out of bounds")
+        else:
+            need(all(v == mean for v in never), "an input that never occurs gives itself away")
+            lifts = [v / mean for v in rises] if mean else [Fraction(1)] * len(rises)
+            need(moved(problem, lifts, bits) <= number(problem["bound"]), "a release moves S too far")
+
+
+def reached(problem: Any, entry: Any, bits: int) -> bool:
+    """Whether no allowed posterior is beyond the half-space c . q <= far.
+
+    As q - p takes at most half the bound from one value to another, "l1" reaches the mean of c and half the bound times its range;
+    "chi2" the mean and the root of bound times variance (Cauchy and Schwarz); "average" at most bound + ln sum p e^c (Gibbs).
+    """
+    p, c, far = shares(problem), [number(v) for v in entry["along"]], number(entry["far"])
+    beyond, bound = far - dot(p, c), number(problem["bound"])
+    if problem["notion"] == "l1":
+        near = bound / 2 * (max(c) - min(c)) <= beyond
+    elif problem["notion"] == "chi2":
+        near = beyond >= 0 and bound * (dot(p, [v * v for v in c]) - dot(p, c) ** 2) <= beyond**2
+    else:
+        powers = [number(v) for v in entry["powers"]]
+        over = all(log(a, bits)[0] >= v for a, v in zip(powers, c, strict=True))
+        near = over and bound + log(dot(p, powers), bits)[1] <= far
+    return near or far >= max(c)
+
+
+def half_spaces(problem: Any, above: dict[str, Fraction], proof: Any, bits: int) -> list[Row]:
+    """Rows that are at most 0 at every allowed posterior of the inputs that occur."""
+    p, ways = shares(problem), list[tuple[Row, Fraction]]()
+    if problem["notion"] == "values":
+        for s, side, factor in bounded(problem, above):
+            along = [Fraction(side * (i == s)) for i in range(len(p))]
+            ways.append((along, p[s] * factor if side > 0 else -p[s] / factor))
+    else:
+        for entry in proof["directions"]:
+            need(reached(problem, entry, bits), "a half-space leaves out what is allowed")
+            ways.append(([number(v) for v in entry["along"]], number(entry["far"])))
+    seen = [(of_w, sum(of_w)) for of_w in zip(*table(problem["distribution"]), strict=True) if any(of_w)]
+    return [[dot(along, of_w) / weight - far for of_w, weight in seen] for along, far in ways]
+
+
+def least_cost(problem: Any, rows: list[Row], proof: Any) -> Fraction:
+    """No such release costs less: prices >= 0 of the rows at each release are charged to the inputs."""
+    cost, total = costs(problem), prior(problem)
+    occurs = [w for w, weight in enumerate(total) if weight]
+    for place, values in proof["prices"]:
+        prices = [number(v) for v in values]
+        need(min(prices) >= 0, "prices are at least 0")
+        for w, v in zip(occurs, rows[position(place, len(rows))], strict=True):
+            share = v * Fraction(total[w], sum(total))
+            cost[w] = [c + share * price for c, price in zip(cost[w], prices, strict=True)]
+    return sum(map(min, cost), Fraction(0))
+
+
+def most_said(problem: Any, rows: list[Row], proof: Any, bits: int) -> Fraction:
+    """No such release says more: H(X) - prices . P - least of H(X | v) - prices . v."""
+    plain, total = {**problem, "notion": "ldp", "levels": ["upper"], "slack": 0}, prior(problem)
+    allowed, seen = Posteriors(plain, {"upper": Fraction(1)}, proof["prices"], bits), useful(problem)
+    allowed.rows = rows
+    least = allowed.least_over_tree(proof["tree"]) if "tree" in proof else allowed.least_at_vertices()
+    itself = [[sum(of_x) * (x == i) for i in range(len(seen))] for x, of_x in enumerate(seen)]
+    paid = dot(allowed.prices, [Fraction(weight, sum(total)) for weight in total if weight])
+    return information(itself, bits)[1] - paid - least
+
+
+def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:
+    """What a file proves, in sentences; raises an error if anything that it says is not proved."""
+    below, above = levels(problem["levels"], bits) if problem["notion"] == "values" else ({}, {})
+    rows, total = channel(mechanism, len(prior(problem)))
+    columns = [[Fraction(v, total) for v in column] for column in zip(*rows, strict=True)]
+    kept(problem, below, columns, bits)
+    said = [f"PROVED: each release keeps {problem['notion']} <= {problem['bound']}"] if not below else []
+    for s, side, name in problem["bounds"] if below else ():
+        most, than = problem["levels"][name]["level"], "likely" if side > 0 else "unlikely"
+        said.append(f"PROVED: no release makes value {s} more than e^({most}) times as {than}")
+    if "cost" in claim:
+        each = [dot(*pair) / total for pair in zip(costs(problem), rows, strict=True)]
+        need("worst" not in problem and sum(each) <= number(claim["cost"]), "it costs more")
+        said.append(f"PROVED: the mechanism costs at most {claim['cost']}")
+    if "information" in claim:
+        joint = [[dot(of_x, column) for column in columns] for of_x in useful(problem)]
+        need(information(joint, bits)[0] >= number(claim["information"]), "it says less")
+        said.append(f"PROVED: the mechanism says at least {claim['information']} nats of the useful symbol")
+    for proof in proofs:
+        bound, ways = number(proof["bound"]), half_spaces(problem, above, proof, bits)
+        less = "cost" in claim and least_cost(problem, ways, proof) >= bound
+        need(less or most_said(problem, ways, proof, bits) <= bound, "the prices do not prove the bound")
+        than = f"costs less than {bound}" if less else f"says more than {bound} nats"
+        said.append(f"PROVED: no mechanism that keeps this {than}")
+    return said
+
+
+# From checker.py and checker_information.py, word for word.
+
+
+def need(holds: bool, why: str) -> None:
+    """Refuse the file unless something holds."""
+    if not holds:
+        raise ValueError(why)
+
+
+def number(value: Any) -> Fraction:
+    """A rational number, from an integer or from a text "p/q"."""
+    need(set(str(value)) <= set("-/0123456789"), f"{value!r} is no integer and no text p/q")
+    return Fraction(value)
+
+
+def position(value: Any, count: int) -> int:
+    """One of 0, 1, ... count - 1."""
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
+    return int(value)
+
+
+def table(rows: Any) -> list[list[int]]:
+    """Rows of equally many integers >= 0."""
+    good = all(type(v) is int and v >= 0 for row in rows for v in row) and len(set(map(len, rows))) == 1
+    need(good, "a table has rows of equally many integers >= 0")
+    return [list(row) for row in rows]
+
+
+def dot(first: Any, second: Any) -> Fraction:
+    """The sum of products."""
+    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True)), Fraction(0))
+
+
+def artanh(s: Fraction, bits: int) -> tuple[int, int]:
+    """Integers around 2^bits (s + s^3/3 + s^5/5 + ...) for 0 <= s <= 1/3: each term rounded down, and up."""
+    low, high, k, down, up = 0, 0, 1, s * 2**bits // 1, -(-s * 2**bits // 1)
+    before, after = s * s * 2**bits // 1, -(-s * s * 2**bits // 1)
+    while up > 1:
+        low, high, k = low + down // k, high - (-up // k), k + 2
+        down, up = down * before >> bits, -(-up * after >> bits)
+    return low, high + 2 * up
+
+
+def log(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around ln x = 2 artanh((m - 1) / (m + 1)) + 2 e artanh(1/3), where x = m 2^e with 1/2 < m < 2."""
+    need(x > 0, "only positive numbers have a logarithm")
+    e = x.numerator.bit_length() - x.denominator.bit_length()
+    m = x / Fraction(2) ** e
+    low, high = artanh(abs((m - 1) / (m + 1)), bits)
+    low, high = (low, high) if m >= 1 else (-high, -low)
+    twos = sorted(e * end for end in artanh(Fraction(1, 3), bits))
+    return Fraction(2 * (low + twos[0]), 2**bits), Fraction(2 * (high + twos[1]), 2**bits)
+
+
+def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """By name, numbers below and above e^level: ln below <= level <= ln above."""
+    below, above = dict[str, Fraction](), dict[str, Fraction]()
+    for name, entry in entries.items():
+        level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
+    return below, above
+
+
+def prior(problem: Any) -> list[int]:
+    """How often each input occurs."""
+    return [*map(sum, zip(*table(problem["distribution"]), strict=True))]
+
+
+def compared(problem: Any) -> tuple[list[dict[int, int]], list[tuple[int, int, str]]]:
+    """Hypotheses, as weights of inputs, and (i, j, level): P(y | i) <= e^level P(y | j) for every release y."""
+    total, notion, named = prior(problem), problem["notion"], set(problem["levels"])
+    n, secrets = len(total), [row for row in table(problem["distribution"]) if any(row)]
+    if notion == "pairs":  # the inputs themselves, each pair in both directions
+        listed = [(position(u, n), position(v, n), name) for u, v, name in problem["pairs"]]
+        return [{w: 1} for w in range(n)], listed + [(v, u, name) for u, v, name in listed]
+    *rows, whole = [{w: v for w, v in enumerate(row) if v} for row in [*secrets, total]]
+    rows += [{w: 1} for w in range(n) if total[w] == 0]  # who never occurs must not be told apart
+    last = len(rows)
+    if notion == "lip":  # against all together, which is what is expected before the release
+        need(set() < named <= {"upper", "lower"}, "lip has the levels upper and lower, or one of them")
+        pairs = [(i, last, "upper") for i in range(last)] + [(last, i, "lower") for i in range(last)]
+    else:  # against each other
+        need(notion == "ldp" and named == {"upper"}, "the notion is lip, pairs, or ldp with the level upper")
+        need(last <= 2000, "up to 2000 secrets are compared with each other")
+        pairs = [(i, j, "upper") for i, j in permutations(range(last), 2) if min(i, j) < len(secrets)]
+    return [*rows, whole], [p for p in pairs if p[2] in named]
+
+
+def costs(problem: Any) -> list[list[Fraction]]:
+    """What releasing y costs at input w: the mean loss, times P(w) unless the worst input counts."""
+    loss, total = [[number(v) for v in row] for row in problem["loss"]], prior(problem)
+    need(len(total) * max(map(len, loss)) <= 4 * 10**6, "up to 4 million losses are read")
+    if "useful" in problem:  # the loss is of a symbol x, which occurs with w as often as useful[x][w] says
+        seen, columns = table(problem["useful"]), list(zip(*loss, strict=True))
+        need([*map(sum, zip(*seen, strict=True))] == total, "useful is of other inputs")
+        return [[dot(column, of_w) / sum(total) for column in columns] for of_w in zip(*seen, strict=True)]
+    own = [loss[position(i, len(loss))] for i in problem.get("loss_of", range(len(total)))]
+    share = [Fraction(1) if problem.get("worst") else Fraction(p, sum(total)) for p in total]
+    return [[p * d for d in row] for p, row in zip(share, own, strict=True)]
+
+
+def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
+    """P(y | w) times a total, and that total."""
+    rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
+    of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
+    need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
+    return [[v * (total // sum(row)) for v in row] for row in of], total
+
+
+def main(kind: str, check: Any, path: str) -> None:
+    """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
+    sys.set_int_max_str_digits(10**5)
+    try:
+        with open(path, encoding="utf-8") as file:
+            header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
+        bits = position(header.pop("bits"), 10**4)
+        need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
+        print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
+        sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
+
+
+def useful(problem: Any) -> list[list[int]]:
+    """Weights of the useful symbol x and the input w, a row a symbol; the input itself if nothing else is said."""
+    total = prior(problem)
+    need(max(len(total), len(problem.get("useful", ()))) <= 1000, "up to 1000 symbols are read")
+    if "useful" not in problem:
+        return [[p * (x == w) for w, p in enumerate(total)] for x in range(len(total))]
+    need([sum(c) for c in zip(*table(problem["useful"]), strict=True)] == total, "useful is of other inputs")
+    return table(problem["useful"])
+
+
+def phi(t: Fraction, bits: int) -> Fraction:
+    """A rational at most -t ln t."""
+    return -t * log(t, bits)[1] if t else Fraction(0)
+
+
+def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around I(X;Y), from the weights of x and y: sum of p(x, y) ln(p(x, y) / p(x) p(y))."""
+    whole, columns, ends = sum(map(sum, joint)), [*map(sum, zip(*joint, strict=True))], [Fraction(0)] * 2
+    for row in joint:
+        for v, column in zip(row, columns, strict=True):
+            if v:
+                lift = log(Fraction(v * whole, sum(row) * column), bits)
+                ends = [end + Fraction(v, whole) * side for end, side in zip(ends, lift, strict=True)]
+    return ends[0], ends[1]
+
+
+class Posteriors:
+    """What privacy allows a posterior v of the inputs that occur to be, and H(X | v) - prices . v."""
+
+    def __init__(self, problem: Any, above: dict[str, Fraction], prices: Any, bits: int) -> None:
+        (hypotheses, pairs), total, self.bits = compared(problem), prior(problem), bits
+        need(problem["notion"] != "pairs" and number(problem["slack"]) == 0, "lip or ldp, without slack")
+        inputs = [w for w, weight in enumerate(total) if weight]
+        self.prices = [number(v) for v in prices]
+        self.seen = [[Fraction(row[w], total[w]) for w in inputs] for row in useful(problem)]
+        self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
+        never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
+        shares = [{w: Fraction(v, sum(h.values())) for w, v in h.items()} for h in hypotheses]
+        kept = [p for p in pairs if not never & {*shares[p[0]], *shares[p[1]]}]
+        self.rows = [
+            [(shares[i].get(w, 0) - above[name] * shares[j].get(w, 0)) / total[w] for w in inputs]
+            for i, j, name in kept
+        ]
+
+    def least_at_vertices(self) -> Fraction:
+        """At every vertex: k inputs have positive probability, and k - 1 independent rows are 0.
+
+        All rows are combinations of the distributions of the inputs under the secrets, so k is at most their number.
+        """
+        least, n = [], len(self.prices)
+        for k in range(1, min(self.most, n) + 1):
+            need(comb(n, k) * comb(len(self.rows), k - 1) <= 10**5, "too many vertices to try")
+            for some, tight in product(combinations(range(n), k), combinations(self.rows, k - 1)):
+                part = solved([[Fraction(1)] * k, *([row[w] for w in some] for row in tight)])
+                chances = dict(zip(some, part or [], strict=part is not None))
+                v = [chances.get(w, Fraction(0)) for w in range(n)]
+                if part and min(part) >= 0 and all(dot(row, v) <= 0 for row in self.rows):
+                    least.append(sum((phi(dot(x, v), self.bits) for x in self.seen), -dot(self.prices, v)))
+        return min(least)
+
+    def least_over_tree(self, tree: Any) -> Fraction:
+        """Over boxes low <= P(x | v) <= high; a node splits the box at hand, and the lower part comes first."""
+        k, least = len(self.seen), []
+        boxes = [([*map(min, self.seen)], [*map(max, self.seen)])]
+        for node in tree:
+            low, high = boxes.pop()
+            if "at" in node:
+                x, t = position(node["x"], k), number(node["at"])
+                boxes += [([*low[:x], t, *low[x + 1 :]], high), (low, [*high[:x], t, *high[x + 1 :]])]
+            else:
+                least.append(self.leaf(low, high, node))
+        need(not boxes, "a box has no leaf")
+        return min(least)
+
+    def leaf(self, low: Row, high: Row, node: Any) -> Fraction:
+        """Lines of any slope, lowered until they are not above at an end, and prices of rows leave what is linear in v."""
+        slopes = [number(v) for v in node["slopes"]]
+        ends = list(zip(low, high, slopes, strict=True))
+        feet = [min(phi(a, self.bits) - s * a, phi(b, self.bits) - s * b) for a, b, s in ends]
+        linear = [dot(slopes, c) - p for c, p in zip(zip(*self.seen, strict=True), self.prices, strict=True)]
+        for i, price in node["rows"]:
+            need(number(price) >= 0, "prices are at least 0")
+            row = self.rows[position(i, len(self.rows))]
+            linear = [a + number(price) * b for a, b in zip(linear, row, strict=True)]
+        return sum(feet, min(linear))
+
+
+def solved(rows: list[Row]) -> Row | None:
+    """The solution x of rows[0] . x = 1 and row . x = 0 for the others; None if there is not just one."""
+    k = len(rows)
+    left = [[*row, Fraction(int(i == 0))] for i, row in enumerate(rows)]
+    for column in range(k):
+        pivot = next((i for i in range(column, k) if left[i][column]), None)
+        if pivot is None:
+            return None
+        left[column], left[pivot] = left[pivot], left[column]
+        left[column] = [a / left[column][column] for a in left[column]]
+        for i in range(k):
+            if i != column and left[i][column]:
+                left[i] = [a - left[i][column] * b for a, b in zip(left[i], left[column], strict=True)]
+    return [row[k] for row in left]
+
+
+if __name__ == "__main__":
+    main("lift_family", check, sys.argv[1])
