@@ -44,7 +44,7 @@ class Machine:
         if isinstance(self.mechanism, po.NoisyQuery):  # whose answers add up in a ledger
             once = ""
         if self.certificate is None:
-            return [("proof", self.proof), ("once", once)]
+            return [("certificate", self.proof), ("once", once)]
         told = self.certificate
         sure = (
             ""
@@ -52,8 +52,8 @@ class Machine:
             else f", which holds the population's with confidence {told.confidence:g}"
         )
         return [
-            ("proof", self.proof),
-            ("claim", told.statement),
+            ("certificate", self.proof),
+            ("in words", told.statement),
             ("holds for", told.distributions and f"every distribution in the set {told.distributions}{sure}"),
             ("kind", f"{told.kind}: {KINDS[told.kind]}" if told.kind in KINDS else ""),
             ("budget per", told.unit),

@@ -206,7 +206,7 @@ def _not_known(columns: Sequence[str], accepted: float | None, telling: bool, st
         known = "how records follow each other" if streams else "which datasets are neighbours"
         why = (
             f"what {named} beside the release would leak is not known: the model only says {known}, and no column is known to be harmless "
-            "but one that numbers the records by equal steps"
+            "but one that numbers the records by equal steps, as times do that have a row each, also where a record is missing"
         )
     if accepted is not None:
         why += f"; {number(accepted, 6)} nats were accepted, which promises less"

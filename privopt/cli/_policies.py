@@ -15,7 +15,14 @@ from privopt.cli import show
 from privopt.cli._columns import Cells, Machine, columns_of
 from privopt.cli._kept import Kept, beside_records, check_accepted
 from privopt.cli._receipt import Stream, leave_stream_receipt
-from privopt.cli._streams import check_earlier, earlier_digest, gap_facts, stream_letters, total_facts
+from privopt.cli._streams import (
+    check_earlier,
+    earlier_digest,
+    gap_facts,
+    period_facts,
+    stream_letters,
+    total_facts,
+)
 from privopt.cli.fit import user_columns
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel
 from privopt.files.csv import groups_of, read_table, write_table
@@ -26,10 +33,18 @@ from privopt.mechanisms import SequencePolicy
 from privopt.mechanisms.columns import encode
 from privopt.mechanisms.policy.journal import GAP_VERSION, PolicyState, alone, document, read_document
 from privopt.mechanisms.policy.release import check_transitions, outputs_of, release_from
+from privopt.publication.counts import counts_records
+from privopt.publication.identifiers import identifier_notes
 from privopt.publication.receipt import AGAIN, NOT_RECORDED, RECORDED, new_salt
 
 SYSTEM = "drawn from the operating system generator"
 SIMULATED = "SIMULATED, protects nobody"
+
+NAMES_ROWS = (
+    "beside the release it says whose row it is to everybody who has a list of them; leave --keep {name} out, or keep numbers that nobody "
+    "else has"
+)
+"""What to do with a kept column that looks like an identifier."""
 
 VERSION = 3
 """Of files of journals, which hold hashes of the rows since."""
@@ -61,23 +76,26 @@ class Journals:
     accounts : dict by user
     salt : str
         Of the hashes.
+    start_step : int
+        The step of the chain at which each stream begins: as many gaps come before its first row.
     """
 
     path: Path
     policy: SequencePolicy
     accounts: dict[str, Account]
     salt: str = field(default_factory=new_salt)
+    start_step: int = 0
 
     @classmethod
-    def open(cls, path: Path, policy: SequencePolicy) -> Self:
+    def open(cls, path: Path, policy: SequencePolicy, start_step: int = 0) -> Self:
         """The accounts in a file; none if it does not exist.
 
         Raises
         ------
         FileRefused
-            If it is not of this form, or of another policy.
+            If it is not of this form, of another policy, or of streams that begin at another step.
         """
-        journals = cls(path, policy, {})
+        journals = cls(path, policy, {}, start_step=start_step)
         if not path.exists():
             return journals
         fields = read_json(path)
@@ -88,6 +106,11 @@ class Journals:
         users = fields.get("users")
         if not isinstance(users, dict):
             raise FileRefused(f"{path}: has no users")
+        begun = fields.get("start_step", 0)
+        if begun != start_step:
+            raise FileRefused(
+                f"{path}: row 1 was released as step {begun}, not {start_step}: give --start-step {begun}, or another --state for other data"
+            )
         journals.accounts = {
             name: _account(f"{path}: {user(name, number)}", policy, users[name])
             for number, name in enumerate(users, 1)
@@ -110,6 +133,8 @@ class Journals:
             "salt": self.salt,
             "users": users,
         }
+        if self.start_step:
+            fields["start_step"] = self.start_step
         write_json(self.path, fields, private=True, indent=None)
 
 
@@ -169,6 +194,7 @@ class Order:
     seed: int | None
     accepted: float | None = None
     safe: bool = True
+    start_step: int = 0
 
 
 @dataclass(frozen=True)
@@ -182,6 +208,7 @@ class Outcome:
     missing: int = 0
     longest: int = 0
     beside: Kept = field(default_factory=Kept)
+    warnings: tuple[str, ...] = ()
 
 
 def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
@@ -195,6 +222,10 @@ def run(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
     if order.state is not None and order.seed is not None:
         raise FileRefused(
             "--state records real releases; a simulation has none, leave --simulate or --state out"
+        )
+    if order.start_step % policy.batch:
+        raise FileRefused(
+            f"--start-step {order.start_step}: the policy releases words of {policy.batch} letters, give a multiple of {policy.batch}"
         )
     policy.check_release(None if order.seed is None else np.random.default_rng(order.seed))
     return _folder(policy, order) if order.data.is_dir() else _table(machine, policy, order)
@@ -228,7 +259,12 @@ def _table(machine: Machine, policy: SequencePolicy, order: Order) -> Outcome:
     columns = columns_of(order.columns, [outputs[i] for i in kept], "")
     beside_them = {name: [read.columns[name][i] for i in kept] for name in copied}
     write_table(order.output, {**beside_them, **columns}, order.safe)
-    return replace(outcome, beside=beside)
+    warned = {name: read.columns[name] for name in order.keep if not _numbers(read.columns[name], users)}
+    return replace(outcome, beside=beside, warnings=tuple(identifier_notes(warned, NAMES_ROWS)))
+
+
+def _numbers(cells: Sequence[str], users: Mapping[str, Sequence[int]]) -> bool:
+    return counts_records([[cells[i] for i in places] for places in users.values()])
 
 
 def _folder(policy: SequencePolicy, order: Order) -> Outcome:
@@ -261,17 +297,26 @@ def _release(
     cells: Mapping[str, Sequence[Cells]],
     order: Order,
 ) -> tuple[dict[str, list[Label | None]], Outcome]:
-    """Every release of each user, recorded ones included, and how many are new."""
-    codes = {name: encode(letters, policy.letters, gaps=True) for name, letters in sequences.items()}
+    """Every release of each user, recorded ones included, and how many are new.
+
+    A stream that begins at a later step of the chain is one whose first records are missing.
+    """
+    before, empty = [None] * order.start_step, [("",) * len(order.columns)] * order.start_step
+    codes = {
+        name: encode([*before, *letters], policy.letters, gaps=True) for name, letters in sequences.items()
+    }
+    rows = {name: [*empty, *own] for name, own in cells.items()}
     for number, (name, places) in enumerate(codes.items(), 1):
         try:
             check_transitions(policy.chain, places[None, :], True, True)
         except InvalidMechanism as cause:
-            raise FileRefused(f"{user(name, number)}: {cause}" if name else str(cause)) from cause
+            said = f"{user(name, number)}: {cause}" if name else str(cause)
+            first = f"; row 1 is record {order.start_step}" if before else ""
+            raise FileRefused(f"{said}{first}") from cause
     if order.state is None:
-        return _drawn(policy, codes, cells, order, None)
+        return _drawn(policy, codes, rows, order, None)
     with alone(order.state):  # from reading what is recorded until the rest is
-        return _drawn(policy, codes, cells, order, Journals.open(order.state, policy))
+        return _drawn(policy, codes, rows, order, Journals.open(order.state, policy, order.start_step))
 
 
 def _drawn(
@@ -283,12 +328,19 @@ def _drawn(
 ) -> tuple[dict[str, list[Label | None]], Outcome]:
     """The releases of letters that are checked: what the journals hold, and the rest, which is drawn and recorded."""
     accounts = {name: Account(policy.start()) if journals is None else journals.of(name) for name in codes}
+    skipped = order.start_step
+    again = sum(max(0, len(account.released) - skipped) for account in accounts.values())
     pending, waiting = [], 0
     for number, (name, places) in enumerate(codes.items(), 1):
         done = len(accounts[name].released)
         if journals is not None:
             check_earlier(
-                user(name, number), cells[name], accounts[name].released, accounts[name].digest, journals.salt
+                user(name, number),
+                cells[name],
+                accounts[name].released,
+                accounts[name].digest,
+                journals.salt,
+                skipped,
             )
         spare = 0 if journals is None else (len(places) - done) % policy.batch
         pending.append(places[done : len(places) - spare])
@@ -304,14 +356,15 @@ def _drawn(
     if journals is not None:
         journals.accounts.update({name: account for name, account in accounts.items() if account.released})
         journals.write()  # before anything is written that anybody reads
-    count = sum(len(account.released) for account in accounts.values())
-    gaps = [account.released.count(None) for account in accounts.values()]
-    there = [len(account.released) - gap for account, gap in zip(accounts.values(), gaps, strict=True)]
-    outcome = Outcome(count, sum(map(len, drawn)), waiting, len(codes), sum(gaps), max(there, default=0))
-    return {name: account.released for name, account in accounts.items()}, outcome
+    released = {name: account.released[skipped:] for name, account in accounts.items()}
+    count = sum(map(len, released.values()))
+    gaps = [letters.count(None) for letters in released.values()]
+    there = [len(letters) - gap for letters, gap in zip(released.values(), gaps, strict=True)]
+    outcome = Outcome(count, count - again, waiting, len(codes), sum(gaps), max(there, default=0))
+    return released, outcome
 
 
-def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
+def report(outcome: Outcome, order: Order, how: str, machine: Machine, policy: SequencePolicy) -> None:
     """Tell what was done."""
     again = outcome.records - outcome.drawn
     facts: list[tuple[str, object]] = [
@@ -320,6 +373,7 @@ def report(outcome: Outcome, order: Order, how: str, machine: Machine) -> None:
         ("drawn before", again or None),
         ("waiting for a full word", outcome.waiting or None),
         *gap_facts(outcome.missing),
+        *period_facts(policy.chain, order.start_step),
         ("how", how),
         *machine.facts(),
         *total_facts(machine.mechanism, outcome.longest, outcome.users),
@@ -343,7 +397,7 @@ def release_policy(machine: Machine, policy: SequencePolicy, order: Order, recei
     outcome = run(machine, policy, order)
     if receipt is not None:
         once = NOT_RECORDED if order.state is None else RECORDED if outcome.drawn else AGAIN
-        stream = Stream(order.data, order.output, order.columns, order.by)
+        stream = Stream(order.data, order.output, order.columns, order.by, order.start_step)
         leave_stream_receipt(
             receipt,
             machine,
@@ -355,8 +409,8 @@ def release_policy(machine: Machine, policy: SequencePolicy, order: Order, recei
             once=once,
             raw_cells=not order.safe,
         )
-    report(outcome, order, how, machine)
-    show.facts([*outcome.beside.facts(), ("receipt", receipt)])
+    report(outcome, order, how, machine, policy)
+    show.facts([*outcome.beside.facts(), ("warning", list(outcome.warnings)), ("receipt", receipt)])
 
 
 def copied_columns(columns: Sequence[str], by: str | None, keep: Sequence[str] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import privopt as po
@@ -137,12 +137,15 @@ class Stream:
         Those that were read.
     by : str or None
         The column of users.
+    start_step : int
+        The step of the chain that the first row of each user is.
     """
 
     data: Path
     output: Path
     columns: Sequence[str]
     by: str | None
+    start_step: int = 0
 
 
 def leave_stream_receipt(
@@ -163,7 +166,7 @@ def leave_stream_receipt(
     copied = {*beside.columns, *(() if by is None else (by,))}
     shown = {name: cells for name, cells in table.items() if name not in copied}
     total = stream_total(policy, max(_lengths(table, shown, by)))
-    make_receipt(
+    receipt = make_receipt(
         policy,
         machine.certificate,
         {name: read[name] for name in (*stream.columns, *(() if by is None else (by,)))},
@@ -182,7 +185,8 @@ def leave_stream_receipt(
         delta=total.delta,
         raw_cells=raw_cells,
         crowds=False,
-    ).save(path)
+    )
+    replace(receipt, start_step=stream.start_step).save(path)
 
 
 def _lengths(table: Columns, shown: Columns, by: str | None) -> list[int]:

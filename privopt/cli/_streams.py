@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 import privopt as po
 from privopt.cli._columns import Cells, Runnable, read_symbols, symbols_of
@@ -14,6 +17,17 @@ from privopt.measures.sequence.total import stream_total
 from privopt.models.columns import as_number
 from privopt.models.markov.stream import StreamColumns
 from privopt.publication.receipt import column_digest
+
+StartStep = Annotated[
+    int,
+    typer.Option(
+        "--start-step",
+        min=0,
+        metavar="STEP",
+        help="The step of the chain that row 1 of each stream is, from 0: 16 where records are hours, the period begins at midnight and "
+        "a stream at 16:00.",
+    ),
+]
 
 
 def stream_of(mechanism: Runnable) -> StreamColumns | None:
@@ -75,6 +89,7 @@ class ChainOptions:
     smoothing: float
     period: int | None
     bins: Mapping[str, str]
+    start_step: int = 0
 
 
 def fit_chain(
@@ -104,7 +119,7 @@ def fit_chain(
     if column in options.bins:
         cells = [_number(data, column, row, cell) for row, cell in enumerate(cells, 1)]
     return po.MarkovChain.fit(
-        [[cells[i] for i in rows] for rows in groups],
+        [[*[None] * options.start_step, *(cells[i] for i in rows)] for rows in groups],
         letters,
         options.order,
         options.smoothing,
@@ -124,12 +139,17 @@ def _number(data: Path, column: str, row: int, cell: object) -> float | None:
 
 
 def check_earlier(
-    whose: str, rows: Sequence[Cells], released: Sequence[object | None], digest: str, salt: str
+    whose: str,
+    rows: Sequence[Cells],
+    released: Sequence[object | None],
+    digest: str,
+    salt: str,
+    skipped: int = 0,
 ) -> None:
     """Refuse the records of a user if those that were released before are not the first of them.
 
     A gap that was recorded stays one whatever its row holds now. Without a digest, as an earlier version wrote, only the number of
-    records is known.
+    records is known. The first ``skipped`` of the rows stand for the steps before the stream begins, and are not counted in messages.
 
     Raises
     ------
@@ -139,11 +159,11 @@ def check_earlier(
     done = len(released)
     if len(rows) < done:
         raise FileRefused(
-            f"{whose} has {len(rows)} records here, and of {done} the release is recorded: give the data from the first record on"
+            f"{whose} has {len(rows) - skipped} records here, and of {done - skipped} the release is recorded: give the data from the first record on"
         )
     if digest and digest != earlier_digest(rows, released, salt):
         raise FileRefused(
-            f"{whose}: of {done} records the release is recorded, and the first {done} rows here are not those that were read for it: "
+            f"{whose}: of {done - skipped} records the release is recorded, and the first {done - skipped} rows here are not those that were read for it: "
             "give the data from the first record on, written as they were, new rows after them; or another --state for other data"
         )
 
@@ -162,6 +182,18 @@ def total_facts(mechanism: Runnable, records: int, users: int) -> list[tuple[str
         return []
     whose = "" if users == 1 else "of the user with the most records: "
     return [("all together", whose + stream_total(mechanism, records).sentence())]
+
+
+def period_facts(chain: po.MarkovChain, start_step: int) -> list[tuple[str, object]]:
+    """What is printed of where in the period of a chain each stream begins."""
+    if chain.period is None:
+        said = f"row 1 is step {start_step} of the chain" if start_step else None
+        return [("period", said)]
+    step = start_step % chain.period
+    said = (
+        f"row 1 of each stream is step {step} of the period of {chain.period} (steps 0 to {chain.period - 1})"
+    )
+    return [("period", f"{said}; a stream that begins elsewhere: --start-step STEP")]
 
 
 def gap_facts(missing: int) -> list[tuple[str, object]]:

@@ -14,11 +14,15 @@ from privopt.cli.solve import AsJson
 from privopt.cli.verify import First
 from privopt.errors import FileRefused
 from privopt.publication.bundle import WORDS, read_bundle, verify_bundle
-from privopt.publication.explain import Explanation
+from privopt.publication.explain import EACH, Explanation
 from privopt.publication.explain import explain as explain_solution
 from privopt.publication.receipt import Receipt
 from privopt.publication.released import read_released
 from privopt.publication.table import check_table
+from privopt.publication.worst import CASES
+
+CASE_KEYS = ("value", "before", "most", "most_by", "times", "least", "least_by")
+"""Of the rows of what is said of each value, in JSON."""
 
 
 def explain(
@@ -72,12 +76,21 @@ def explain(
                 "title": explanation.title,
                 "sentences": list(explanation.sentences),
                 "numbers": dict(explanation.numbers),
+                "cases": [dict(zip(CASE_KEYS, row, strict=True)) for row in explanation.cases],
             }
         )
         return
-    show.sentences(explanation.sentences)
+    tell(explanation)
     if output is not None:
         show.facts([("written", output)])
+
+
+def tell(explanation: Explanation) -> None:
+    """Print the sentences, and the table of what single releases say of each value of the secret."""
+    show.sentences(explanation.sentences)
+    if explanation.cases:
+        show.sentences([EACH])
+        show.table(explanation.cases, CASES)
 
 
 def _of_files(problem: Path, solution: Path, released: Path | None, receipt: Path | None) -> Explanation:

@@ -19,7 +19,7 @@ from privopt.cli._fit_joint import (
     warnings,
 )
 from privopt.cli._noisy import fit_gaussian
-from privopt.cli._streams import ChainOptions, fit_chain
+from privopt.cli._streams import ChainOptions, StartStep, fit_chain, period_facts
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.csv import CsvTable, groups_of, read_table
@@ -149,6 +149,7 @@ def fit(
         str | None, typer.Option(metavar="A,B,...", help="The letters; by default those that occur.")
     ] = None,
     period: Period = None,
+    start_step: StartStep = 0,
     bins: BinRules = None,
     ordered: OrderedColumns = None,
     missing: MissingRule = "refuse",
@@ -170,6 +171,8 @@ def fit(
         raise FileRefused(
             "--bins are of a --column, or of --sensitive and --useful; --period is of a --column"
         )
+    if start_step and period is None:
+        raise FileRefused("--start-step says where in a --period row 1 is: give --period too")
     if (ordered or missing != "refuse" or minimum_count or hierarchy) and not sensitive:
         raise FileRefused(
             "--ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
@@ -209,7 +212,7 @@ def fit(
     sequences = list(users(data, by, read).values())
     rules = JointOptions(bins or ()).rules()
     chain = fit_chain(
-        data, column, by, read, sequences, ChainOptions(states, order, smoothing, period, rules)
+        data, column, by, read, sequences, ChainOptions(states, order, smoothing, period, rules, start_step)
     )
     model = chain if confidence is None else _confident_chain(chain, confidence)
     _keep(model, output)
@@ -217,13 +220,14 @@ def fit(
         show.emit(model.to_dict())
         return
     empty = read.columns[column].count("")
-    facts = [
+    facts: list[tuple[str, object]] = [
         ("model", model),
         ("set", model.described if isinstance(model, po.ChainAmbiguity) else ""),
         ("records", read.rows),
         ("sequences", len(sequences)),
         ("empty cells", empty or None),
     ]
+    facts += period_facts(chain, start_step)
     show.facts([*facts, ("shown", chain.period and "the first step of the period"), ("written", output)])
     if chain.k > MOST_STATES:
         print(

@@ -10,6 +10,7 @@ import typer
 
 from privopt.cli import show
 from privopt.cli._fit_joint import JointOptions
+from privopt.cli.explain import tell
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused, InvalidModel, PrivoptError
 from privopt.files.csv import read_table
@@ -185,7 +186,7 @@ def publish(
             before.take_back()
             raise
     show.facts(publication.facts())
-    show.sentences(publication.explain().sentences)
+    tell(publication.explain())
     show.facts(
         [
             ("written", f"{output} (README.txt says what is what)"),
@@ -204,7 +205,7 @@ def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
         If it says nothing, and would be refused.
     """
     show.facts([*plan.facts(), *plan.remarks()])
-    show.sentences(plan.explain().sentences)
+    tell(plan.explain())
     certificate = plan.solution.certificate
     if certificate is not None:
         show.sentences(certificate.sentences())

@@ -23,9 +23,9 @@ from privopt.cli._columns import (
     symbols_of,
 )
 from privopt.cli._kept import Rows, judge_kept
-from privopt.cli._policies import SIMULATED, SYSTEM, Order, copied_columns, release_policy
+from privopt.cli._policies import NAMES_ROWS, SIMULATED, SYSTEM, Order, copied_columns, release_policy
 from privopt.cli._receipt import crowd_facts, draw_once, leave_receipt
-from privopt.cli._streams import check_stream, gap_facts, stream_letters
+from privopt.cli._streams import StartStep, check_stream, gap_facts, stream_letters
 from privopt.cli.fit import By, Data, users
 from privopt.errors import FileRefused
 from privopt.files.csv import CsvTable, read_table, write_table
@@ -34,12 +34,6 @@ from privopt.mechanisms.codebook import Codebook
 from privopt.publication.counts import counts_records
 from privopt.publication.identifiers import identifier_notes
 from privopt.publication.state import Once
-
-NAMES_ROWS = (
-    "beside the release it says whose row it is to everybody who has a list of them; leave --keep {name} out, or keep numbers that nobody "
-    "else has"
-)
-"""What to do with a kept column that looks like an identifier."""
 
 Source = Annotated[
     Path, typer.Argument(metavar="MECHANISM_OR_SOLUTION.json", help="What to run.", show_default=False)
@@ -164,13 +158,14 @@ class Command:
     ledger: Path | None
     total: float | None
     safe: bool
+    start_step: int = 0
 
     @property
     def how(self) -> str:
         """How releases are drawn, in words."""
         return SYSTEM if self.simulate is None else SIMULATED
 
-    def check(self, mechanism: object) -> None:
+    def check(self, mechanism: po.Mechanism) -> None:
         """Refuse options that are of other mechanisms.
 
         Raises
@@ -179,6 +174,10 @@ class Command:
             With the first of them.
         """
         query = isinstance(mechanism, po.NoisyQuery)
+        if self.start_step and not isinstance(mechanism, po.SequencePolicy):
+            raise FileRefused(
+                f"--start-step is for policies of sequences: a {mechanism.kind} mechanism has no other place to begin, leave it out"
+            )
         if (self.ledger is not None or self.total is not None) and not query:
             raise FileRefused(
                 "a ledger is charged by noisy queries: leave --ledger and --total out, or give --state"
@@ -211,6 +210,7 @@ def release(
     ledger: LedgerFile = None,
     total: Total = None,
     safe_cells: SafeCells = True,
+    start_step: StartStep = 0,
     show_values: ShowValues = False,
 ) -> None:
     """Run a mechanism on columns of data.
@@ -218,7 +218,8 @@ def release(
     A redaction mechanism reads exactly as many records as it has, or with --by exactly as many for each user;
     a channel releases every row by itself, and where it remembers the columns of its table it bins raw numbers and
     refuses other columns; a sequence policy takes the rows of each user as one sequence, also from a
-    folder with a file for each user into a folder, and with --state never draws a recorded release again. A noisy query reads all cells
+    folder with a file for each user into a folder, and with --state never draws a recorded release again; --start-step says at which step
+    of the period a stream begins. A noisy query reads all cells
     of the columns as records and writes a number. A colouring answers about the dataset of its graph that each row names. Only what is released and the users are written; --keep names what else to copy, and
     is refused where it leaks more about the secret than the certificate allows. A solution must be solved and certified; 'privopt verify' proves its certificate again.
     """
@@ -226,7 +227,7 @@ def release(
         _release(
             Command(
                 mechanism, data, column or [], output, by, keep or [], mark, simulate, state, receipt, codebook, problem,
-                accept_leakage, secret or [], ledger, total, safe_cells,
+                accept_leakage, secret or [], ledger, total, safe_cells, start_step,
             )
         )  # fmt: skip
 
@@ -243,7 +244,7 @@ def _release(command: Command) -> None:
     if isinstance(runs, po.SequencePolicy):
         order = Order(
             command.data, command.names, command.output, command.by, command.keep, command.state, command.simulate,
-            command.accept_leakage, command.safe,
+            command.accept_leakage, command.safe, command.start_step,
         )  # fmt: skip
         release_policy(machine, runs, order, command.receipt)
     elif isinstance(runs, po.NoisyQuery):

@@ -13,6 +13,7 @@ from privopt.cli import show
 from privopt.cli._bundles import bundle_at
 from privopt.cli._columns import read_symbols, symbols_of
 from privopt.cli._original import Compared, compare_beside
+from privopt.cli._streams import StartStep
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidMechanism
 from privopt.files.csv import read_table
@@ -90,6 +91,7 @@ def verify(
             help="The table was released with --raw-cells, and no receipt says so: apostrophes before formulas belong to its cells.",
         ),
     ] = False,
+    start_step: StartStep = 0,
     as_json: AsJson = False,
 ) -> None:
     """Prove a solution again from the two files alone, or a bundle; exit code 1 if it is not proved.
@@ -109,7 +111,9 @@ def verify(
     loaded = po.load_problem(problem)
     certificate, answer = _proof(loaded, solution)
     if certificate.ok and answer is not None and released is not None:
-        layout = Layout(tuple(column or ()), tuple(keep or ()), mark=mark, by=by, others=others)
+        layout = Layout(
+            tuple(column or ()), tuple(keep or ()), mark=mark, by=by, others=others, start_step=start_step
+        )
         certificate = _with_table(
             certificate,
             loaded,

@@ -147,6 +147,20 @@ def nominal_of(joint: JointOrSet) -> Joint:
     return joint.nominal if isinstance(joint, JointAmbiguity) else joint
 
 
+def release_name(release: Release, y: int) -> str:
+    """A release as sentences name it: as a table holds it where the mechanism remembers the columns of one, else its label.
+
+    Examples
+    --------
+    >>> from privopt.mechanisms import Merging
+    >>> release_name(Merging([["a"], ["b", "c"]]), 1)
+    "'b | c'"
+    """
+    if release.columns is None:
+        return repr(release.outputs[y])
+    return repr(", ".join(map(str, release.cells[y])))
+
+
 def release_rows(release: Release, which: Sequence[int]) -> list[IntegerRow]:
     """The integer rows of some inputs."""
     if isinstance(release, Channel):

@@ -323,7 +323,7 @@ def audit_cells(
         method=how,
         verdict=_verdict(interval, [side.budget for side in sides] or [level]),
         beyond=_beyond(told, sides) if sides else None,
-        worst=worst,
+        worst=_as_written(worst, release),
         fewest_of_release=_fewest(told.sum(axis=0, keepdims=True), (), release),
         fewest_of_pair=_fewest(told, joint.sensitive, release),
         remarks=(SAME,) if _same(joint, seen.table) else (),
@@ -449,7 +449,15 @@ def _fewest(told: Floats, secrets: Sequence[Label], release: Release) -> tuple[f
     never = np.asarray(release.matrix).max(axis=0) == 0
     s, y = np.unravel_index(int(np.argmin(np.where(never, np.inf, told))), told.shape)
     named = (secrets[int(s)],) if secrets else ()
-    return float(told[s, y]), (*named, release.outputs[int(y)])
+    return float(told[s, y]), _as_written((*named, release.outputs[int(y)]), release)
+
+
+def _as_written(labels: Sequence[Hashable], release: Release) -> tuple[Hashable, ...]:
+    """Labels of which the last is of a release, which is named as the released table names it."""
+    if not labels or release.columns is None:
+        return tuple(labels)
+    cells = dict(zip(release.outputs, release.cells, strict=True))[labels[-1]]
+    return (*labels[:-1], cells[0] if len(cells) == 1 else cells)
 
 
 def _same(joint: JointDistribution, counts: Ints) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
 
@@ -17,6 +17,11 @@ ENOUGH = 16
 RUNS = 4
 """Values of a count, at least, and times that a count that begins anew must have been gone through."""
 
+CLOCK = "%H:%M"
+
+DATES = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d")
+"""Dates that are not written as ISO 8601 has them."""
+
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]+)")
 _EPOCH = datetime(1970, 1, 1)
 
@@ -24,9 +29,10 @@ _EPOCH = datetime(1970, 1, 1)
 def counts_records(sequences: Sequence[Sequence[str]]) -> bool:
     """Whether the cells of each user number their records: one step at a time, as hours do, or after equally many, as days do.
 
-    The steps are equal, may begin anew after equally many (the hours of a day), and are the same for all users. Such a column follows
+    The steps are equal (those of months too), may begin anew after equally many (the hours of a day), and are the same for all users. Such a column follows
     from the place of a record in its sequence, which anybody who sees the release knows. A column whose values are unequally far apart
-    may say when something happened, and a constant one that nothing did: they do not count.
+    may say when something happened, and a constant one that nothing did: they do not count. Of dates, which are little else,
+    a few are enough.
 
     Parameters
     ----------
@@ -39,6 +45,10 @@ def counts_records(sequences: Sequence[Sequence[str]]) -> bool:
     True
     >>> counts_records([[f"2024-01-{day:02d}" for day in range(1, 31)]])
     True
+    >>> counts_records([["2024-01-01", "2024-02-01", "2024-03-01", "2024-04-01"]]), counts_records([["1", "2", "3", "4"]])
+    (True, False)
+    >>> counts_records([[f"{hour:02d}:00" for hour in range(24)] * 4])
+    True
     >>> counts_records([["0", "1", "2"] * 6]), counts_records([["d0"] * 6 + ["d1"] * 6 + ["d2"] * 6 + ["d3"]])
     (True, True)
     >>> counts_records([[str(i * i) for i in range(20)]]), counts_records([["0", "1"] * 20]), counts_records([["a"] * 20])
@@ -46,10 +56,14 @@ def counts_records(sequences: Sequence[Sequence[str]]) -> bool:
     """
     longest = max(sequences, key=len, default=())
     alike = all(list(cells) == list(longest[: len(cells)]) for cells in sequences)
-    if not alike or sum(map(len, sequences)) < ENOUGH:
+    if not alike:
         return False
     values, lengths = _runs(longest)
-    return _equally_long(lengths) and _steps(_numbers(values))
+    if not _equally_long(lengths):
+        return False
+    if any(_steps(_seconds(dates)) or _steps(_months(dates)) for dates in _dates(values)):
+        return True
+    return sum(map(len, sequences)) >= ENOUGH and _steps(_numbers(values))
 
 
 def separates_letters(letters: Sequence[Hashable], cells: Sequence[str]) -> bool:
@@ -84,7 +98,7 @@ def _equally_long(lengths: Sequence[int]) -> bool:
 
 
 def _numbers(values: Sequence[str]) -> list[Fraction] | None:
-    """The values as numbers, times, or numbers after one name; None where they are none of these."""
+    """The values as numbers, times of the day, or numbers after one name; None where they are none of these."""
     for read in (_as_numbers, _as_times, _as_numbered):
         numbers = read(values)
         if numbers is not None:
@@ -99,14 +113,48 @@ def _as_numbers(values: Sequence[str]) -> list[Fraction] | None:
 
 
 def _as_times(values: Sequence[str]) -> list[Fraction] | None:
+    """Seconds since midnight of times of the day."""
+    times = _read_times(values, CLOCK) or _read_times(values, f"{CLOCK}:%S")
+    return None if times is None else _seconds(times)
+
+
+def _dates(values: Sequence[str]) -> list[list[datetime]]:
+    """The values as dates, perhaps with times, in every way in which all of them can be read."""
+    if _as_numbers(values) is not None:
+        return []
+    forms = [form + time for form in DATES for time in ("", f" {CLOCK}", f" {CLOCK}:%S")]
+    read = [_read_iso(values), *(_read_times(values, form) for form in ("%Y-%m", *forms))]
+    return [dates for dates in read if dates is not None]
+
+
+def _read_iso(values: Sequence[str]) -> list[datetime] | None:
+    """Dates in the form of ISO 8601, in the time of the zone that they name."""
     try:
         times = [datetime.fromisoformat(value.strip()) for value in values]
     except ValueError:
         return None
-    apart = [time.replace(tzinfo=None) - (time.utcoffset() or _EPOCH - _EPOCH) - _EPOCH for time in times]
+    return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
+
+
+def _read_times(values: Sequence[str], form: str) -> list[datetime] | None:
+    try:
+        return [datetime.strptime(value.strip(), form) for value in values]
+    except ValueError:
+        return None
+
+
+def _seconds(times: Sequence[datetime]) -> list[Fraction]:
+    apart = [time - _EPOCH for time in times]
     return [
         Fraction(delta.days * 86400 + delta.seconds) + Fraction(delta.microseconds, 10**6) for delta in apart
     ]
+
+
+def _months(dates: Sequence[datetime]) -> list[Fraction] | None:
+    """Months since year 0, where the day and the time are always the same."""
+    if len({date.replace(year=2000, month=1) for date in dates}) > 1:
+        return None
+    return [Fraction(12 * date.year + date.month) for date in dates]
 
 
 def _as_numbered(values: Sequence[str]) -> list[Fraction] | None:

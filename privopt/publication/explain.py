@@ -16,6 +16,7 @@ from privopt.core.reformulation import Reformulation
 from privopt.errors import FileRefused, InvalidProblem, MissingExtra
 from privopt.files.json import writing
 from privopt.files.paths import writing_bytes
+from privopt.files.text import html_table, plain_table
 from privopt.mechanisms import (
     Channel,
     Colouring,
@@ -25,6 +26,7 @@ from privopt.mechanisms import (
     RedactionMechanism,
     SequencePolicy,
 )
+from privopt.models.channel_data import observation
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.belief_release.data import BeliefData
 from privopt.problems.boundary_colouring.data import ColouringData
@@ -37,16 +39,19 @@ from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication import _invariant, _places, _records, _tables
 from privopt.publication.constant import plain_constant
-from privopt.publication.parts import Names, Parts, names_of
+from privopt.publication.parts import Names, Parts, names_of, written_releases
 from privopt.publication.receipt import Receipt
 from privopt.publication.released import joint_of
 from privopt.publication.words import plain, times
+from privopt.publication.worst import CASES, each_value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
 """Sentences of the longest explanation."""
+
+EACH = "For each value of the secret, how likely it is before the release, and at most and at least after a single one:"
 
 PDF = 'a PDF needs matplotlib: pip install "privopt[plot]"; or write the text or the page, whose names end in .txt and .html'
 
@@ -89,6 +94,9 @@ class Explanation:
     problem : Problem, optional
     mechanism : Mechanism, optional
         For the picture.
+    cases : tuple of rows
+        Of a release of a table, for each of at most six values of the secret: how likely it is before, the most and the
+        least that a single release leaves of that, and by which; see :data:`privopt.publication.worst.CASES`.
 
     Examples
     --------
@@ -104,12 +112,15 @@ class Explanation:
     numbers: Mapping[str, float] = field(default_factory=dict)
     problem: Problem[Any] | None = field(default=None, repr=False, compare=False)
     mechanism: Mechanism | None = field(default=None, repr=False, compare=False)
+    cases: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join((self.title, "", *self.sentences))
+        told = ("", EACH, plain_table(self.cases, CASES)) if self.cases else ()
+        return "\n".join((self.title, "", *self.sentences, *told))
 
     def _repr_html_(self) -> str:
-        return f"<h2>{escape(self.title)}</h2><ol>{''.join(f'<li>{escape(s)}</li>' for s in self.sentences)}</ol>"
+        said = f"<h2>{escape(self.title)}</h2><ol>{''.join(f'<li>{escape(s)}</li>' for s in self.sentences)}</ol>"
+        return f"{said}<p>{escape(EACH)}</p>{html_table(self.cases, CASES)}" if self.cases else said
 
     def html(self) -> str:
         """One page that needs no other file, with the picture where matplotlib is installed."""
@@ -165,7 +176,10 @@ class Explanation:
         from textwrap import wrap
 
         page = Figure(figsize=(8.27, 11.69))
-        lines = [line for s in self.sentences for line in (*wrap(s, 82), "")]
+        said = (
+            (*self.sentences, EACH, *map("; ".join, (CASES, *self.cases))) if self.cases else self.sentences
+        )
+        lines = [line for s in said for line in (*wrap(s, 82), "")]
         page.text(0.1, 0.93, self.title, fontsize=16, weight="bold", va="top", parse_math=False)
         page.text(0.1, 0.87, "\n".join(lines), fontsize=11, va="top", linespacing=1.5, parse_math=False)
         with writing_bytes(target) as stream, PdfPages(stream, metadata={"CreationDate": None}) as pages:
@@ -229,13 +243,44 @@ def explain(problem: Problem[Any] | None, solution: Judged, receipt: Receipt | N
         why = "it was solved without a proof" if certificate is None else certificate.reason
         return Explanation(title, (f"Nothing is proved of this release, and it must not be used: {why}.",))
     parts = _parts(problem, mechanism, certificate)
-    explanation = Explanation(title, parts.sentences()[:MOST], parts.numbers, problem, mechanism)
+    numbers, bound = dict(parts.numbers), _proved(parts.bound, certificate)
+    if bound != parts.bound:
+        numbers["proved factor"] = math.exp(certificate.leakage[1])
+    sentences = replace(parts, bound=bound).sentences()[:MOST]
+    explanation = Explanation(title, sentences, numbers, problem, mechanism, _cases(problem, mechanism))
     if receipt is None:
         return explanation
     joint = joint_of(problem)
     secret = Names().secret if joint is None else names_of(joint).secret
     added = receipt.sentences(certificate.kind == "average", secret)
     return replace(explanation, sentences=(*explanation.sentences[: MOST - len(added)], *added))
+
+
+def _proved(bound: str, certificate: Certificate) -> str:
+    """The sentence on the bound with what is proved of this release, where that is less than the budget that the bound quotes."""
+    high, budget = certificate.leakage[1], certificate.budget
+    if (
+        certificate.kind != "privacy"
+        or not high < budget < math.inf
+        or f" {times(budget)} times" not in bound
+    ):
+        return bound
+    if times(high) == times(budget):
+        return bound
+    return f"{bound}; that is the budget, and of this release {times(high)} times is proved"
+
+
+def _cases(problem: Problem[Any], mechanism: Mechanism) -> tuple[tuple[str, ...], ...]:
+    """What single releases of a table say of each value of the secret."""
+    while isinstance(problem, Reformulation) and joint_of(problem) is None:
+        mechanism, problem = problem.posed(mechanism), problem.target
+    joint = joint_of(problem)
+    if joint is None or not isinstance(mechanism, (Channel, Merging)):
+        return ()
+    seen = observation(joint)
+    return each_value(
+        seen.leaking_distribution(mechanism), seen.leaking.sensitive, written_releases(mechanism)
+    )
 
 
 def _parts(problem: Problem[Any], mechanism: Mechanism, certificate: Certificate) -> Parts:

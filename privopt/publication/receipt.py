@@ -84,6 +84,8 @@ class Receipt:
     salt : str
     raw_cells : bool
         Texts that a spreadsheet would run as formulas stand in the file as they are, not behind an apostrophe.
+    start_step : int
+        The step of the chain at which each stream begins.
     """
 
     problem: str
@@ -113,14 +115,16 @@ class Receipt:
     total_within: float | None = None
     delta: float | None = None
     raw_cells: bool = False
+    start_step: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary, sealed with a hash of all the rest but the salt."""
         fields = {"format": FORMAT, "version": VERSION, **_plain(asdict(self))}
         for name in NATS:
             fields[name] = None if fields[name] is None else encode_float(fields[name])
-        if not self.raw_cells:
-            del fields["raw_cells"]
+        for name in ("raw_cells", "start_step"):
+            if not fields[name]:
+                del fields[name]
         return {**fields, "seal": _seal(fields)}
 
     @classmethod
@@ -165,7 +169,9 @@ class Receipt:
         """Where in the released file what stands."""
         by = self.by or None
         accepted = self.accepted_leakage is not None
-        return Layout(self.columns, self.kept, self.symbols or None, self.mark, by=by, accepted=accepted)
+        return Layout(
+            self.columns, self.kept, self.symbols or None, self.mark, by=by, accepted=accepted, start_step=self.start_step
+        )  # fmt: skip
 
     def sentences(self, average: bool = False, secret: str = "the secret") -> tuple[str, ...]:
         """What it says beyond the certificate, in plain sentences: what is kept, small groups, the total.

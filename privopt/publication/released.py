@@ -120,6 +120,8 @@ class Layout:
         What the kept columns leak was accepted, as the receipt states: they are not taken for the secret.
     datasets : tuple of labels, optional
         What each row asked about, where the owner checks the answers of a colouring.
+    start_step : int
+        The step of the chain at which each stream begins.
     """
 
     columns: tuple[str, ...] = ()
@@ -130,6 +132,7 @@ class Layout:
     by: str | None = None
     accepted: bool = False
     datasets: tuple[Label, ...] | None = None
+    start_step: int = 0
 
 
 def text_of(label: Label) -> tuple[str, ...]:

@@ -57,28 +57,31 @@ def fault_of_streams(
     outputs: Sequence[Label],
     written: Sequence[tuple[str, ...]],
     mark: str,
+    start_step: int = 0,
 ) -> str | None:
-    """What speaks against the releases of the streams of all users."""
+    """What speaks against the releases of the streams of all users, which begin at a step of the chain."""
     wide = len(written[0])
     for number, cells in enumerate(users):
         codes = places_of(cells, written, ((GAP,) * wide, (mark,) * wide))
         fault = codes if isinstance(codes, str) else None
         if not isinstance(codes, str):
             released = [None if y < 0 else outputs[y] for y in codes.tolist()]
-            fault = _streamed(policy, released, ALARM / len(users))
+            fault = _streamed(policy, released, ALARM / len(users), start_step)
         if fault is not None:
             return fault if len(users) == 1 else f"sequence {number}: {fault}"
     return None
 
 
-def _streamed(policy: SequencePolicy, released: Sequence[Label | None], alarm: float) -> str | None:
+def _streamed(
+    policy: SequencePolicy, released: Sequence[Label | None], alarm: float, start_step: int
+) -> str | None:
     """What speaks against the releases of one stream, None where a record was missing."""
     last = policy.chain.max_length
-    if last is not None and len(released) > last:
-        return f"there are {len(released)} records, and the chain has {last}"
+    if last is not None and start_step + len(released) > last:
+        return f"there are {len(released)} records from step {start_step} on, and the chain has {last}"
     if policy.batch > 1:
         return _broken_word(released, policy.batch)
-    state = policy.start()
+    state = policy.skip(start_step) if start_step else policy.start()
     outputs: tuple[Label, ...] = ()
     totals: list[Floats] = []
     for row, letter in enumerate(released, 1):

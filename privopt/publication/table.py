@@ -154,7 +154,12 @@ def check_table(
         fault = fault_of_redaction(data, mechanism, [cells[i] for user in users for i in user], where.mark)
     elif fault is None and isinstance(mechanism, SequencePolicy):
         fault = fault_of_streams(
-            mechanism, [[cells[i] for i in user] for user in users], outputs, written, where.mark
+            mechanism,
+            [[cells[i] for i in user] for user in users],
+            outputs,
+            written,
+            where.mark,
+            where.start_step,
         )
     elif fault is None and isinstance(mechanism, (Channel, Merging)):
         fault = _drawn(data, mechanism, cells, written, where) or values.fault

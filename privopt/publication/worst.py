@@ -116,6 +116,65 @@ def worst_sentence(
     }
 
 
+CASES = ("value", "before", "at most", "by the release", "times", "at least", "by the release")
+"""What the columns of :func:`each_value` hold."""
+
+MOST_VALUES = 6
+"""Private values that have a row each."""
+
+
+def each_value(
+    joint: Floats, values: Sequence[Label], releases: Sequence[str]
+) -> tuple[tuple[str, ...], ...]:
+    """A row for each private value: its chance before, the largest and the least that a release leaves, and by which.
+
+    Nothing where there are more than six values.
+
+    Parameters
+    ----------
+    joint : float array [s, y]
+    values : sequence of labels
+    releases : sequence of str
+        How releases are written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> for row in each_value(np.array([[0.3, 0.1], [0.2, 0.4]]), ["red", "blue"], ["young", "old"]):
+    ...     print(row)
+    ('red', '40 %', '60 %', 'young', '1.5', '20 %', 'old')
+    ('blue', '60 %', '80 %', 'old', '1.333', '40 %', 'young')
+    """
+    known = np.flatnonzero(joint.sum(axis=1) > 0)
+    if not 0 < len(known) <= MOST_VALUES:
+        return ()
+    seen = np.flatnonzero(joint.sum(axis=0) > 0)
+    before = joint.sum(axis=1) / joint.sum()
+    after = joint[:, seen] / joint[:, seen].sum(axis=0)
+    rows = []
+    for s in known.tolist():
+        high, low = int(after[s].argmax()), int(after[s].argmin())
+        if after[s, high] <= before[s] * (1.0 + UNCHANGED):
+            rows.append(
+                (one(values[s]), chance(before[s]), chance(before[s]), "any", "1", chance(before[s]), "any")
+            )
+            continue
+        by = [one(releases[int(seen[y])]) for y in (high, low)]
+        factor = plain(after[s, high] / before[s], 4)
+        rows.append(
+            (
+                one(values[s]),
+                chance(before[s]),
+                chance(after[s, high]),
+                by[0],
+                factor,
+                chance(after[s, low]),
+                by[1],
+            )
+        )
+    return tuple(rows)
+
+
 def chance(probability: float) -> str:
     """A probability in per cent, in three digits also where it is small, and in as many more as keep it from 100.
 

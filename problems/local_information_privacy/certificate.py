@@ -12,7 +12,7 @@ from privopt.core.certificate import Terms
 from privopt.core.exact import MAX_BITS, IntegerRow, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.files.labels import Label
-from privopt.models.channel_data import Observation, Release, release_rows
+from privopt.models.channel_data import Observation, Release, release_name, release_rows
 from privopt.problems.costs import costs
 from privopt.problems.exact_joint import (
     ExactJoint,
@@ -68,6 +68,7 @@ def certify(data: LocalInformationPrivacyData, release: Release, *, cover: bool 
     leakage, worst = _leakage(data, joint, compared)
     sensitive = data.observation.leaking.sensitive
     names = (sensitive[worst[0]], release.outputs[worst[1]]) if worst else ()
+    named = release_name(release, worst[1]) if worst else ""
     reason = _reason(data, compared, mass / joint.total, ok=kept)
     if kept and outside and cover:
         reason = f"{few(outside)} of probability 0 {BREAKS}: repair releases it like the average symbol"
@@ -76,7 +77,7 @@ def certify(data: LocalInformationPrivacyData, release: Release, *, cover: bool 
         reason=reason,
         leakage=leakage,
         worst=names,
-        where=f"the release {names[1]!r} shifts the odds of {names[0]!r} most" if names else "",
+        where=f"the release {named} shifts the odds of {names[0]!r} most" if names else "",
         uncovered=(not_covered(outside),) if outside and not cover else (),
     )
 

@@ -10,7 +10,7 @@ from privopt.arrays import Bools, Floats
 from privopt.core.problem import FEASIBILITY, Evaluation
 from privopt.measures.shannon import mutual_information
 from privopt.mechanisms import Merging
-from privopt.models.channel_data import Release
+from privopt.models.channel_data import Release, release_name
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
 
@@ -151,4 +151,4 @@ def _names(
         return (), ""
     s, y = np.unravel_index(int(np.argmax(used)), used.shape)
     names = (data.observation.leaking.sensitive[s], release.outputs[y])
-    return names, f"the release {release.outputs[y]!r} shifts the odds of {names[0]!r} most"
+    return names, f"the release {release_name(release, int(y))} shifts the odds of {names[0]!r} most"

@@ -13,9 +13,10 @@ from privopt.arrays import Floats
 from privopt.core.certificate import Terms
 from privopt.core.exact import MAX_BITS, log_enclosure
 from privopt.core.problem import FEASIBILITY, Evaluation
+from privopt.files.labels import Label
 from privopt.mechanisms import Channel
 from privopt.models.ambiguity.joint import JointAmbiguity
-from privopt.models.channel_data import Release, release_rows
+from privopt.models.channel_data import Release, release_name, release_rows
 from privopt.problems.exact_joint import leaking_joint
 from privopt.problems.local_information_privacy.certificate import (
     BREAKS,
@@ -53,7 +54,7 @@ def evaluate(data: LocalInformationPrivacyData, reader: SetReader, release: Rele
         return reading
     s, y = np.unravel_index(int(np.argmax(used)), used.shape)
     names = data.observation.leaking.sensitive[s], release.outputs[y]
-    return replace(reading, worst=names, where=where(names))
+    return replace(reading, worst=names, where=where(names, release))
 
 
 def _beyond(levels: Floats, bound: float) -> float:
@@ -61,11 +62,9 @@ def _beyond(levels: Floats, bound: float) -> float:
     return 0.0 if most <= bound else most - bound
 
 
-def where(names: tuple[Hashable, ...]) -> str:
+def where(names: tuple[Label, ...], release: Release) -> str:
     """At which release a value of the secret leaks most, in words."""
-    return (
-        f"the release {names[1]!r} shifts the odds of {names[0]!r} most, at the worst distribution of the set"
-    )
+    return f"the release {release_name(release, release.outputs.index(names[1]))} shifts the odds of {names[0]!r} most, at the worst distribution of the set"
 
 
 def certify(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, release: Release) -> Verdict:
@@ -84,7 +83,7 @@ def certify(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, releas
         broken, undecided = broken + (verdict is False), undecided + (verdict is None)
         least = larger(least, shift.low)
         worst = _worse(worst, shift)
-    names: tuple[Hashable, ...] = ()
+    names: tuple[Label, ...] = ()
     if worst is not None:
         names = data.observation.leaking.sensitive[worst.s], release.outputs[worst.y]
     high = max(0.0, log_enclosure(*(NOTHING if worst is None else worst.high))[1])
@@ -102,7 +101,7 @@ def certify(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, releas
         reason=reason,
         leakage=(max(0.0, log_enclosure(*least)[0]), high),
         worst=names if high > 0 else (),
-        where=where(names) if names and high > 0 else "",
+        where=where(names, release) if names and high > 0 else "",
         uncovered=(),
     )
 

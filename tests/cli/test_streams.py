@@ -361,3 +361,68 @@ def test_new_users_come_without_the_earlier_ones(folder: Path) -> None:
     assert sorted(json.loads(Path("s.json").read_text())["users"]) == ["d00", "d01", "d02", "d03"]
     said = " ".join(goes_on("mixed.csv", ("--by", "day"), code=2).stderr.split())
     assert "user number 1 (--show-values says which): of 24 records the release is recorded" in said
+
+
+def test_a_stream_that_begins_within_the_period_is_released_as_one_after_a_gap(folder: Path) -> None:
+    policy_file("--period", "24")
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("late.csv").write_text("".join([lines[0], *lines[17:29]]))
+    said = call("release", "p.json", "stream.csv", "--output", "o.csv").output
+    assert "row 1 of each stream is step 0 of the period of 24 (steps 0 to 23)" in said
+    more = ("--start-step", "16")
+    said = goes_on("late.csv", (*more, "--receipt", "r.json")).output
+    assert "row 1 of each stream is step 16 of the period of 24" in said
+    assert "records       12" in said
+    state = json.loads(Path("s.json").read_text())
+    policy = po.Solution[Any].load("p.json").mechanism
+    released: list[str | None] = [cell or None for cell in column("o.csv")]
+    after = policy.skip(16)
+    for letter in released:
+        after = policy.advance(after, letter) if letter else policy.skip(1, after)
+    assert state["users"][""]["step"] == 28
+    assert state["users"][""]["belief"] == pytest.approx(list(after.belief), abs=1e-12)
+    receipt = json.loads(Path("r.json").read_text())
+    assert (receipt["start_step"], receipt["rows"], receipt["drawn"]) == (16, 12, 12)
+    call("verify", "p.problem.json", "p.json", "o.csv", "--receipt", "r.json")
+    assert "drawn before  12" in goes_on("late.csv", more).output
+    assert [cell or None for cell in column("o.csv")] == released
+    assert "row 1 was released as step 16, not 0: give --start-step 16" in goes_on("late.csv", code=2).stderr
+
+
+def test_where_a_stream_begins_is_said_of_policies_and_of_whole_words(folder: Path) -> None:
+    chain = fit("--smoothing", "0.5")
+    whole = {"type": "redaction", "chain": chain, "length": 720, "private": 20, "epsilon": 1.0}
+    solved("whole", whole, "windows")
+    refused = call("release", "whole.json", "stream.csv", "--start-step", "3", "--output", "out.csv", code=2)
+    assert "--start-step is for policies of sequences" in refused.stderr
+    refused = call("fit", "stream.csv", "--column", "day", "--start-step", "3", code=2)
+    assert "give --period too" in refused.stderr
+    policy = po.SequencePolicy(po.MarkovChain.from_dict(chain), 0.8, 2, rule="randomised-response")
+    write_json(Path("p.json"), policy.to_dict())
+    assert "give a multiple of 2" in goes_on("stream.csv", ("--start-step", "3"), code=2).stderr
+
+
+def test_a_period_is_counted_from_the_step_that_row_1_is(folder: Path) -> None:
+    whole = po.MarkovChain.from_dict(fit("--period", "24", "--smoothing", "0.5"))
+    lines = Path("stream.csv").read_text().splitlines(keepends=True)
+    Path("stream.csv").write_text("".join([lines[0], *lines[1:][16:]]))
+    late = po.MarkovChain.from_dict(fit("--period", "24", "--smoothing", "0.5", "--start-step", "16"))
+    for hour in range(24):  # one transition of the first day is missing at most
+        assert np.abs(whole.step(hour) - late.step(hour)).max() < 0.15
+    wrong = po.MarkovChain.from_dict(fit("--period", "24", "--smoothing", "0.5"))
+    assert max(np.abs(whole.step(hour) - wrong.step(hour)).max() for hour in range(24)) > 0.3
+
+
+def test_times_and_identifiers_beside_a_policy(folder: Path) -> None:
+    policy_file()
+    lines = Path("stream.csv").read_text().splitlines()
+    rows = [f"{line},{t % 24:02d}:00,K{t * 7919 % 1009}" for t, line in enumerate(lines[1:])]
+    Path("timed.csv").write_text("\n".join([f"{lines[0]},clock,client", *rows, ""]))
+    said = call("release", "p.json", "timed.csv", "--keep", "clock", "--output", "o.csv").output
+    assert "only numbers the records" in said
+    assert "warning" not in said
+    assert column("o.csv", "clock")[:2] == ["00:00", "01:00"]
+    asked = ("release", "p.json", "timed.csv", "--keep", "client", "--output", "o.csv")
+    assert "as times do that have a row each" in call(*asked, code=2).stderr
+    said = call(*asked, "--accept-leakage", "inf").output
+    assert "column 'client' has 720 different values in 720 rows, like an identifier" in said

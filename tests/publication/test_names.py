@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,3 +125,49 @@ def test_the_codebook_of_several_columns_is_checked_in_public_too(
     assert "the parts of the bundle belong together" in told.reason
     po.bundle(place, problem, solution, codebook=book)
     assert po.verify_bundle(place).ok
+
+
+def test_verify_and_audit_call_releases_as_the_table_does() -> None:
+    matrix = np.where(np.eye(len(JOINT.useful)) > 0, 0.4, 0.6 / (len(JOINT.useful) - 1))
+    channel = po.Channel(matrix, JOINT.useful, columns=JOINT.columns)
+    written = {cells[0] for cells in channel.cells}
+    assert written == {"B0", "B1", "B2", "B3"}
+    problem = PROBLEMS["lip"]
+    certificate = problem.certify(channel)
+    named = certificate.where.split("'")[1]
+    assert named in written
+    assert channel.cells[channel.outputs.index(certificate.worst[1])] == (named,)
+    assert problem.evaluate(channel).where == certificate.where
+    solution = replace(solution_of(problem), answer=channel, certificate=certificate)
+    told = solution.audit(FRAME)
+    assert {told.worst[1], told.fewest_of_release[1][0], told.fewest_of_pair[1][1]} <= written
+    bare = po.Channel(channel.matrix, JOINT.useful)
+    assert problem.certify(bare).where.startswith(f"the release {certificate.worst[1]!r} shifts")
+
+
+def test_each_value_of_the_secret_has_a_row_with_its_extremes() -> None:
+    solution = po.solve(PROBLEMS["lip"])
+    told = solution.explain()
+    after = JOINT.table @ solution.mechanism.matrix
+    assert [row[0] for row in told.cases] == list(JOINT.sensitive)
+    for s, (_, before, most, _, times, least, _) in enumerate(told.cases):
+        posterior = after[s] / after.sum(axis=0)
+        percent = [float(text.removesuffix(" %")) / 100 for text in (before, most, least)]
+        assert percent == pytest.approx([after[s].sum(), posterior.max(), posterior.min()], rel=6e-3)
+        assert float(times) == pytest.approx(posterior.max() / after[s].sum(), rel=1e-3)
+    assert str(told).count("\n") > len(told.sentences) + len(told.cases)
+    assert "<table" in told.html()
+    many = po.JointDistribution.normalised(np.arange(1, 22).reshape(7, 3))
+    assert po.solve(po.LocalInformationPrivacy(many, 0.5)).explain().cases == ()
+    assert po.solve(po.Redaction(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 4, 1, 1.0)).explain().cases == ()
+
+
+def test_what_is_proved_is_said_beside_a_budget_that_is_not_used_up() -> None:
+    problem = po.LocalInformationPrivacy(JOINT, 2.0)
+    solution = solution_of(problem)
+    assert solution.certificate is not None
+    sentence = solution.explain().sentences[1]
+    assert "at most 7.39" in sentence
+    assert sentence.endswith("that is the budget, and of this release 1 times is proved.")
+    full = po.solve(PROBLEMS["lip"]).explain().sentences[1]
+    assert "is the budget" not in full
