@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 
@@ -59,7 +60,10 @@ class Costs:
     @cached_property
     def excess(self) -> Floats:
         """What each release costs above the cheapest of its observation, shape (n_w, n_y)."""
-        return np.array([[(c - min(row)) / self.scale for c in row] for row in self.cells])
+        least = map(min, self.cells)
+        return np.array(
+            [[(c - low) / self.scale for c in row] for row, low in zip(self.cells, least, strict=True)]
+        )
 
     def of_map(self, chosen: tuple[int, ...]) -> Fraction:
         """The expected distortion of one release for each observation."""
@@ -71,8 +75,7 @@ class Costs:
             return self.of_map(tuple(release.assignment.tolist()))
         total = Fraction(0)
         for row, weights in zip(self.cells, release.exact(), strict=True):
-            mean = sum(c * w for c, w in zip(row, weights.weights, strict=True) if c)
-            total += Fraction(mean, weights.total)
+            total += Fraction(sum(map(mul, row, weights.weights)), weights.total)
         return total / self.scale
 
 

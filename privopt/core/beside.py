@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from privopt.core.isolate import (
     SolverFailure,
     SolverTimeout,
-    believed,
     copied_incumbent,
     deaf_to_interrupts,
     describe,
+    of_the_package,
     pack,
     read_incumbent,
 )
@@ -72,7 +72,7 @@ def two_cores() -> bool:
 
 def may_run_beside(candidate: Candidate) -> bool:
     """Whether a solver may run in the lane: one of the package that polls the deadline."""
-    return believed(candidate.solver) and candidate.solver.interruptible
+    return candidate.polls and of_the_package(candidate.solver)
 
 
 @dataclass(frozen=True)

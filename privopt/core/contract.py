@@ -248,7 +248,7 @@ def check_deadline(solver: Solver[Any], example: Example[Any], seconds: float = 
     if taken > seconds + OVERSHOOT:
         fault = f"with a limit of {seconds:g} s it took {taken:.1f} s: look at budget.remaining in every long loop"
         return Finding(Check.DEADLINE, example.name, fault)
-    if solution.status is Status.TIME_OUT and solver.interruptible:
+    if solution.status is Status.TIME_OUT and solver.polls(example.problem):
         return Finding(
             Check.DEADLINE,
             example.name,

@@ -63,7 +63,8 @@ def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
         refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))
-        return Candidate(solver, None, solver.guarantee(posed), float(solver.cost(posed)))
+        seconds, polls = float(solver.cost(posed)), solver.polls(posed)
+        return Candidate(solver, None, solver.guarantee(posed), seconds, polls)
     except Exception as cause:  # noqa: BLE001 - foreign code may raise anything; it becomes the refusal
         return Candidate(solver, f"its own check failed: {describe(cause)}")
 

@@ -129,17 +129,21 @@ def run_guarded(solver: Solver[Any], problem: Problem[Any], budget: Budget) -> P
     SolverFailure
         If it raised, died, or returned something else than a Proposal.
     """
-    proposal = (
-        _run_here(solver, problem, budget) if believed(solver) else _run_in_child(solver, problem, budget)
-    )
+    run = _run_here if believed(solver, problem) else _run_in_child
+    proposal = run(solver, problem, budget)
     if not isinstance(proposal, Proposal):
         raise SolverFailure(f"run returned {type(proposal).__name__}, not a Proposal")
     return proposal
 
 
-def believed(solver: Solver[Any]) -> bool:
-    """Whether a solver may run in this process: one of the package that polls the deadline."""
-    return _of_the_package(type(solver).__module__) and (solver.interruptible or _isolated.get())
+def believed(solver: Solver[Any], problem: Problem[Any]) -> bool:
+    """Whether a solver may run in this process: one of the package that polls the deadline on this problem."""
+    return of_the_package(solver) and (_isolated.get() or solver.polls(problem))
+
+
+def of_the_package(solver: Solver[Any]) -> bool:
+    """Whether a solver is one of the package, whose word on polling the deadline is taken."""
+    return _of_the_package(type(solver).__module__)
 
 
 @cache

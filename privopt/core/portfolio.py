@@ -35,6 +35,8 @@ FITTING = 1.4
 """How many times its predicted seconds a prover gets at least, where it is predicted to end in what is left."""
 NEARLY = 2.0
 """A prediction of this many times what is left may still be met: the first answer has all of it."""
+HOPE = 10.0
+"""A prediction of this many times what is left may be met where nothing is known but the anchor: the table is off by that, at most."""
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
@@ -92,7 +94,7 @@ def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
     safe = _whole(provers, seconds)
     fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_ready_after)
-    longer = [c for c in provers if c not in fitting and c.solver.interruptible]
+    longer = [c for c in provers if c not in fitting and c.polls]
     return fitting + sorted(longer, key=lambda c: _hopeless(c, longer, seconds))
 
 
@@ -103,14 +105,14 @@ def _hopeless(c: Candidate, others: Sequence[Candidate], seconds: float) -> bool
 
 def _whole(provers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     """Those that need a process and are expected to end in some seconds, where no other is, nor in twice as many."""
-    if any(c.solver.interruptible and predicted(c) <= 2 * seconds for c in provers):
+    if any(c.polls and predicted(c) <= 2 * seconds for c in provers):
         return []
-    return [c for c in provers if not c.solver.interruptible and _ready_after(c) <= seconds]
+    return [c for c in provers if not c.polls and _ready_after(c) <= seconds]
 
 
 def _ready_after(c: Candidate) -> float:
     """Predicted seconds with the start of a process, where a solver needs one of its own."""
-    return predicted(c) + (0.0 if c.solver.interruptible else PATIENCE)
+    return predicted(c) + (0.0 if c.polls else PATIENCE)
 
 
 def predicted(c: Candidate) -> float:
@@ -181,11 +183,15 @@ class Search(Generic[M]):
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
 
-        Where no proof is expected in what is left, whoever fits in half of it, and again the best so far if it was stopped.
+        Where no proof is expected in what is left, whoever fits in half of it, and again the best so far if it was stopped;
+        where no proof is in sight and there is no answer yet, one that was stopped has all of it.
         """
         for c in feasible:
             left = self.call.left
             again = c.name in self.cut
+            if again and not self._answered and soonest > SLICE * left and predicted(c) <= left:
+                self._try(c, left)
+                continue
             if c.name in self.tried and not (
                 again and self._best is not None and self._best.solver == c.name
             ):
@@ -198,7 +204,7 @@ class Search(Generic[M]):
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""
         while left := self._waiting():
             c = min(left, key=self._hope)
-            last = not c.solver.interruptible or predicted(c) <= self.call.left / 2 or self._alone(c, left)
+            last = not c.polls or predicted(c) <= self.call.left / 2 or self._alone(c, left)
             self._try(c, self.call.left if last else self.call.left / 2)
             if self.settled or self.call.left <= 0:
                 return
@@ -207,9 +213,7 @@ class Search(Generic[M]):
         """Who has not run, or may have twice as long as before; else whoever was ended with nothing and may have longer."""
         unfinished = [c for c in self.takers if self._unfinished(c) and self._worth_a_process(c)]
         longer = [c for c in unfinished if 2 * self._stopped(c) < self.call.left]
-        return longer or [
-            c for c in unfinished if not c.solver.interruptible and LONGER * self._stopped(c) < self.call.left
-        ]
+        return longer or [c for c in unfinished if not c.polls and LONGER * self._stopped(c) < self.call.left]
 
     def _stopped(self, c: Candidate) -> float:
         return self.cut.get(c.name, 0.0)
@@ -220,7 +224,7 @@ class Search(Generic[M]):
 
     def _hope(self, c: Candidate) -> tuple[bool, bool, float, str]:
         fits = self._expected(c) <= self.call.left
-        return not fits, not c.solver.interruptible, max(predicted(c), self._stopped(c)), c.name
+        return not fits, not c.polls, max(predicted(c), self._stopped(c)), c.name
 
     def _unfinished(self, c: Candidate) -> bool:
         beside = self.lane is not None and c.name in self.lane.names
@@ -230,10 +234,8 @@ class Search(Generic[M]):
         """The last that can be stopped gets all the time that is left; those before it several predictions."""
         for i, c in enumerate(provers):
             left = self.call.left
-            if not c.solver.interruptible and self._answered:
-                after = [
-                    predicted(o) for o in provers[i + 1 :] if o.solver.interruptible and self._unfinished(o)
-                ]
+            if not c.polls and self._answered:
+                after = [predicted(o) for o in provers[i + 1 :] if o.polls and self._unfinished(o)]
                 if after and min(after) <= left < _ready_after(c) + min(after):
                     continue  # it would take the time of one that ends in it, and may still run afterwards
             self._try(c, self._slice(c, provers[i:]))
@@ -242,13 +244,13 @@ class Search(Generic[M]):
         """Seconds for the first of the provers that are left."""
         left = self.call.left
         others = [o for o in self.takers if self._unfinished(o)]
-        if not c.solver.interruptible:
+        if not c.polls:
             waiting = [o for o in provers if self._unfinished(o)]
             share = left if c in _whole(waiting, left) else left / 3
             return min(SLICE * predicted(c) + PATIENCE, share) if len(others) > 1 else left
         if self._alone(c, others):
             return left
-        if not any(after.solver.interruptible for after in provers[1:]):
+        if not any(after.polls for after in provers[1:]):
             return left if self._answered else 0.6 * left
         several = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
@@ -256,19 +258,17 @@ class Search(Generic[M]):
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
         """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""
         left = self.call.left
-        could = [
-            o for o in others if o is not c and (o.solver.interruptible or predicted(o) + PATIENCE <= left)
-        ]
+        could = [o for o in others if o is not c and (o.polls or predicted(o) + PATIENCE <= left)]
         slower = max(left, 2 * predicted(c))
         return not could or (2 * predicted(c) > left and all(predicted(o) > slower for o in could))
 
     def _worth_a_process(self, c: Candidate) -> bool:
         """Whether a solver may be of use: one that needs a process of its own is started for no fraction of its time."""
-        return c.solver.interruptible or not self._answered or predicted(c) <= SLICE * self.call.left
+        return c.polls or predicted(c) <= (SLICE if self._answered else HOPE) * self.call.left
 
     def _affords(self, c: Candidate, seconds: float) -> bool:
         """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""
-        return seconds > 0 and (predicted(c) <= seconds or (c.solver.interruptible and not self._answered))
+        return seconds > 0 and (predicted(c) <= seconds or (c.polls and not self._answered))
 
     @property
     def settled(self) -> bool:

@@ -15,7 +15,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -193,7 +193,7 @@ def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
         return candidate
     posed = seen_by(candidate.solver, problem)
     seconds = predicted_seconds(posed.kind, candidate.name, posed.sizes, candidate.seconds)
-    return Candidate(candidate.solver, None, candidate.guarantee, seconds)
+    return replace(candidate, seconds=seconds)
 
 
 def own_table() -> Path:

@@ -128,7 +128,8 @@ class Solver(ABC, Generic[P]):
     """A solver: an algorithm for one kind of problem. Subclasses are frozen dataclasses whose fields are its options.
 
     ``guaranteed`` is what the algorithm proves for every instance; one that depends on the instance overrides
-    :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline. It is believed only of solvers
+    :meth:`guarantee` instead. ``interruptible`` says that ``run`` polls the deadline (:meth:`polls`, where that depends on
+    the instance). It is believed only of solvers
     inside the package; everything else runs in a child process that is ended at the deadline. ``contiguous`` says that it
     answers problems whose blocks must be intervals or nodes of a hierarchy, ``robust`` that it answers problems over sets of
     distributions; ``handles`` names what it takes of :attr:`Problem.beyond`. A solver that is not
@@ -157,6 +158,14 @@ class Solver(ABC, Generic[P]):
     def cost(self, problem: P) -> float:
         """Predicted seconds for this instance."""
 
+    def polls(self, problem: P) -> bool:
+        """Whether ``run`` polls the deadline on this instance: ``interruptible``, unless the size decides.
+
+        One that hands its work to a library which looks at the clock now and then overrides it, and agrees where the
+        time between two looks does not matter: no process of its own is started then.
+        """
+        return self.interruptible
+
     @abstractmethod
     def run(self, problem: P, budget: Budget) -> Proposal:
         """Search, and propose."""
@@ -179,13 +188,15 @@ class Solver(ABC, Generic[P]):
 class Candidate:
     """One solver's fitness for one problem.
 
-    ``refusal`` is None, or the sentence why not; ``guarantee`` and ``seconds`` (predicted) are None then.
+    ``refusal`` is None, or the sentence why not; ``guarantee`` and ``seconds`` (predicted) are None then. ``polls`` says
+    whether the solver looks at the deadline on this problem.
     """
 
     solver: Solver[Any]
     refusal: str | None
     guarantee: Guarantee | None = None
     seconds: float | None = None
+    polls: bool = True
 
     @property
     def name(self) -> str:

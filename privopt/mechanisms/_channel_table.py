@@ -21,6 +21,8 @@ Entries: TypeAlias = NDArray[np.float64] | NDArray[np.object_]
 
 TOLERANCE = 1e-9
 LEAST_BITS = 62
+LARGEST_BITS = 1023
+"""Below which 1 times a power of 2 is a float."""
 MAX_CELLS = 2**27
 
 
@@ -98,16 +100,17 @@ def _bits(values: NDArray[np.float64]) -> int:
 
 def _dyadic(row: NDArray[np.float64], bits: int) -> IntegerRow:
     total = 1 << bits
-    weights = [0] * len(row)
-    for y in np.flatnonzero(row).tolist():
-        weights[y] = _scaled(float(row[y]), bits)
+    weights = _scaled(row, bits)
     weights[int(np.argmax(row))] += total - sum(weights)
     return IntegerRow(tuple(weights), total)
 
 
-def _scaled(p: float, bits: int) -> int:
-    numerator, denominator = p.as_integer_ratio()
-    return (numerator << bits) // denominator
+def _scaled(row: NDArray[np.float64], bits: int) -> list[int]:
+    """Every entry times 2**bits, rounded down: a power of 2 changes no digit, and what is left of a float is an integer."""
+    if bits < LARGEST_BITS:
+        return [int(p) for p in np.floor(np.ldexp(row, bits)).tolist()]
+    ratios = [p.as_integer_ratio() for p in row.tolist()]
+    return [(numerator << bits) // denominator for numerator, denominator in ratios]
 
 
 def labels(values: Iterable[Label] | None, count: int, what: str) -> Labels:

@@ -102,14 +102,30 @@ def _values(rooted: Forest, gains: Floats, table: Levels, budget: Budget) -> Flo
             return None  # it would not end in time: what is left is for others
         done += len(layer)
         whole = differences[layer] + gains[layer, None] * table.gaps
-        np.add.at(differences, rooted.parent[layer], _seen(whole, moves))
+        parents, add = _siblings(rooted.parent[layer])
+        rising, falling = add @ np.maximum(whole, 0.0), add @ np.minimum(whole, 0.0)
+        differences[parents] += _passed(rising, falling, moves)
     return differences
+
+
+def _siblings(parents: Ints) -> tuple[Ints, Any]:
+    """The parents of some vertices, each once, and the table that adds up what belongs to the children of each."""
+    from scipy.sparse import csr_array
+
+    distinct, place = np.unique(parents, return_inverse=True)
+    count = len(parents)
+    return distinct, csr_array((np.ones(count), (place, np.arange(count))), shape=(len(distinct), count))
 
 
 def _seen(differences: Floats, moves: tuple[Any, Any]) -> Floats:
     """What vertices are worth to their parents: what rises follows U, what falls follows L."""
+    return _passed(np.maximum(differences, 0.0), np.minimum(differences, 0.0), moves)
+
+
+def _passed(rising: Floats, falling: Floats, moves: tuple[Any, Any]) -> Floats:
+    """What positive and negative differences are worth one edge up."""
     rise, fall = moves
-    return np.asarray((rise @ np.maximum(differences, 0.0).T + fall @ np.minimum(differences, 0.0).T).T)
+    return np.asarray((rise @ rising.T + fall @ falling.T).T)
 
 
 def _parts(layers: Iterable[Ints], width: int) -> Iterator[Ints]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,6 +39,8 @@ UNTOLD, FLOORS = 1e-5, 3
 """Levels that the tolerances of HiGHS hardly tell from 0, and how many of them are tried."""
 MAX_CELLS = 120_000
 """Vertices times colours for three colours; fewer for more."""
+SHORT = 1.0
+"""Predicted seconds up to which what HiGHS does between two looks at the clock (its presolve, at most half of them) is no delay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +81,16 @@ def solve_programme(
 def _highs(
     cost: Floats, inequalities: tuple[Any, Any], equations: tuple[Any, Any], bounds: Any, seconds: float
 ) -> Any:
-    """What HiGHS ends with, or None."""
+    """What HiGHS ends with in some seconds, or None."""
     from scipy.optimize import linprog
 
+    until = time.monotonic() + max(seconds, 0.01)
     for tolerance in TOLERANCES:
+        left = until - time.monotonic()
+        if left <= 0:
+            return None
         options: Any = {
-            "time_limit": max(seconds, 0.01),
+            "time_limit": left,
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
         }
@@ -130,6 +137,10 @@ class WeightedLp(Solver[BoundaryColouring]):
         """Half a second at 10^4 vertices of a grid, ten at 10^5; more where degrees are large."""
         small = reduced(problem).graph
         return 0.05 + 1e-7 * math.pow(small.size + small.edge_count, 1.47)
+
+    def polls(self, problem: BoundaryColouring) -> bool:
+        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large programme."""
+        return self.cost(problem) <= SHORT
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse other problems, and what HiGHS does not do in minutes."""
@@ -363,6 +374,10 @@ class KColourLp(Solver[BoundaryColouring]):
         cells = (small.size + small.edge_count * (1 + (problem.delta > 0))) * problem.k
         return 0.05 + factor * 2.5e-7 * math.pow(cells, 1.45)
 
+    def polls(self, problem: BoundaryColouring) -> bool:
+        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large programme."""
+        return self.cost(problem) <= SHORT
+
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse two colours, and what HiGHS does not do in minutes."""
         if problem.k < 3:
@@ -380,7 +395,7 @@ class KColourLp(Solver[BoundaryColouring]):
         small, mean = _smaller(problem), problem.objective == "accuracy"
         fixed = None if problem.prescribed is None else (problem.prescribed.sites, problem.prescribed.rows)
         programme = Programme(small.graph, problem.step, small.weights if mean else None, fixed)
-        best = best_distributions(programme, 0.45 * budget.remaining)
+        best = best_distributions(programme, (0.9 if fixed is None else 0.45) * budget.remaining)
         if best is None:
             witness = None if fixed is None else contradiction(programme, 0.9 * budget.remaining)
             return Proposal(infeasible=witness, stats={"stop": "HiGHS ended without an answer"})

@@ -78,9 +78,9 @@ class ExponentialMixing(Solver[DistortionPrivacy]):
             for temperature in TEMPERATURES:
                 if tried and until.remaining <= 0:
                     break
-                matrix, worth = _answer(space, unit * temperature, unit * narrower)
+                answer = _answer(space, unit * temperature, unit * narrower, value)
                 tried += 1
-                best, value = (matrix, worth) if worth < value else (best, value)
+                best, value = (best, value) if answer is None else answer
             if value >= before < math.inf:
                 break
         mechanism = problem.anchor() if best is None else inner_release(space, best)
@@ -104,15 +104,20 @@ def exponential(space: Space, temperature: float, narrower: float) -> Floats:
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
-def _answer(space: Space, temperature: float, narrower: float) -> tuple[Floats, float]:
-    """A mixture that keeps the bound, and what is minimised of it."""
+def _answer(space: Space, temperature: float, narrower: float, most: float) -> tuple[Floats, float] | None:
+    """A mixture that keeps the bound, and what is minimised of it; None where that is not below ``most``."""
     matrix = exponential(space, temperature, narrower)
     if space.problem.max_leakage is None:
-        return _nearer(space, matrix)
-    kept = largest_mixture(space, matrix)
+        nearer = _nearer(space, matrix)
+        return nearer if nearer[1] < most else None
     output = space.weights @ matrix / space.weights.sum()
+    whole, none = float((space.excess * matrix).sum()), float((space.excess * output).sum())
+    if whole >= most:
+        return None
+    kept = largest_mixture(space, matrix, (none - most) / (none - whole) if none > most else 0.0)
     mixed = kept * matrix + (1 - kept) * output
-    return mixed, float((space.excess * mixed).sum())
+    worth = float((space.excess * mixed).sum())
+    return (mixed, worth) if worth < most else None
 
 
 def _nearer(space: Space, matrix: Floats) -> tuple[Floats, float]:
@@ -132,8 +137,11 @@ def _nearer(space: Space, matrix: Floats) -> tuple[Floats, float]:
     return matrix, space.leakage(matrix)
 
 
-def largest_mixture(space: Space, matrix: Floats) -> float:
-    """The largest share of a channel, mixed with its own output, that keeps the bound on leakage; nearly."""
+def largest_mixture(space: Space, matrix: Floats, least: float = 0.0) -> float:
+    """The largest share of a channel, mixed with its own output, that keeps the bound on leakage; nearly.
+
+    Shares of ``least`` and below are of no use: where a search finds that none above it keeps the bound, the answer is 0.
+    """
     problem = space.problem
     limit = problem.budget * (1 - CAUTION)
     conditional = space.table @ matrix / space.prior[:, None]
@@ -155,7 +163,9 @@ def largest_mixture(space: Space, matrix: Floats) -> float:
 
     if reads(1.0) <= limit:
         return 1.0
-    low_end, high_end = 0.0, 1.0
+    if least > 0 and reads(least) > limit:
+        return 0.0
+    low_end, high_end = least, 1.0
     for _ in range(ROUNDS):
         middle = (low_end + high_end) / 2
         low_end, high_end = (middle, high_end) if reads(middle) <= limit else (low_end, middle)

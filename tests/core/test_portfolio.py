@@ -309,7 +309,7 @@ def test_no_time_is_kept_for_who_could_not_end_in_it(monkeypatch: pytest.MonkeyP
     only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Noting, Endless)}
     monkeypatch.setattr(_registry, "_solvers", only)
     monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
-    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
     Noting.times.clear()
     po.solve(WIDE, time_limit=5.0)
     first, second = Noting.times  # both provers ended by themselves
@@ -332,7 +332,7 @@ def test_no_process_is_started_for_a_fraction_of_what_is_predicted(monkeypatch: 
     only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Quick, Apart)}
     monkeypatch.setattr(_registry, "_solvers", only)
     monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
-    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: solver.interruptible)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
     solution = po.solve(WIDE, time_limit=10.0)
     assert solution.solver == "quick"
     (line,) = [line for line in solution.alternatives if line.startswith("apart")]
