@@ -214,6 +214,8 @@ def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
     show.table([entry.row() for entry in entries[:MOST_MESSAGES]], HEADER)
     if len(entries) > MOST_MESSAGES:
         print(f"... and {len(entries) - MOST_MESSAGES} messages that are rarer")
+    if plan.codebook.note:
+        show.sentences([f"{plan.codebook.note}."])
     print()
     curve = plan.choice.frontier
     show.table(

@@ -335,6 +335,7 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
             ("warning", identifier_notes(named, NAMES_ROWS)),
             *crowd_facts(machine, rows, command.names, others, released),
             ("codebook", command.codebook),
+            ("note", None if book is None else book.note),
             ("written", command.output),
             ("receipt", command.receipt),
         ]

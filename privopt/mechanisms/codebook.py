@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
@@ -22,6 +23,9 @@ MOSTLY = 0.9
 
 SAME = 1e-9
 """Probabilities as near to each other, relatively, have no likeliest one."""
+
+RARE = 1e-9
+"""Symbols that a release comes from with a smaller probability are counted, and not listed."""
 
 ANYTHING = "anything"
 """The name of what may be every symbol."""
@@ -43,13 +47,15 @@ class Entry:
     share : float
         Pr(Y = y).
     members : tuple
-        The symbols that it may come from, the most likely first.
+        The symbols that it may come from, the most likely first; those of a probability below 1e-9 are left out.
     probabilities : tuple of float
         Pr(X = x | Y = y) of each.
     suggestion : str
         A readable name; it starts with "mostly" where it covers nine tenths only, and with "within" where it covers more than
         the members. Where releases stand one to one for values it is that value, "mostly" where it is likelier than not,
         else "most likely".
+    rare : int
+        How many symbols were left out.
     """
 
     name: str
@@ -57,13 +63,15 @@ class Entry:
     members: Labels
     probabilities: tuple[float, ...]
     suggestion: str
+    rare: int = 0
 
     def row(self) -> tuple[str, ...]:
         """A row of the table of a codebook."""
         first, likely = (
             ("", "") if not self.members else (text(self.members[0]), number(self.probabilities[0], 3))
         )
-        return self.name, number(self.share, 3), str(len(self.members)), self.suggestion, first, likely
+        symbols = f"{len(self.members)} + {self.rare} rare" if self.rare else str(len(self.members))
+        return self.name, number(self.share, 3), symbols, self.suggestion, first, likely
 
 
 @dataclass(frozen=True)
@@ -101,14 +109,28 @@ class Codebook:
         """A row for each release: its name, share, number of symbols, suggested name and most likely symbol."""
         return [entry.row() for entry in self.entries]
 
+    @property
+    def note(self) -> str:
+        """A sentence on the symbols that are left out; empty where none are."""
+        rare = sum(entry.rare for entry in self.entries)
+        if not rare:
+            return ""
+        one = rare == 1
+        return (
+            f"{rare} symbol{'' if one else 's'} that a release comes from with a probability below {RARE:g} {'is' if one else 'are'} not "
+            "listed; the mechanism and its certificate count them"
+        )
+
     def __str__(self) -> str:
-        return plain_table(self.rows(), HEADER)
+        table = plain_table(self.rows(), HEADER)
+        return f"{table}\n{self.note}." if self.note else table
 
     def __repr__(self) -> str:
         return f"Codebook({len(self.entries)} releases)"
 
     def _repr_html_(self) -> str:
-        return html_table(self.rows(), HEADER)
+        table = html_table(self.rows(), HEADER)
+        return f"{table}<p>{escape(self.note)}.</p>" if self.note else table
 
     def columns(self) -> dict[str, list[str]]:
         """The columns of a CSV file: a row for each release and each symbol that it may come from."""
@@ -122,7 +144,12 @@ class Codebook:
 
 
 def codebook(
-    mechanism: Channel | Merging, inputs: Labels, p: Floats, columns: TableColumns | None = None
+    mechanism: Channel | Merging,
+    inputs: Labels,
+    p: Floats,
+    columns: TableColumns | None = None,
+    *,
+    rare: float = RARE,
 ) -> Codebook:
     """The codebook of a channel or merging for a distribution of its inputs.
 
@@ -135,6 +162,8 @@ def codebook(
         Their probabilities: ``joint.useful`` and ``joint.p_x`` of a joint.
     columns : TableColumns, optional
         What is known of the columns; by default what the mechanism remembers.
+    rare : float
+        Symbols that a release of a channel comes from with a smaller probability are left out.
 
     Raises
     ------
@@ -156,7 +185,8 @@ def codebook(
         order = np.argsort(-weights, kind="stable")
         order = order[weights[order] > 0]
         posterior = weights[order] / share if share > 0 else weights[order]
-        members = tuple(inputs[x] for x in order.tolist())
+        listed = len(order) if exact or share <= 0 else int((posterior >= rare).sum())
+        members = tuple(inputs[x] for x in order[:listed].tolist())
         count = len(order) if exact else int(np.searchsorted(np.cumsum(posterior), MOSTLY)) + 1
         chosen = order[:count].tolist()
         suggestion = namer.name(chosen, len(chosen) == len(order)) if members else "never"
@@ -164,7 +194,14 @@ def codebook(
             one = namer.name(order[:1].tolist(), True)
             suggestion = f"{'mostly' if posterior[0] > 0.5 else 'most likely'} {one}"
         entries.append(
-            Entry(", ".join(map(str, cells[y])), share, members, tuple(posterior.tolist()), suggestion)
+            Entry(
+                ", ".join(map(str, cells[y])),
+                share,
+                members,
+                tuple(posterior[:listed].tolist()),
+                suggestion,
+                len(order) - listed,
+            )
         )
     return Codebook(tuple(entries), tuple(column.name for column in described) or ("symbol",))
 

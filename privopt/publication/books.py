@@ -11,7 +11,7 @@ from privopt.core.problem import Problem
 from privopt.core.reformulation import Reformulation
 from privopt.errors import FileRefused
 from privopt.mechanisms import Channel, Mechanism, Merging
-from privopt.mechanisms.codebook import Codebook, codebook
+from privopt.mechanisms.codebook import RARE, Codebook, codebook
 from privopt.models.channel_data import observation
 from privopt.publication.released import Columns, joint_of
 
@@ -102,6 +102,8 @@ def codebook_fault(columns: Columns, problem: Problem[Any] | None, mechanism: Me
     expected = _expected(problem, mechanism)
     if expected is None:
         return _possible(columns, mechanism)
+    if len(columns.get("release", ())) != len(expected["release"]):  # as earlier versions wrote it
+        expected = _expected(problem, mechanism, 0.0) or expected
     if set(columns) != set(expected) and set(columns) != set(expected) - set(COUNTED):
         return f"its columns are {', '.join(columns)}, and should be {', '.join(expected)}"
     if len(columns["release"]) != len(expected["release"]):
@@ -123,21 +125,22 @@ def codebook_remarks(
     if fields.get("format") != FORMAT:
         return [UNCHECKED]
     columns = codebook_of_part(fields)
-    expected = _expected(problem, mechanism) if isinstance(mechanism, (Channel, Merging)) else None
+    expected = _expected(problem, mechanism, 0.0) if isinstance(mechanism, (Channel, Merging)) else None
     if expected is None:
         return [NAMES_ONLY]
-    for name, said, suggested in zip(
-        columns["release"], columns["suggested_name"], expected["suggested_name"], strict=True
-    ):
-        if said != suggested:
+    suggested_names = dict(zip(expected["release"], expected["suggested_name"], strict=True))
+    for name, said in zip(columns["release"], columns["suggested_name"], strict=True):
+        if said != (suggested := suggested_names.get(name, said)):
             return [
                 f"codebook.json calls {name!r} {said[:60]!r}; from its symbols it would be {suggested[:60]!r}"
             ]
     return []
 
 
-def _expected(problem: Problem[Any] | None, mechanism: Channel | Merging) -> dict[str, list[str]] | None:
-    """The columns of the codebook that follows from the model."""
+def _expected(
+    problem: Problem[Any] | None, mechanism: Channel | Merging, rare: float = RARE
+) -> dict[str, list[str]] | None:
+    """The columns of the codebook that follows from the model, without symbols that are rarer."""
     data = problem
     while isinstance(data, Reformulation) and joint_of(data) is None:
         data = data.target
@@ -145,7 +148,7 @@ def _expected(problem: Problem[Any] | None, mechanism: Channel | Merging) -> dic
     if joint is None:
         return None
     observed = observation(joint)
-    return codebook(mechanism, observed.observed, observed.p_w).columns()
+    return codebook(mechanism, observed.observed, observed.p_w, rare=rare).columns()
 
 
 def _possible(columns: Columns, mechanism: Channel | Merging) -> str | None:

@@ -51,7 +51,7 @@ GIVEN = (
     (WORDS, "what it protects, what it does not, and how useful it is"),
     (
         BOOK,
-        "what each message stands for: all its combinations, with their probabilities; they were counted from the data",
+        "what each message stands for: its combinations, with their probabilities, from 1e-9 on; they were counted from the data",
     ),
 )
 KEPT = (

@@ -10,6 +10,7 @@ import privopt as po
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.codebook import codebook
 from privopt.mechanisms.tables import release_cells
+from privopt.publication.books import codebook_fault, codebook_part, codebook_remarks
 
 AGES = [20, 28, 31, 40, 47, 60]
 FRAME = pd.DataFrame({"s": list("ab") * 6, "age": AGES * 2, "town": ["Ulm"] * 6 + ["Bonn"] * 6})
@@ -133,3 +134,26 @@ def test_notebooks_show_sizes_and_no_dump() -> None:
     assert repr(frontier) == str(frontier)
     assert repr(frontier).splitlines()[0].startswith("budget")
     assert repr(frontier[0]) == f"Solution({frontier[0]})"
+
+
+def test_symbols_of_hardly_any_probability_are_counted_and_not_listed() -> None:
+    joint = po.JointDistribution([[0.3, 0.1, 0.1], [0.2, 0.2, 0.1]], ["r", "b"], ["x", "y", "z"])
+    matrix = [[1 - 2e-15, 1e-15, 1e-15], [0.5, 0.5, 0.0], [1e-15, 1e-15, 1 - 2e-15]]
+    channel = po.Channel(matrix, joint.useful)
+    book = codebook(channel, joint.useful, joint.p_x)
+    assert [(entry.members, entry.rare) for entry in book] == [(("x", "y"), 1), (("y",), 2), (("z",), 1)]
+    assert book.note.startswith(
+        "4 symbols that a release comes from with a probability below 1e-09 are not listed"
+    )
+    assert str(book).endswith(f"{book.note}.")
+    assert book.note in book._repr_html_()
+    assert len(book.columns()["release"]) == 4
+    whole = codebook(channel, joint.useful, joint.p_x, rare=0.0)
+    assert (whole.note, len(whole.columns()["release"])) == ("", 8)
+    problem = po.LocalInformationPrivacy(joint, 1.0)
+    for written in (book.columns(), whole.columns()):  # the second as earlier versions wrote it
+        assert codebook_fault(written, problem, channel) is None
+        assert codebook_remarks(codebook_part(written, public=False), problem, channel) == []
+    assert codebook_fault({name: cells[1:] for name, cells in book.columns().items()}, problem, channel)
+    rare = codebook(po.Merging([["x", "y"], ["z"]]), joint.useful, np.array([1 - 1e-12, 5e-13, 5e-13]))
+    assert rare.entries[0].members == ("x", "y")
