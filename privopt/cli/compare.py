@@ -41,6 +41,7 @@ def compare(
         show.emit(document(loaded, comparison.solutions))
     else:
         show.table([row(s) for s in comparison], HEADER)
+        show.legend([s.status for s in comparison])
     raise typer.Exit(0 if any(s.status.ok for s in comparison) else 1)
 
 

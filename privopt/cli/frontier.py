@@ -52,6 +52,7 @@ def frontier(
     else:
         rows = [(number(b), *row(s)) for b, s in zip(curve.budgets, curve, strict=True)]
         show.table(rows, ("budget", *HEADER))
+        show.legend([s.status for s in curve])
     raise typer.Exit(0 if all(s.status.ok for s in curve) else 1)
 
 

@@ -225,6 +225,7 @@ def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
         ],
         ("epsilon", "keeps", "status"),
     )
+    show.legend([solution.status for solution in curve])
     said = (
         "a dry run: nothing was drawn, recorded or written; what is drawn later is as good and may be another"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, TypeAlias
 
+from privopt.core.solution import Status
 from privopt.errors import FileRefused
 from privopt.files.paths import check_name, target_of
 from privopt.files.text import plain_table
@@ -44,6 +45,12 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str]) -> None:
             *(Text(cell) for cell in row)
         )  # Text, so that brackets in a cell are not read as markup
     Console().print(ruled)
+
+
+def legend(statuses: Iterable[Status]) -> None:
+    """Say what a gap is, where a table names one."""
+    if Status.GAP in statuses:
+        sentences([f"{Status.GAP.name}: {Status.GAP.value}"])
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:

@@ -31,7 +31,7 @@ class Status(Named, Enum):
     """How a problem ended. The value is advice to the user; ask ``status.ok``."""
 
     OPTIMAL = "Solved to optimality: the checked bound meets the objective."
-    GAP = "Solved, with a checked bound that leaves a gap. A larger time limit may close it."
+    GAP = "Solved. A better answer may exist, at most by the gap: that is proved. A larger time limit may close it."
     FEASIBLE = "Solved: private and judged, but nothing bounds what a better mechanism could do."
     INFEASIBLE = "No mechanism satisfies the constraint. Raise the budget or drop a requirement."
     TIME_OUT = "The time limit came before an answer. Raise time_limit or choose a faster solver."
