@@ -29,7 +29,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -87,23 +87,23 @@ def compared(problem: Any) -> tuple[list[dict[int, int]], list[tuple[int, int, s
     if notion == "pairs":  # the inputs themselves, each pair in both directions
         listed = [(position(u, n), position(v, n), name) for u, v, name in problem["pairs"]]
         return [{w: 1} for w in range(n)], listed + [(v, u, name) for u, v, name in listed]
-    never = [[int(w == i) for w in range(n)] for i in range(n) if total[i] == 0]
-    rows, last = (
-        [*secrets, *never, total],
-        len(secrets) + len(never),
-    )  # who never occurs must not be told apart
+    *rows, whole = [{w: v for w, v in enumerate(row) if v} for row in [*secrets, total]]
+    rows += [{w: 1} for w in range(n) if total[w] == 0]  # who never occurs must not be told apart
+    last = len(rows)
     if notion == "lip":  # against all together, which is what is expected before the release
         need(set() < named <= {"upper", "lower"}, "lip has the levels upper and lower, or one of them")
         pairs = [(i, last, "upper") for i in range(last)] + [(last, i, "lower") for i in range(last)]
     else:  # against each other
         need(notion == "ldp" and named == {"upper"}, "the notion is lip, pairs, or ldp with the level upper")
+        need(last <= 2000, "up to 2000 secrets are compared with each other")
         pairs = [(i, j, "upper") for i, j in permutations(range(last), 2) if min(i, j) < len(secrets)]
-    return [{w: v for w, v in enumerate(row) if v} for row in rows], [p for p in pairs if p[2] in named]
+    return [*rows, whole], [p for p in pairs if p[2] in named]
 
 
 def costs(problem: Any) -> list[list[Fraction]]:
     """What releasing y costs at input w: the mean loss, times P(w) unless the worst input counts."""
     loss, total = [[number(v) for v in row] for row in problem["loss"]], prior(problem)
+    need(len(total) * max(map(len, loss)) <= 4 * 10**6, "up to 4 million losses are read")
     if "useful" in problem:  # the loss is of a symbol x, which occurs with w as often as useful[x][w] says
         seen, columns = table(problem["useful"]), list(zip(*loss, strict=True))
         need([*map(sum, zip(*seen, strict=True))] == total, "useful is of other inputs")
@@ -118,6 +118,7 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
     of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
     need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
@@ -183,14 +184,14 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

@@ -13,7 +13,7 @@ import json
 import sys
 from fractions import Fraction
 from itertools import combinations, permutations, product
-from math import lcm
+from math import comb, lcm
 from typing import Any
 
 Row = list[Fraction]
@@ -41,6 +41,7 @@ def exceptions(problem: Any, columns: list[list[Fraction]], below: dict[str, Fra
 def sets(problem: Any) -> list[tuple[int, ...]]:
     """The secrets that may be exceptions at a release, every set of them, in the order of their number in binary."""
     count = sum(map(any, problem["distribution"]))
+    need(count <= 10, "all sets of up to 10 secrets are tried")
     return [tuple(s for s in range(count) if place >> s & 1) for place in range(2**count)]
 
 
@@ -136,7 +137,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -194,23 +195,23 @@ def compared(problem: Any) -> tuple[list[dict[int, int]], list[tuple[int, int, s
     if notion == "pairs":  # the inputs themselves, each pair in both directions
         listed = [(position(u, n), position(v, n), name) for u, v, name in problem["pairs"]]
         return [{w: 1} for w in range(n)], listed + [(v, u, name) for u, v, name in listed]
-    never = [[int(w == i) for w in range(n)] for i in range(n) if total[i] == 0]
-    rows, last = (
-        [*secrets, *never, total],
-        len(secrets) + len(never),
-    )  # who never occurs must not be told apart
+    *rows, whole = [{w: v for w, v in enumerate(row) if v} for row in [*secrets, total]]
+    rows += [{w: 1} for w in range(n) if total[w] == 0]  # who never occurs must not be told apart
+    last = len(rows)
     if notion == "lip":  # against all together, which is what is expected before the release
         need(set() < named <= {"upper", "lower"}, "lip has the levels upper and lower, or one of them")
         pairs = [(i, last, "upper") for i in range(last)] + [(last, i, "lower") for i in range(last)]
     else:  # against each other
         need(notion == "ldp" and named == {"upper"}, "the notion is lip, pairs, or ldp with the level upper")
+        need(last <= 2000, "up to 2000 secrets are compared with each other")
         pairs = [(i, j, "upper") for i, j in permutations(range(last), 2) if min(i, j) < len(secrets)]
-    return [{w: v for w, v in enumerate(row) if v} for row in rows], [p for p in pairs if p[2] in named]
+    return [*rows, whole], [p for p in pairs if p[2] in named]
 
 
 def costs(problem: Any) -> list[list[Fraction]]:
     """What releasing y costs at input w: the mean loss, times P(w) unless the worst input counts."""
     loss, total = [[number(v) for v in row] for row in problem["loss"]], prior(problem)
+    need(len(total) * max(map(len, loss)) <= 4 * 10**6, "up to 4 million losses are read")
     if "useful" in problem:  # the loss is of a symbol x, which occurs with w as often as useful[x][w] says
         seen, columns = table(problem["useful"]), list(zip(*loss, strict=True))
         need([*map(sum, zip(*seen, strict=True))] == total, "useful is of other inputs")
@@ -225,25 +226,27 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
     of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
     need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 
 def useful(problem: Any) -> list[list[int]]:
     """Weights of the useful symbol x and the input w, a row a symbol; the input itself if nothing else is said."""
     total = prior(problem)
+    need(max(len(total), len(problem.get("useful", ()))) <= 1000, "up to 1000 symbols are read")
     if "useful" not in problem:
         return [[p * (x == w) for w, p in enumerate(total)] for x in range(len(total))]
     need([sum(c) for c in zip(*table(problem["useful"]), strict=True)] == total, "useful is of other inputs")
@@ -278,12 +281,11 @@ class Posteriors:
         self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
         never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
         shares = [{w: Fraction(v, sum(h.values())) for w, v in h.items()} for h in hypotheses]
-        kept = [
-            (shares[i], shares[j], above[name])
-            for i, j, name in pairs
-            if not never & {*shares[i], *shares[j]}
+        kept = [p for p in pairs if not never & {*shares[p[0]], *shares[p[1]]}]
+        self.rows = [
+            [(shares[i].get(w, 0) - above[name] * shares[j].get(w, 0)) / total[w] for w in inputs]
+            for i, j, name in kept
         ]
-        self.rows = [[(p.get(w, 0) - e * q.get(w, 0)) / total[w] for w in inputs] for p, q, e in kept]
 
     def least_at_vertices(self) -> Fraction:
         """At every vertex: k inputs have positive probability, and k - 1 independent rows are 0.
@@ -292,11 +294,11 @@ class Posteriors:
         """
         least, n = [], len(self.prices)
         for k in range(1, min(self.most, n) + 1):
+            need(comb(n, k) * comb(len(self.rows), k - 1) <= 10**5, "too many vertices to try")
             for some, tight in product(combinations(range(n), k), combinations(self.rows, k - 1)):
                 part = solved([[Fraction(1)] * k, *([row[w] for w in some] for row in tight)])
-                v = [Fraction(0)] * n
-                for w, chance in zip(some, part or [], strict=part is not None):
-                    v[w] = chance
+                chances = dict(zip(some, part or [], strict=part is not None))
+                v = [chances.get(w, Fraction(0)) for w in range(n)]
                 if part and min(part) >= 0 and all(dot(row, v) <= 0 for row in self.rows):
                     least.append(sum((phi(dot(x, v), self.bits) for x in self.seen), -dot(self.prices, v)))
         return min(least)

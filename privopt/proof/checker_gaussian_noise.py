@@ -30,6 +30,7 @@ def factor(s: Rows, proof: Any) -> Fraction:
         need(h <= 2, "the sums of the columns prove nothing")
         return h
     if proof["method"] == "subsets":
+        need(len(s) <= 12, "all subsets of up to 12 records are tried")
         sets = [some for k in range(1, len(s) + 1) for some in combinations(n, k)]
         return max(1 + told(s, some, i) for some in sets for i in some)
     need(proof["method"] == "h-matrix", "the method is column, subsets or h-matrix")
@@ -121,7 +122,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -162,14 +163,14 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

@@ -31,6 +31,7 @@ class Chain:
         self.first, steps = table([problem["initial"]])[0], [table(rows) for rows in problem["steps"]]
         self.steps = [steps[position(i, len(steps))] for i in problem["step_of"]]
         self.n, self.k = len(self.steps) + 1, len(self.first)
+        need(self.k <= 1000, "up to 1000 values are read")
         for rows in steps:  # every row has one sum, so that weights need not be divided
             need(
                 len(rows) == self.k == len(rows[0]) and len({sum(row) for row in rows}) == 1,
@@ -100,7 +101,7 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
     chain, hide, total = Chain(problem), table(mechanism["hide"]), table([[mechanism["total"]]])[0][0]
     below, _ = levels(problem["levels"], bits)
     need(len(hide) == chain.n and len(hide[0]) == chain.k, "each record has a weight for each value")
-    need(max(map(max, hide)) <= total, "a record is hidden with probability 1 at most")
+    need(0 < total >= max(map(max, hide)), "a record is hidden with probability 1 at most")
     said = [
         f"PROVED: each of the records {problem['private']} is private, level {problem['levels']['upper']['level']}"
     ]
@@ -142,7 +143,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -185,14 +186,14 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

@@ -160,7 +160,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -203,14 +203,14 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 
@@ -227,6 +227,7 @@ class Chain:
         self.first, steps = table([problem["initial"]])[0], [table(rows) for rows in problem["steps"]]
         self.steps = [steps[position(i, len(steps))] for i in problem["step_of"]]
         self.n, self.k = len(self.steps) + 1, len(self.first)
+        need(self.k <= 1000, "up to 1000 values are read")
         for rows in steps:  # every row has one sum, so that weights need not be divided
             need(
                 len(rows) == self.k == len(rows[0]) and len({sum(row) for row in rows}) == 1,

@@ -68,6 +68,7 @@ def lost(problem: Any, mechanism: Any, below: Fraction) -> Fraction:
                     follows = position(mechanism["next"][node][y], len(kernels))
                     then = follows, tuple(v // common for v in moved)
                     after[then] = after.get(then, Fraction(0)) + chance * Fraction(sum(posterior), whole)
+        need(len(after) <= len(kernels), "each kernel is used at one belief")
         reached = after
     return total
 
@@ -140,7 +141,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -191,19 +192,20 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
     of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
     need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

@@ -98,7 +98,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -151,14 +151,14 @@ def prior(problem: Any) -> list[int]:
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

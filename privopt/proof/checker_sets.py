@@ -76,6 +76,7 @@ class Sets:
     def __init__(self, problem: Any) -> None:
         self.rows, self.prior, self.ldp = problem["rows"], problem["prior"], problem["notion"] == "ldp"
         self.nominal, n, k = table(problem["distribution"]), len(prior(problem)), len(problem["rows"])
+        need(max(n, k) <= 1000, "up to 1000 symbols are read")
         units = [[Fraction(int(i == j)) for j in range(max(n, k))] for i in range(max(n, k))]
         self.possible = [s for s in range(k) if most(self.prior, units[s][:k]) > 0]
         self.never = [w for w in range(n) if not any(most(self.rows[s], units[w][:n]) for s in self.possible)]
@@ -146,7 +147,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -202,6 +203,7 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
     of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
     need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
@@ -218,14 +220,14 @@ def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

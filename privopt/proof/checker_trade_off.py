@@ -20,6 +20,7 @@ Row = list[Fraction]
 def entropy(weights: list[list[int]], bits: int) -> tuple[Fraction, Fraction]:
     """Rationals around the entropy of a symbol, from its weights with the input: what it says of itself."""
     sums = [sum(row) for row in weights]
+    need(len(sums) <= 1000, "up to 1000 symbols are read")
     return information([[v * (x == i) for i in range(len(sums))] for x, v in enumerate(sums)], bits)
 
 
@@ -143,7 +144,7 @@ def number(value: Any) -> Fraction:
 
 def position(value: Any, count: int) -> int:
     """One of 0, 1, ... count - 1."""
-    need(value in range(count) and type(value) is int, f"{value!r} is not one of {count} positions")
+    need(type(value) is int and 0 <= value < count, f"{value!r} is not one of {count} positions")
     return int(value)
 
 
@@ -197,6 +198,7 @@ def prior(problem: Any) -> list[int]:
 def costs(problem: Any) -> list[list[Fraction]]:
     """What releasing y costs at input w: the mean loss, times P(w) unless the worst input counts."""
     loss, total = [[number(v) for v in row] for row in problem["loss"]], prior(problem)
+    need(len(total) * max(map(len, loss)) <= 4 * 10**6, "up to 4 million losses are read")
     if "useful" in problem:  # the loss is of a symbol x, which occurs with w as often as useful[x][w] says
         seen, columns = table(problem["useful"]), list(zip(*loss, strict=True))
         need([*map(sum, zip(*seen, strict=True))] == total, "useful is of other inputs")
@@ -211,12 +213,14 @@ def channel(mechanism: Any, inputs: int) -> tuple[list[list[int]], int]:
     rows, total = table(mechanism["rows"]), lcm(*map(sum, mechanism["rows"]))
     of = [rows[position(i, len(rows))] for i in mechanism.get("of", range(len(rows)))]
     need(len(of) == inputs and total > 0, "each input has a row with a positive sum")
+    need(inputs * len(rows[0]) <= 4 * 10**6, "up to 4 million probabilities are checked")
     return [[v * (total // sum(row)) for v in row] for row in of], total
 
 
 def useful(problem: Any) -> list[list[int]]:
     """Weights of the useful symbol x and the input w, a row a symbol; the input itself if nothing else is said."""
     total = prior(problem)
+    need(max(len(total), len(problem.get("useful", ()))) <= 1000, "up to 1000 symbols are read")
     if "useful" not in problem:
         return [[p * (x == w) for w, p in enumerate(total)] for x in range(len(total))]
     need([sum(c) for c in zip(*table(problem["useful"]), strict=True)] == total, "useful is of other inputs")
@@ -241,14 +245,14 @@ def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
 
 def main(kind: str, check: Any, path: str) -> None:
     """Print what a file of this kind proves; or why it is refused, and leave with exit code 1."""
-    sys.set_int_max_str_digits(0)
+    sys.set_int_max_str_digits(10**5)
     try:
         with open(path, encoding="utf-8") as file:
             header, problem, mechanism, claim, *proofs = [json.loads(line) for line in file]
         bits = position(header.pop("bits"), 10**4)
         need(header == {"format": "privopt/proof", "version": 1, "kind": kind}, f"not of the kind {kind}")
         print(*check(problem, mechanism, claim, proofs, bits), sep="\n")
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as cause:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as cause:
         sys.exit(f"REFUSED: {type(cause).__name__}: {cause}")
 
 

@@ -36,16 +36,19 @@ class Mutant:
     module: ModuleType
 
 
-def mutants(source: str) -> Iterator[Mutant]:
+def mutants(source: str, known: frozenset[str] = frozenset(), only: str = "") -> Iterator[Mutant]:
     """Every program that differs from a source in one place.
 
     Rules dropped, comparisons moved or turned round, operators, numbers, signs, conditions, smallest and largest, lengths that
-    need not agree. Texts and annotations are left alone, and so is what runs the program.
+    need not agree. Texts and annotations are left alone, and so are what runs the program and ``known`` functions and classes.
+    With ``only`` the names of the mistakes contain it.
     """
     tree = ast.parse(source)
-    for number in range(sum(1 for _ in _places(tree))):
+    for number, found in enumerate(_places(tree, known)):
+        if only not in found.name:
+            continue
         changed = copy.deepcopy(tree)
-        place = next(p for i, p in enumerate(_places(changed)) if i == number)
+        place = next(p for i, p in enumerate(_places(changed, known)) if i == number)
         place.change()
         text = ast.unparse(ast.fix_missing_locations(changed))
         module = ModuleType("mutant")
@@ -60,10 +63,14 @@ class _Place:
     change: Callable[[], None]
 
 
-def _places(tree: ast.Module) -> Iterator[_Place]:
-    for function in [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name != "main"]:
-        for parent in ast.walk(function):
-            yield from _in_node(parent, function)
+def _places(tree: ast.Module, known: frozenset[str]) -> Iterator[_Place]:
+    for part in [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]:
+        if part.name == "main" or part.name in known:
+            continue
+        functions = [part] if isinstance(part, ast.FunctionDef) else part.body
+        for function in [n for n in functions if isinstance(n, ast.FunctionDef)]:
+            for parent in ast.walk(function):
+                yield from _in_node(parent, function)
 
 
 def _in_node(node: ast.AST, function: ast.FunctionDef) -> Iterator[_Place]:
