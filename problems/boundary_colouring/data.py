@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,11 +60,13 @@ class ColouringData:
         delta: float = 0.0,
         *,
         boundary: Boundary = checks.BALANCED,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | Mapping[Any, float] | None = None,
         objective: str = "accuracy",
     ) -> None:
         if not isinstance(graph, DatasetGraph):
-            raise InvalidProblem(f"graph must be a DatasetGraph, got {type(graph).__name__}")
+            raise InvalidProblem(
+                f"graph must be a DatasetGraph, got {type(graph).__name__}{_of_networkx(graph)}"
+            )
         budget = checks.number(epsilon, "epsilon")
         if not 0 <= budget < math.inf:
             raise InvalidProblem(f"epsilon must be a finite number of nats >= 0, got {budget}")
@@ -74,7 +77,7 @@ class ColouringData:
             "epsilon": budget,
             "delta": checks.probability(delta, "delta"),
             "boundary": checks.boundary(boundary, len(graph.palette)),
-            "weights": _weights(weights, graph.size),
+            "weights": _weights(_in_order(weights, graph), graph.size),
             "objective": str(objective),
         }
         for name, value in values.items():
@@ -231,6 +234,27 @@ def distinct_rows(rows: NDArray[Cell]) -> tuple[NDArray[Cell], Ints]:
 def likelier_at(colour: object, u: object, v: object) -> str:
     """Which answer is likelier at the first of two datasets, in words."""
     return f"answer {colour!r} is likelier at {u!r} than at {v!r}"
+
+
+def _of_networkx(graph: object) -> str:
+    """What to do with a graph of networkx."""
+    if type(graph).__module__.partition(".")[0] != "networkx":
+        return ""
+    return ': give DatasetGraph.from_networkx(graph, colour="colour"), where "colour" is the attribute that holds the answer at each node'
+
+
+def _in_order(weights: ArrayLike | Mapping[Any, float] | None, graph: DatasetGraph) -> ArrayLike | None:
+    """Weights in the order of the vertices; of a mapping from vertices each must be there, and no other."""
+    if not isinstance(weights, Mapping):
+        return weights
+    known = set(graph.vertices)
+    odd = next((vertex for vertex in weights if vertex not in known), None)
+    lacking = next((vertex for vertex in graph.vertices if vertex not in weights), None)
+    if odd is not None or len(weights) > len(known):
+        raise InvalidProblem(f"weights names {odd!r}, which is no vertex of the graph")
+    if lacking is not None:
+        raise InvalidProblem(f"weights lacks the vertex {lacking!r}: give each vertex a weight, perhaps 0")
+    return [weights[vertex] for vertex in graph.vertices]
 
 
 def _weights(values: ArrayLike | None, size: int) -> Floats | None:

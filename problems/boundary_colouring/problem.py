@@ -50,7 +50,7 @@ class BoundaryColouring(ColouringData, Problem[Colouring]):
         boundary vertices of the first and of the second colour of the palette; None for the largest allowed.
         ``{vertex: Pr[first colour]}`` (a whole distribution with three colours or more), at least one end of every two-coloured
         edge. None: free. Prescribed values are met to 1e-9.
-    weights : array (vertices,), optional
+    weights : array (vertices,) or mapping from vertices, optional
         Non-negative, not all zero; 1 by default. They do not matter to "worst_case".
     objective : {"accuracy", "worst_case"}
 

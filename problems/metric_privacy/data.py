@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -47,7 +47,7 @@ class MetricData:
     def __init__(
         self,
         metric: Metric | ArrayLike,
-        prior: Row,
+        prior: Row | Mapping[Any, Number],
         loss: str | ArrayLike | LossFunction,
         epsilon: float,
         *,
@@ -56,7 +56,7 @@ class MetricData:
     ) -> None:
         try:
             space = metric if isinstance(metric, Metric) else Metric(metric)
-            chances = _prior(prior, len(space))
+            chances = _prior(prior, space.labels)
             names, places = _outputs(outputs, space)
         except InvalidModel as cause:
             raise InvalidProblem(str(cause)) from cause
@@ -202,7 +202,15 @@ class MetricData:
         return int(np.argmin(self.p @ self.losses))
 
 
-def _prior(prior: object, count: int) -> tuple[Number, ...]:
+def _prior(prior: object, points: Labels) -> tuple[Number, ...]:
+    """Probabilities in the order of the points; of a mapping from points, those that it lacks have 0."""
+    count = len(points)
+    if isinstance(prior, Mapping):
+        known = set(points)
+        odd = [point for point in prior if point not in known]
+        if odd:
+            raise InvalidProblem(f"prior names {odd[0]!r}, which is no point of the metric")
+        prior = [prior.get(point, 0) for point in points]
     values = number_array(prior, "prior")
     if values.shape != (count,):
         raise InvalidProblem(

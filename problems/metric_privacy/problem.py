@@ -46,7 +46,7 @@ class MetricPrivacy(MetricData, Problem[Channel]):
     ----------
     metric : Metric, or symmetric matrix, shape (n, n)
         Distances between the points; see :class:`Metric`.
-    prior : n floats or Fractions
+    prior : n floats or Fractions, or a mapping from points to them, in which those that are left out have 0
         How likely each point is; a sum of 1 within 1e-9. It counts in the utility only: the promise needs no prior.
     loss : "distance", "squared", array (n, m), or function
         Of a point and a release: their distance or its square, or a table. A function takes points (n, 1, k) and outputs

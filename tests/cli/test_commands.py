@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import privopt as po
-from privopt.cli import app
+from privopt.cli import app, show
 
 LETTERS = ["dry", "wet", "dry", "dry", "wet"]
 RULES = "│┃━─"
@@ -129,6 +129,13 @@ def test_compare(folder: Path) -> None:
     assert [s["solver"] for s in comparison["solutions"]] == ["windows", "oracle"]
     assert comparison["problem"] == po.load_problem("problem.json").fingerprint
     run("compare", "problem.json", "--solver", "oracle", code=1)
+
+
+def test_a_gap_is_explained_under_a_table_that_names_one(capsys: pytest.CaptureFixture[str]) -> None:
+    show.legend([po.Status.OPTIMAL, po.Status.FEASIBLE])
+    assert capsys.readouterr().out == ""
+    show.legend([po.Status.OPTIMAL, po.Status.GAP])
+    assert "GAP: Solved. A better answer may exist, at most by the gap" in capsys.readouterr().out
 
 
 def test_frontier(folder: Path) -> None:

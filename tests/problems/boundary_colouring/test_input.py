@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import privopt as po
+from privopt.errors import InvalidProblem
 
 LINE = po.DatasetGraph.line(2, 2)
 THREE = po.DatasetGraph([(0, 1), (1, 2)], [0, 1, 2])
@@ -130,3 +132,18 @@ def test_measures_refuse_what_does_not_fit(call: Any) -> None:
     with pytest.raises(ValueError, match=r"\w+ \w+ \w+") as caught:
         call()
     assert isinstance(caught.value, po.errors.PrivoptError)
+
+
+def test_weights_by_vertex_of_a_networkx_graph() -> None:
+    graph = nx.path_graph(["a", "b", "c"])
+    nx.set_node_attributes(graph, {"a": "yes", "b": "no", "c": "no"}, "colour")
+    data = po.DatasetGraph.from_networkx(graph)
+    named = po.BoundaryColouring(data, 0.5, boundary=None, weights={"c": 3, "a": 1, "b": 2})
+    listed = po.BoundaryColouring(data, 0.5, boundary=None, weights=[1, 2, 3])
+    assert named.fingerprint == listed.fingerprint
+    with pytest.raises(InvalidProblem, match="lacks the vertex 'b'"):
+        po.BoundaryColouring(data, 0.5, weights={"a": 1, "c": 1})
+    with pytest.raises(InvalidProblem, match="names 'd', which is no vertex"):
+        po.BoundaryColouring(data, 0.5, weights={"a": 1, "b": 1, "c": 1, "d": 1})
+    with pytest.raises(InvalidProblem, match=r"give DatasetGraph.from_networkx\(graph"):
+        po.BoundaryColouring(graph, 0.5)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import networkx as nx
 import numpy as np
 import pytest
 from flint import arb, fmpq
@@ -251,3 +252,13 @@ def test_the_promise_is_in_the_unit_of_the_distance(
     points = po.Metric.euclidean([[0.0], [1e-3]], unit=unit)
     problem = po.MetricPrivacy(points, [0.5, 0.5], "distance", epsilon, radius=radius)
     assert said in problem.certify(problem.anchor()).statement
+
+
+def test_a_prior_by_point_of_a_graph() -> None:
+    metric = po.Metric.graph(nx.cycle_graph(["bank", "mill", "dock"]))
+    named = po.MetricPrivacy(metric, {"dock": 0.25, "bank": 0.75}, "distance", 1.0)
+    assert named.fingerprint == po.MetricPrivacy(metric, [0.75, 0, 0.25], "distance", 1.0).fingerprint
+    with pytest.raises(InvalidProblem, match="prior names 'pier', which is no point"):
+        po.MetricPrivacy(metric, {"pier": 1.0}, "distance", 1.0)
+    with pytest.raises(InvalidProblem, match="prior"):
+        po.MetricPrivacy(metric, {"mill": 0.5}, "distance", 1.0)
