@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from privopt.core.words import NATS, measured
 from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.files.numbers import decode_float
@@ -49,29 +50,30 @@ def joint(observed: Observation) -> None:
             )
 
 
-def level(value: object, name: str) -> float:
-    """A number of nats >= 0, perhaps inf."""
+def level(value: object, name: str, unit: str = NATS) -> float:
+    """A number of nats >= 0, perhaps inf; a plain one where the unit is empty."""
     try:
-        nats = decode_float(value.item() if isinstance(value, np.generic) else value)
+        size = decode_float(value.item() if isinstance(value, np.generic) else value)
     except ValueError as cause:
-        raise InvalidProblem(f"{name} must be a number of nats >= 0, or inf: {cause}") from cause
-    if not nats >= 0:
-        raise InvalidProblem(f"{name} must be >= 0 nats, got {nats}")
-    return nats + 0.0
+        of = f" of {unit}" if unit else ""
+        raise InvalidProblem(f"{name} must be a number{of} >= 0, or inf: {cause}") from cause
+    if not size >= 0:
+        raise InvalidProblem(f"{name} must be {measured('>= 0', unit)}, got {size}")
+    return size + 0.0
 
 
-def levels(epsilon: object, lower: object, upper: object) -> tuple[float, float]:
+def levels(epsilon: object, lower: object, upper: object, unit: str = NATS) -> tuple[float, float]:
     """(lower, upper) from one epsilon for both, or from the two."""
     if epsilon is not None:
         if lower is not None or upper is not None:
             raise InvalidProblem("give epsilon, or lower and upper, not both: epsilon sets both")
-        both = level(epsilon, "epsilon")
+        both = level(epsilon, "epsilon", unit)
         return both, both
     if lower is None and upper is None:
-        raise InvalidProblem("give a budget: epsilon, or lower or upper, in nats")
+        raise InvalidProblem(f"give a budget: epsilon, or lower or upper{f', in {unit}' if unit else ''}")
     return (
-        math.inf if lower is None else level(lower, "lower"),
-        math.inf if upper is None else level(upper, "upper"),
+        math.inf if lower is None else level(lower, "lower", unit),
+        math.inf if upper is None else level(upper, "upper", unit),
     )
 
 

@@ -10,6 +10,7 @@ from privopt.benchmarks.runner.folder import Manifest, Released
 from privopt.benchmarks.runner.rows import Row, standing
 from privopt.core.certificate import Certificate
 from privopt.core.solution import Status
+from privopt.core.words import measured
 from privopt.files.text import number
 
 
@@ -136,8 +137,8 @@ def release_sentences(
     )
     if proof.ok:
         yield (
-            f"Read back from the files alone, it is proved again that this mechanism leaks at most {number(proof.budget)} "
-            f"nats; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
+            "Read back from the files alone, it is proved again that this mechanism leaks at most "
+            f"{measured(number(proof.budget), proof.leakage_unit)}; its exact leakage is {number(proof.leakage[1], 6)} to six digits."
         )
         yield from (
             said for said in proof.sentences() if said.startswith(("In words:", "Assumed:", "Not covered:"))

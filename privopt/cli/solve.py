@@ -10,6 +10,7 @@ import typer
 import privopt as po
 from privopt.cli import show
 from privopt.core.certificate import ONE_RELEASE
+from privopt.core.words import measured
 from privopt.files.text import number
 from privopt.publication.constant import constant_sentence
 
@@ -56,7 +57,11 @@ def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list
     proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
     if s.certificate is not None:
         proof = s.certificate.sentences() if verbose else _short(s.certificate)
-    leakage = f"{number(s.leakage)} nats (budget {number(budget)})" if s.leakage is not None else ""
+    leakage = (
+        f"{measured(number(s.leakage), s.leakage_unit)} (budget {number(budget)})"
+        if s.leakage is not None
+        else ""
+    )
     return [
         ("status", f"{s.status.name}: {s.status.value}"),
         ("reason", s.reason),

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from privopt.core.words import NATS, measured
 from privopt.errors import FileRefused
 from privopt.files.labels import decode_labels, encode_labels
 from privopt.files.numbers import decode_float, encode_float
@@ -98,7 +99,7 @@ class Certificate:
     budget : float
         The budget of the claim, in its problem's own unit: nats where it bounds a leakage.
     leakage : (lo, hi)
-        Proved enclosure of the exact leakage.
+        Proved enclosure of the exact leakage, in :attr:`leakage_unit`.
     utility : (lo, hi)
         Proved enclosure of the exact utility.
     worst, where : names of the worst pair, and the output at which it leaks.
@@ -120,6 +121,8 @@ class Certificate:
         The set of distributions for every one of which the claim holds, in words; empty where it holds for one only.
     confidence : float or None
         How often, over samples, such a set made from one holds the distribution of the population.
+    leakage_unit : str
+        Nats, nats per unit of a distance, or nothing for a plain number, such as a chi-squared divergence.
 
     Examples
     --------
@@ -148,6 +151,7 @@ class Certificate:
     remarks: tuple[str, ...] = ()
     distributions: str = ""
     confidence: float | None = None
+    leakage_unit: str = NATS
 
     def __bool__(self) -> bool:
         return self.ok
@@ -180,8 +184,9 @@ class Certificate:
         pair = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
         plain = [f"In words: {self.statement}."] if self.statement and self.ok else []
         plain += [f"Kind: {KINDS[self.kind]}."] if self.kind in KINDS else []
+        ends = measured(f"[{lo}, {hi}]", self.leakage_unit)
         said = [
-            f"{verdict}{kind}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in [{lo}, {hi}] nats){pair}."
+            f"{verdict}{kind}: {self.claim} (budget {number(self.budget, 9)}, exact leakage in {ends}){pair}."
         ]
         named = (("Assumed", self.assumption), ("Against", self.adversary), ("Budget per", self.unit))
         said += [*plain, f"{self.reason}{f' [{self.method}]' if self.method else ''}."]
@@ -202,8 +207,9 @@ class Certificate:
         return html_table([(key, value) for key, value in shown.items()])
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-safe dictionary; what a certificate for one distribution has not is left out."""
+        """A JSON-safe dictionary; what a certificate for one distribution has not is left out, and nats are."""
         unset = [name for name in ("distributions", "confidence") if not getattr(self, name)]
+        unset += ["leakage_unit"] if self.leakage_unit == NATS else []
         return {
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in unset},
             "version": VERSION,
@@ -244,6 +250,7 @@ class Certificate:
                 uncovered=tuple(str(text) for text in fields.get("uncovered", ())),
                 remarks=tuple(str(text) for text in fields.get("remarks", ())),
                 confidence=None if sure is None else decode_float(sure),
+                leakage_unit=str(fields.get("leakage_unit", NATS)),
                 **texts,
                 **later,
             )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from privopt.core.certificate import FRESH_RECORD, ONE_RELEASE, Certificate, Terms
 from privopt.core.exact import ensure_nearest
-from privopt.core.words import Quantity, Words
+from privopt.core.words import NATS, Quantity, Words, measured
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Labels
 from privopt.files.text import html_table, number
@@ -44,7 +44,7 @@ class Numbers(Protocol):
 
     @property
     def leakage(self) -> float | None:
-        """The leakage in nats, if there is one."""
+        """The leakage, if there is one."""
 
     @property
     def objective(self) -> float | None:
@@ -58,7 +58,7 @@ class Evaluation:
     Parameters
     ----------
     utility, leakage, objective : float
-        The objective is maximised; leakage is in nats and may be inf.
+        The objective is maximised; leakage is in its problem's :attr:`Problem.leakage_unit` and may be inf.
     feasible : bool
         Whether the violation is at most 1e-12 max(1, budget).
     violation : float
@@ -69,6 +69,8 @@ class Evaluation:
         The output at which it does, in words.
     exact : bool
         False where simulated; ``standard_error`` is then that of the utility.
+    leakage_unit : str
+        Empty where the leakage is a plain number.
     """
 
     utility: float
@@ -80,16 +82,18 @@ class Evaluation:
     where: str = ""
     exact: bool = True
     standard_error: float = 0.0
+    leakage_unit: str = NATS
 
     def __str__(self) -> str:
         verdict = "feasible" if self.feasible else f"violates the budget by {number(self.violation)}"
         where = f"; worst pair {self.worst!r}, {self.where}" if self.worst else ""
-        return f"utility {number(self.utility)}, leakage {number(self.leakage)} nats, {verdict}{where}"
+        leakage = measured(number(self.leakage), self.leakage_unit)
+        return f"utility {number(self.utility)}, leakage {leakage}, {verdict}{where}"
 
     def _repr_html_(self) -> str:
         rows = [
             ("utility", number(self.utility)),
-            ("leakage (nats)", number(self.leakage)),
+            (f"leakage ({self.leakage_unit})" if self.leakage_unit else "leakage", number(self.leakage)),
             ("objective", number(self.objective)),
             ("feasible", self.feasible),
             ("worst pair", self.worst),
@@ -234,6 +238,11 @@ class Problem(ABC, Generic[M]):
         known = [value for value in corners if not math.isnan(value)]
         return (min(known), max(known)) if len(known) == len(corners) else (-math.inf, math.inf)
 
+    @property
+    def leakage_unit(self) -> str:
+        """Of the leakage: nats, but where the problem says otherwise; empty for a plain number."""
+        return NATS
+
     def quantity(self) -> Quantity:
         """What the objective measures, in words and with its unit."""
         return Quantity()
@@ -313,6 +322,7 @@ class Problem(ABC, Generic[M]):
             uncovered=_not_covered(terms),
             distributions=terms.distributions,
             confidence=terms.confidence,
+            leakage_unit=self.leakage_unit,
         )
 
     def restated(self, proved: Certificate, mechanism: M, *, claim: str, where: str) -> Certificate:

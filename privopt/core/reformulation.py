@@ -72,6 +72,11 @@ class Reformulation(Problem[M]):
         """Those of the target."""
         return self.target.release_labels
 
+    @property
+    def leakage_unit(self) -> str:
+        """That of the target."""
+        return self.target.leakage_unit
+
     def check(self, mechanism: Mechanism) -> M:
         """The mechanism, if it is one for the target."""
         try:

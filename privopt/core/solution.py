@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 from privopt.core.certificate import Certificate
 from privopt.core.problem import M, Problem
 from privopt.core.solver import Guarantee
+from privopt.core.words import NATS, measured
 from privopt.errors import FileRefused, InvalidProblem, NotSolved
 from privopt.files.numbers import decode_float, encode_float
 from privopt.files.text import Named, html_table, number
@@ -139,6 +140,13 @@ class Solution(Generic[M]):
         """Whether an exact certificate proves the claim."""
         return self.certificate is not None and self.certificate.ok
 
+    @property
+    def leakage_unit(self) -> str:
+        """Of the leakage, by the certificate, or by the problem where nothing is certified; empty for a plain number."""
+        if self.certificate is not None:
+            return self.certificate.leakage_unit
+        return NATS if self.instance is None else self.instance.leakage_unit
+
     def __str__(self) -> str:
         if not self.status.ok:
             return f"{self.status.name} by {self.solver or 'no solver'}: {self.reason or self.status.value}"
@@ -148,7 +156,8 @@ class Solution(Generic[M]):
         if isinstance(lost, float) and lost > TOLERANCE * max(ZERO, abs(self.utility or 0.0)):
             proof += f", REPAIRED at a loss of {number(lost, 3)} in utility"
         return (
-            f"{self.status.name} by {self.solver}: utility {number(self.utility)}, leakage {number(self.leakage)} nats, "
+            f"{self.status.name} by {self.solver}: utility {number(self.utility)}, leakage "
+            f"{measured(number(self.leakage), self.leakage_unit)}, "
             f"{gap}, {proof}, {self.seconds:.3g} s"
         )
 

@@ -145,6 +145,7 @@ class _Check:
             "statement",
             "adversary",
             "unit",
+            "leakage_unit",
             "distributions",
         )
         changed = [name for name in words if getattr(stored, name) != getattr(fresh, name)]

@@ -24,6 +24,32 @@ class Words:
     asks: str = ""
 
 
+NATS = "nats"
+"""The unit of a leakage that is a logarithm of a ratio."""
+
+
+def measured(value: str, unit: str) -> str:
+    """A number with its unit, alone where it is a plain one.
+
+    Examples
+    --------
+    >>> measured("0.5", NATS), measured("0.5", "")
+    ('0.5 nats', '0.5')
+    """
+    return f"{value} {unit}".rstrip()
+
+
+def per(unit: str) -> str:
+    """Nats for each unit of distance.
+
+    Examples
+    --------
+    >>> per("km"), per("")
+    ('nats per km', 'nats per unit of distance')
+    """
+    return f"{NATS} per {unit or 'unit of distance'}"
+
+
 SHARE = "share"
 """The unit of a quantity between 0 and 1, shown in per cent, whose differences are percentage points."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from privopt.core.solution import Solution
+from privopt.core.words import NATS
 from privopt.plots.axes import COLOURS, MARKERS, NEEDS, draw_line, new_figure
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def frontier_figure(frontier: Budgeted) -> Figure:
     bounds = [(b, s.objective, s.bound) for b, s in pairs if s.objective is not None and s.bound is not None]
     draw_band(axes, bounds, "checked bound")
     axes.set_title("the most that each budget allows", fontsize=10)
-    axes.set_xlabel("budget (nats)")
+    unit = next((s.leakage_unit for s in frontier.solutions), NATS)
+    axes.set_xlabel(f"budget ({unit})" if unit else "budget")
     axes.set_ylabel(name)
     if bounds:
         axes.legend(frameon=False)

@@ -12,6 +12,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.problem import Enclosure, Problem
 from privopt.core.reformulation import Reformulation
+from privopt.core.words import NATS, measured
 from privopt.errors import InvalidModel, InvalidProblem, NotSolved
 from privopt.files.labels import Label
 from privopt.files.numbers import encode_float
@@ -59,7 +60,7 @@ class Audit:
     rows, dropped, unseen : int
         Rows that were counted, and rows left out: with missing values, and with values that the mechanism does not read.
     budget : float
-        What the certificate bounds, in nats.
+        What the certificate bounds.
     leakage : float
         If the population were spread as these rows: a reading, not a proof.
     interval : (lo, hi) or None
@@ -76,6 +77,8 @@ class Audit:
     fewest_of_release, fewest_of_pair : (rows, labels)
         Rows expected behind the rarest release, and behind the rarest pair of a secret and a release.
     remarks : tuple of str
+    leakage_unit : str
+        Of budget, leakage and interval; empty for plain numbers.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class Audit:
     fewest_of_release: tuple[float, tuple[Hashable, ...]]
     fewest_of_pair: tuple[float, tuple[Hashable, ...]]
     remarks: tuple[str, ...] = ()
+    leakage_unit: str = NATS
 
     @property
     def ok(self) -> bool:
@@ -119,11 +123,11 @@ class Audit:
             if many
         ]
         said = [
-            ("verdict", f"{VERDICTS[self.verdict]} ({plain(self.budget)} nats)"),
+            ("verdict", f"{VERDICTS[self.verdict]} ({measured(plain(self.budget), self.leakage_unit)})"),
             ("rows", "; ".join([str(self.rows), *left])),
             (
                 "leakage",
-                f"{number(self.leakage, 4)} nats if the population is spread as these rows{self._at()}",
+                f"{measured(number(self.leakage, 4), self.leakage_unit)} if the population is spread as these rows{self._at()}",
             ),
             ("interval", self._interval()),
         ]
@@ -158,8 +162,9 @@ class Audit:
         if self.interval is None:
             return f"none: {self.method}"
         low, high = self.interval
+        ends = measured(f"{number(low, 4)} to {number(high, 4)}", self.leakage_unit)
         return (
-            f"{number(low, 4)} to {number(high, 4)} nats in the population that these rows were drawn from, at confidence "
+            f"{ends} in the population that these rows were drawn from, at confidence "
             f"{self.confidence:g} ({self.method})"
         )
 
@@ -327,6 +332,7 @@ def audit_cells(
         fewest_of_release=_fewest(told.sum(axis=0, keepdims=True), (), release),
         fewest_of_pair=_fewest(told, joint.sensitive, release),
         remarks=(SAME,) if _same(joint, seen.table) else (),
+        leakage_unit=problem.leakage_unit,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from privopt.core.words import NATS
 from privopt.errors import InvalidProblem
 from privopt.files.labels import Label, Labels
 from privopt.files.numbers import encode_float
@@ -23,7 +24,7 @@ Bounds: TypeAlias = float | Sequence[float] | Mapping[Label, float]
 
 
 def levels(
-    epsilon: Bounds | None, lower: Bounds | None, upper: Bounds | None, secrets: Labels
+    epsilon: Bounds | None, lower: Bounds | None, upper: Bounds | None, secrets: Labels, unit: str = NATS
 ) -> tuple[float, float, Levels | None]:
     """The largest lower and upper bound, and those of each value of the secret where they differ.
 
@@ -40,7 +41,7 @@ def levels(
     (0.5, 0.5, None)
     """
     if not any(map(_several, (epsilon, lower, upper))):
-        low, high = checks.levels(epsilon, lower, upper)
+        low, high = checks.levels(epsilon, lower, upper, unit)
         return low, high, None
     if epsilon is not None:
         if lower is not None or upper is not None:

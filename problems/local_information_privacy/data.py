@@ -61,7 +61,8 @@ class LocalInformationPrivacyData:
     ) -> None:
         nominal = nominal_of(joint)
         observed = observation(nominal)
-        low, high, each = by_value.levels(epsilon, lower, upper, observed.leaking.sensitive)
+        secrets = observed.leaking.sensitive
+        low, high, each = by_value.levels(epsilon, lower, upper, secrets, divergences.unit(notion))
         name = checks.notion(notion, low, high, (*checks.NOTIONS, *divergences.NOTIONS))
         bound = math.inf
         if name in divergences.NOTIONS:  # at 0 the release is independent of the secret, whatever is measured
@@ -239,12 +240,14 @@ def _check_beyond(fields: Mapping[str, object]) -> None:
         )
     if fields["per_value"] is None and not named:
         return
-    asked = f"notion={fields['notion']!r}" if named else "bounds by value"
+    asked, goes, are = ("bounds by value", "do", "are")
+    if named:
+        asked, goes, are = (f"notion={fields['notion']!r}", "does", "is")
     for name, given in (("delta > 0", fields["delta"]), ("contiguous", fields["contiguous"])):
         if given:
-            raise InvalidProblem(f"{asked} does not go with {name}: leave one of them out")
+            raise InvalidProblem(f"{asked} {goes} not go with {name}: leave one of them out")
     if isinstance(fields["joint"], JointAmbiguity):
-        raise InvalidProblem(f"{asked} is for one distribution: give .nominal, or one bound on all lifts")
+        raise InvalidProblem(f"{asked} {are} for one distribution: give .nominal, or one bound on all lifts")
 
 
 def _check_set(fields: Mapping[str, object]) -> None:

@@ -28,6 +28,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.exact import MAX_BITS, ball_enclosure, log_enclosure
 from privopt.core.problem import Enclosure
+from privopt.core.words import NATS
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.polytope import Cut
 
@@ -49,6 +50,17 @@ HALVINGS = 60
 
 BITS = 192
 """Precision of the roots and logarithms in :func:`reach`."""
+
+
+def unit(notion: str) -> str:
+    """Of what a notion bounds: nothing for numbers without logarithms.
+
+    Examples
+    --------
+    >>> [unit(notion) for notion in ("lip", *NOTIONS)]
+    ['nats', '', '', 'nats']
+    """
+    return "" if notion in ("l1", "chi2") else NATS
 
 
 def readings(notion: str, joint: Floats) -> Floats:

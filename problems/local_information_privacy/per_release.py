@@ -50,7 +50,9 @@ def evaluate(data: LocalInformationPrivacyData, release: Release) -> Evaluation:
     leakage, utility = float(values[y]), utility_of(data, release)
     violation = max(0.0, leakage - data.divergence) if leakage > data.divergence else 0.0
     feasible = violation <= FEASIBILITY * max(1.0, min(data.divergence, 1e6))
-    reading = Evaluation(utility, leakage, utility, feasible, violation)
+    reading = Evaluation(
+        utility, leakage, utility, feasible, violation, leakage_unit=divergences.unit(data.notion)
+    )
     if leakage == 0:
         return reading
     return replace(reading, worst=(release.outputs[y],), where=where(release.outputs[y]))

@@ -60,7 +60,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     joint : JointDistribution, ObservedJoint or JointAmbiguity
         With a set of joints the bounds hold for every one of them, and utilities are read at its nominal one.
     epsilon : float, optional
-        Sets both bounds, in nats, >= 0, may be inf. With a notion that names a divergence, the bound on it.
+        Sets both bounds, in nats, >= 0, may be inf. With a notion that names a divergence, the bound on it: nats for
+        "average", plain numbers for "l1" and "chi2".
     lower, upper : float, sequence or mapping, optional
         One bound each, in nats, >= 0; the one left out is inf. A sequence has one for each value of S, in their order; a
         mapping names values of S, and the others are not bounded.
@@ -165,6 +166,11 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     def measured(self) -> bool:
         """Whether the bound is on a divergence of every release."""
         return self.notion in divergences.NOTIONS
+
+    @property
+    def leakage_unit(self) -> str:
+        """Nats, but nothing for the l1-norm and chi-squared, which are plain numbers."""
+        return divergences.unit(self.notion)
 
     def check(self, mechanism: Mechanism) -> Release:
         """The mechanism, if it reads this problem's symbols and releases what the utility expects."""

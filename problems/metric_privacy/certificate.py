@@ -13,6 +13,7 @@ from privopt.arrays import Bools, Floats, Ints
 from privopt.core.balls import Balls
 from privopt.core.exact import MAX_BITS, IntegerRow, exp_at_least, log_enclosure
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation
+from privopt.core.words import per
 from privopt.files.labels import Label
 from privopt.files.text import number
 from privopt.mechanisms import Channel
@@ -71,7 +72,9 @@ def evaluate(data: MetricData, channel: Channel) -> Evaluation:
         violation = 0.0 if _equal_at_zero(data, matrix) else math.inf
     feasible = violation <= FEASIBILITY * max(1.0, min(data.epsilon, 1e6))
     names, where = named(data, at)
-    return Evaluation(utility, leakage, utility, feasible, violation, names, where)
+    return Evaluation(
+        utility, leakage, utility, feasible, violation, names, where, leakage_unit=per(data.metric.unit)
+    )
 
 
 def _equal_at_zero(data: MetricData, matrix: Floats) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from privopt.core.certificate import Certificate, Terms
 from privopt.core.problem import Enclosure, Evaluation, Example, Numbers, Problem
-from privopt.core.words import Quantity, Words
+from privopt.core.words import Quantity, Words, per
 from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.json import check_schema
 from privopt.files.labels import Labels, decode_labels, encode_labels
@@ -96,6 +96,11 @@ class MetricPrivacy(MetricData, Problem[Channel]):
         cells = len(self.metric) * len(self.released)
         return 2e-5 * cells + 2e-8 * len(self.pairs) * len(self.released)
 
+    @property
+    def leakage_unit(self) -> str:
+        """Nats per unit of distance."""
+        return per(self.metric.unit)
+
     def check(self, mechanism: Mechanism) -> Channel:
         """The mechanism, if it is a channel from these points to these outputs."""
         if not isinstance(mechanism, Channel):
@@ -142,7 +147,6 @@ class MetricPrivacy(MetricData, Problem[Channel]):
 
     def terms(self, mechanism: Channel) -> Terms:
         """What a certificate of this channel is about, in plain sentences."""
-        per = f" per {self.metric.unit}" if self.metric.unit else " per unit of distance"
         across: tuple[str, ...] = ()
         if self.component_count > 1:
             across = (
@@ -161,7 +165,7 @@ class MetricPrivacy(MetricData, Problem[Channel]):
             statement=judgement.promise(self),
             assumption="the point may follow any distribution: the prior of the problem counts in the expected loss only",
             adversary="anyone who sees the release and knows the channel, whatever they know of the point besides",
-            unit=f"release of one point, {number(self.epsilon)} nats{per}",
+            unit=f"release of one point, {number(self.epsilon)} {self.leakage_unit}",
             uncovered=(
                 *across,
                 *far,

@@ -95,6 +95,11 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
         protected, n, rows = self.sizes
         return 1e-2 + 1e-5 * n * n * rows + 1e-5 * protected * n
 
+    @property
+    def leakage_unit(self) -> str:
+        """Nats, per unit of distance where a metric says how near symbols are."""
+        return self.target.leakage_unit
+
     def check(self, mechanism: Mechanism) -> Channel:
         """The mechanism, if it is a channel from the symbols to themselves."""
         if not isinstance(mechanism, Channel):
@@ -203,7 +208,7 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
         if least is None:
             return None
         return (
-            f"every channel within {number(self.epsilon)} nats moves the tables that are to be kept: by prices of at most "
+            f"every channel within {number(self.epsilon)} {self.leakage_unit} moves the tables that are to be kept: by prices of at most "
             f"{number(_largest(witness))} a unit of probability, it misses them by at least {number(least)}"
         )
 

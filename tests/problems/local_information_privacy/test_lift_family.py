@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.cli import app
+from privopt.core.certificate import Certificate
 from privopt.errors import InvalidProblem
+from privopt.files.json import write_json
 from privopt.problems.local_information_privacy import divergences
 from privopt.proof.write import prove
 from privopt.publication.audit import Terms, audit_cells
@@ -230,7 +237,11 @@ def test_bounds_by_value_against_brute_force(utility: Any) -> None:
         ({"upper": [0.1, 0.2]}, "has 2 bounds"),
         ({"upper": [0.1, -0.2, 0.3]}, "must be >= 0"),
         ({"epsilon": [0.1, 0.2, 0.3], "notion": "ldp"}, "one epsilon"),
-        ({"epsilon": [0.1, 0.2, 0.3], "delta": 0.1}, "does not go with delta"),
+        ({"epsilon": [0.1, 0.2, 0.3], "delta": 0.1}, "do not go with delta"),
+        ({"upper": {"a": 0.1}, "contiguous": True}, "do not go with contiguous"),
+        ({"epsilon": 0.1, "notion": "average", "contiguous": True}, "does not go with contiguous"),
+        ({"epsilon": -0.1, "notion": "chi2"}, r"must be >= 0, got -0\.1"),
+        ({"epsilon": -0.1, "notion": "average"}, r"must be >= 0 nats, got -0\.1"),
         ({"upper": 0.1, "notion": "chi2"}, "one budget"),
         ({"epsilon": 0.1, "notion": "l1", "delta": 0.1}, "does not go with delta"),
     ],
@@ -274,5 +285,50 @@ def test_an_explanation_and_an_audit_say_what_is_bounded(bounds: dict[str, Any])
     assert solution.certificate is not None
     statement = solution.certificate.statement
     assert f"{statement[0].upper()}{statement[1:]}" in str(solution.explain(problem))
-    with pytest.raises(InvalidProblem, match="proof files do not cover"):
-        prove(problem, solution)
+    assert prove(problem, solution).check().ok
+    assert ("nats" in str(told)) is ("notion" not in bounds)
+
+
+@pytest.mark.parametrize("bounds", [{"upper": {"a": 0.1}}, {"epsilon": 0.1, "notion": "chi2"}])
+def test_a_set_of_distributions_is_refused(bounds: dict[str, Any]) -> None:
+    near = po.JointAmbiguity.total_variation(THREE, 0.0625)
+    with pytest.raises(InvalidProblem, match="for one distribution: give"):
+        po.LocalInformationPrivacy(near, **bounds)
+
+
+@pytest.mark.parametrize(
+    ("notion", "unit"), [("l1", ""), ("chi2", ""), ("average", " nats"), ("lip", " nats")]
+)
+def test_nats_are_said_of_logarithms_only(notion: str, unit: str, tmp_path: Path) -> None:
+    problem = po.LocalInformationPrivacy(THREE, 0.125, notion=notion)
+    solution = po.solve(problem, "subset-merging", time_limit=60)
+    certificate = solution.certificate
+    assert certificate is not None
+    reading = problem.evaluate(solution.mechanism)
+    low, high = (f"{end:.9g}" for end in certificate.leakage)
+    assert f"exact leakage in [{low}, {high}]{unit})" in str(certificate)
+    assert re.search(rf"leakage \S+{unit}, gap|leakage \S+{unit}, no bound", str(solution))
+    assert re.search(rf"leakage [^ ,]+{unit}, feasible", str(reading))
+    assert ("leakage (nats)" in reading._repr_html_()) is bool(unit)
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+    assert ("leakage_unit" in certificate.to_dict()) is (not unit)
+    write_json(tmp_path / "problem.json", problem.to_dict())
+    solution.save(tmp_path / "solution.json")
+    for command in ("solve", "explain", "verify"):
+        files = [
+            str(tmp_path / "problem.json"),
+            *([str(tmp_path / "solution.json")] if command != "solve" else []),
+        ]
+        told = CliRunner().invoke(app, [command, *files])
+        assert told.exit_code == 0, told.output
+        assert unit or " nats" not in told.output.replace("nats of the useful", "")
+
+
+def test_a_unit_that_a_file_states_is_not_believed() -> None:
+    problem = po.LocalInformationPrivacy(THREE, 0.125, notion="chi2")
+    solution = po.solve(problem, "subset-merging", time_limit=60)
+    assert solution.certificate is not None
+    forged = replace(solution, certificate=replace(solution.certificate, leakage_unit="nats"))
+    told = po.verify(problem, forged)
+    assert told.leakage_unit == ""
+    assert any("leakage_unit" in text for text in told.remarks)
