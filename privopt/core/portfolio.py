@@ -17,6 +17,7 @@ from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Candidate, Guarantee
 from privopt.core.trace import Reached
 
+PROVING = (Guarantee.OPTIMAL, Guarantee.BOUNDED)
 QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
 PROBE = 1.0
@@ -91,7 +92,7 @@ class Call(Protocol[M]):
 
 def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
-    provers = [c for c in takers if c.guarantee in (Guarantee.OPTIMAL, Guarantee.BOUNDED)]
+    provers = [c for c in takers if c.guarantee in PROVING]
     safe = _whole(provers, seconds)
     fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_ready_after)
     longer = [c for c in provers if c not in fitting and c.polls]
@@ -178,7 +179,8 @@ class Search(Generic[M]):
         left = self.call.left
         if self._answered or soonest <= left or predicted(c) > NEARLY * left:
             return 0.0
-        return min(FITTING * predicted(c), left)
+        waiting = any(o.polls and self._unfinished(o) for o in self.takers if o.guarantee in PROVING)
+        return min(FITTING * predicted(c), left / 2 if waiting else left)
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.

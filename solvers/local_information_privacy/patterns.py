@@ -23,8 +23,8 @@ from privopt.solvers.local_information_privacy.answer import (
 )
 from privopt.solvers.local_information_privacy.columns.master import Restricted, master
 
-ORDERS = 100
-"""Orders of the secrets from which the first patterns are made."""
+ORDERS, FEWEST, FIRST_CELLS = 100, 5, 400_000
+"""Orders of the secrets from which the first patterns are made: fewer where that would be more pairs of a pattern and a symbol."""
 
 LARGEST = 400
 """Possible observations up to which the linear programme takes seconds."""
@@ -207,7 +207,7 @@ class _Rounds:
         for g, values in enumerate(flat.members):
             low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
         made = []
-        for _ in range(ORDERS):
+        for _ in range(max(FEWEST, min(ORDERS, FIRST_CELLS // (len(low) * len(self.p))))):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
         return np.vstack(made)

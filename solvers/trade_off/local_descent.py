@@ -22,7 +22,7 @@ from privopt.solvers.trade_off.columns.generation import settled
 from privopt.solvers.trade_off.columns.pool import EQUAL
 from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
 from privopt.solvers.trade_off.mergings import proposed
-from privopt.solvers.trade_off.zero_leakage import posteriors
+from privopt.solvers.trade_off.zero_leakage import posteriors, refuse_independence
 
 LARGEST = 300
 """Symbols up to which channels are followed."""
@@ -70,7 +70,7 @@ class Descent(Solver[T]):
         """Refuse mergings and channels that are too large."""
         if len(problem.observation.support) > LARGEST:
             return f"it takes up to {LARGEST} symbols, this problem has {len(problem.observation.support)}"
-        return CHANNELS_ONLY if problem.form != "stochastic" else None
+        return CHANNELS_ONLY if problem.form != "stochastic" else refuse_independence(problem)
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best mixture of what the runs reach."""

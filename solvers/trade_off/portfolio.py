@@ -26,6 +26,7 @@ from privopt.solvers.trade_off.mergings import (
 )
 from privopt.solvers.trade_off.pairs import FLOOR_SLACK, PairRule, merge_path, predicted_seconds
 from privopt.solvers.trade_off.pairwise import too_many
+from privopt.solvers.trade_off.zero_leakage import refuse_independence
 
 SPARE = 1e-13
 """Nats that moves leave to the slack of a bound."""
@@ -73,7 +74,9 @@ class Portfolio(Solver[PrivacyFunnel]):
         """Refuse alphabets that are too large for memory, and less than one step."""
         if (why := too_many(problem)) is not None:
             return why
-        return None if self.steps >= 1 else f"steps must be at least 1, got {self.steps}"
+        return (
+            refuse_independence(problem) if self.steps >= 1 else f"steps must be at least 1, got {self.steps}"
+        )
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the best of all candidates."""

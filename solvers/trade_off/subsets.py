@@ -27,6 +27,7 @@ from privopt.solvers.trade_off.mergings import (
     numbered,
     proposed,
 )
+from privopt.solvers.trade_off.zero_leakage import refuse_independence
 
 MAX_STEPPED, MAX_TABULATED = 3000, 20
 """Symbols up to which sets are sought by modular steps, and by trying every one."""
@@ -335,4 +336,4 @@ def refusal(problem: PrivacyFunnel, limit: int, steps: int) -> str | None:
         return "it is made for releases of X itself, here X is seen through an observation"
     if size > limit:
         return f"it takes at most {limit} symbols, this problem has {size}"
-    return None if steps >= 1 else f"steps must be at least 1, got {steps}"
+    return refuse_independence(problem) if steps >= 1 else f"steps must be at least 1, got {steps}"

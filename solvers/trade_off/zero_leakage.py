@@ -131,6 +131,19 @@ def nothing_may_leak(problem: PrivacyFunnel) -> bool:
     return problem.is_cap and problem.budget == 0
 
 
+def refuse_independence(problem: TradeOff) -> str | None:
+    """The sentence of solvers that reach next to no leakage but hardly ever none, where the exact search takes the problem."""
+    if (
+        not isinstance(problem, PrivacyFunnel)
+        or problem.form != "stochastic"
+        or not nothing_may_leak(problem)
+    ):
+        return None
+    if len(problem.observation.support) > MOST:
+        return None
+    return "where nothing may leak zero-leakage searches the releases that are independent of the secret"
+
+
 def independence(problem: PrivacyFunnel) -> LocalInformationPrivacy | None:
     """Local information privacy at epsilon = 0, where that is the same problem and there is something to search."""
     if not nothing_may_leak(problem) or problem.form != "stochastic":
