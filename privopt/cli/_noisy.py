@@ -87,6 +87,11 @@ def _taken_as_alike(data: Path, record: str, groups: str, model: po.GaussianMode
     )
     if found:
         return f"{said}: {found[0]!r} has each of its values once in every group, so give --roles {found[0]}"
+    if not whole:
+        return (
+            f"{said}; the groups have {counts.min()} to {counts.max()} members, so that --roles is for groups of equal size only: to assume "
+            f'nothing of how they depend, solve for {{"type": "group", "size": {counts.max()}}} instead'
+        )
     return f"{said}: give --roles NAME, the column that says which member a row is, if there is one"
 
 

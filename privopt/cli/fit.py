@@ -63,7 +63,7 @@ Roles = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="With --groups: the column that says which member of its group a row is (father, child); every group has each once.",
+        help="With --groups: the column that says which member of its group a row is (father, child); every group has each once, and so as many.",
     ),
 ]
 

@@ -63,7 +63,7 @@ class BudgetLedger:
         A label of the data. Only its SHA-256 is stored; releases must name the same label, or read columns that are known.
     length : int, optional
     clip : (lower, upper), optional
-        The interval that every sum and mean clips to.
+        The interval that every sum and mean clips to; left out, that of the first of them.
     scope : {"targets_in_interval", "all_reals"}
     entries : tuple of Spent
     contents : Contents
@@ -190,25 +190,49 @@ class BudgetLedger:
         contents = self.contents.read(columns or {}, data, not columns or fingerprint(data) == self.data)
         if not columns and fingerprint(data) != self.data:
             raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
-        if mechanism.query in ("sum", "mean") and mechanism.clip != self.clip:
+        held = self._clipped_as(mechanism)
+        if mechanism.query in ("sum", "mean") and mechanism.clip != held.clip:
             raise InvalidMechanism(
                 f"the mechanism clips to {mechanism.clip}, the ledger is for {self.clip}: make them equal"
             )
-        if self._records is not None and mechanism.length != self._records:
+        if (
+            self._records is not None
+            and mechanism.length != self._records
+            and not self._of_any_length(mechanism)
+        ):
             raise InvalidMechanism(
-                f"the mechanism is for length={mechanism.length}, the ledger for {self._records} records: make them equal"
+                f"the mechanism is for length={mechanism.length}, the ledger for {self._records} records: make them equal, "
+                f"solve it with length={self._records}"
             )
         # Gaussian bounds are for sums and means of clipped records; of anything else only the level is known
         function = isinstance(mechanism.query, Query) or (
             isinstance(self.model, GaussianModel) and mechanism.query not in ("sum", "mean")
         )
-        after = self._with(mechanism, mechanism.tau, function)
+        after = held._with(mechanism, mechanism.tau, function)
         if not after.leakage <= self.epsilon:
             raise InvalidMechanism(
                 f"refused: all releases together would leak {after.leakage:.6g} nats, the total is {self.epsilon:.6g}; "
-                f"{self._with(mechanism, 0.0, function)._left()}"
+                f"{held._with(mechanism, 0.0, function)._left()}"
             )
         return replace(after, contents=contents)
+
+    def _clipped_as(self, mechanism: NoisyQuery) -> Self:
+        """The ledger with the interval of its first sum or mean, where none clipped before: the bound of counts hangs on no interval."""
+        clips = mechanism.query in ("sum", "mean")
+        if (
+            not clips
+            or self.clip is not None
+            or any(entry.query in ("sum", "mean") for entry in self.entries)
+        ):
+            return self
+        return replace(self, clip=mechanism.clip)
+
+    def _of_any_length(self, mechanism: NoisyQuery) -> bool:
+        """Whether the bound of a query without a length is that of the ledger: groups of independent people, each with all its members."""
+        group = (
+            isinstance(self.model, GroupModel) and self.length is not None and self.length >= self.model.size
+        )
+        return group and mechanism.length is None and mechanism.query not in ("sum", "mean")
 
     def _with(self, mechanism: NoisyQuery, tau: float, function: bool) -> Self:
         return replace(self, entries=(*self.entries, Spent(tau, mechanism.name, function)))
@@ -249,7 +273,10 @@ class BudgetLedger:
         with alone(path):
             if os.path.lexists(path):
                 before = type(self).load(path)
-                if replace(self, entries=self.entries[: len(before.entries)]) != before:
+                clip = (
+                    self.clip if before.clip is not None else None
+                )  # a ledger takes that of its first sum or mean
+                if replace(self, entries=self.entries[: len(before.entries)], clip=clip) != before:
                     raise InvalidMechanism(
                         f"{os.fspath(path)} is not an earlier state of this ledger: load it, or it would lose releases"
                     )

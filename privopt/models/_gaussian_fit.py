@@ -136,7 +136,8 @@ def _with_roles(values: Floats, keys: list[Any], roles: list[Any], estimator: st
     if len(holes):
         row = keys.index(list(group_of)[holes[0, 0]])
         raise InvalidModel(
-            f"the group that row {row} begins lacks {shown(names[holes[0, 1]], 'a role')}: drop the group or fill it in"
+            f"the group that row {row} begins lacks {shown(names[holes[0, 1]], 'a role')}: drop the group or fill it in; groups of different "
+            "sizes have no roles in common, so leave roles out, or assume nothing with GroupModel(the largest size)"
         )
     return _estimated(table, tuple(names), estimator)
 

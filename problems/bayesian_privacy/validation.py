@@ -67,7 +67,8 @@ def query(value: object, records: Records) -> AnyQuery:
     counts = statistic == "count" or isinstance(statistic, tuple)
     if isinstance(records, GaussianModel) and (counts or statistic == "histogram"):
         raise InvalidProblem(
-            f"Gaussian records have no states to count: ask for a sum or a mean, not {statistic!r}"
+            f"Gaussian records have no states to count: ask for a sum or a mean, not {statistic!r}; a count, and a sum or mean that shares its "
+            "ledger, are had for GroupModel(size)"
         )
     if isinstance(records, GroupModel) and records.states is None and statistic == "histogram":
         raise InvalidProblem(

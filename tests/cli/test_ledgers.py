@@ -228,3 +228,27 @@ def test_the_epsilon_that_is_said_to_be_left_fits_and_a_larger_one_does_not() ->
         assert after.leakage <= 1.5
         with pytest.raises(po.errors.InvalidMechanism):
             ledger.charge(po.solve(problem.with_budget(1.02 * epsilon)).mechanism, "x")
+
+
+def test_a_count_and_a_mean_share_a_ledger(tmp_path: Path) -> None:
+    group = po.GroupModel(2)
+    count = po.solve(po.BayesianPrivacy(group, ("count", 1), 0.5)).mechanism
+    mean = po.solve(po.BayesianPrivacy(group, "mean", 0.5, length=8, clip=(0, 1))).mechanism
+    for first, second in ((count, mean), (mean, count)):
+        for length in (None, 8):
+            begun = BudgetLedger(group, 1.2, "survey", length).charge(first, "survey")
+            both = begun.charge(second, "survey")
+            assert (both.clip, len(both.entries)) == ((0.0, 1.0), 2)
+            assert both.leakage == pytest.approx(1.0, rel=1e-9)
+            with pytest.raises(po.errors.InvalidMechanism, match=r"would leak 1\.5 nats"):
+                both.charge(count, "survey")
+    place = tmp_path / "ledger.json"
+    _, ledger = BudgetLedger(group, 1.2, "survey").release(count, [0, 1] * 4, "survey", place)
+    _, ledger = ledger.release(mean, [0, 1] * 4, "survey", place)
+    assert BudgetLedger.load(place) == ledger
+    wide = po.solve(po.BayesianPrivacy(group, "mean", 0.1, length=8, clip=(0, 5))).mechanism
+    with pytest.raises(po.errors.InvalidMechanism, match="the mechanism clips to"):
+        ledger.charge(wide, "survey")
+    pairs = po.GaussianModel([[4.0, 1.0], [1.0, 4.0]], [0.0, 0.0])
+    with pytest.raises(po.errors.InvalidProblem, match=r"are had for GroupModel\(size\)"):
+        po.BayesianPrivacy(pairs, "count", 0.5)

@@ -78,6 +78,10 @@ def test_a_long_table_is_fitted_by_roles_or_said_to_be_taken_as_alike(folder: Pa
     assert "members of a group of 'family' are taken as alike" in said
     assert "'who' has each of its values once in every group, so give --roles who" in said
     assert "taken as alike" not in run(*words, "--roles", "who", "--output", "roles.json")
+    pd.DataFrame(rows[:-1], columns=["family", "who", "height"]).to_csv("uneven.csv", index=False)
+    uneven = ("fit", "uneven.csv", *words[2:])
+    assert "the groups have 1 to 2 members, so that --roles is for groups of equal size only" in run(*uneven)
+    assert "leave roles out, or assume nothing with GroupModel" in run(*uneven, "--roles", "who", code=2)
     wide = po.GaussianModel.fit(FRAME[["child", "father"]])
     fitted = po.load_model("roles.json")
     assert isinstance(fitted, po.GaussianModel)
