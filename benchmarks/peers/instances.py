@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from privopt.benchmarks.data import joints
+from privopt.benchmarks.data.rome import rome_problem
 from privopt.benchmarks.runner.suite import Instance
 from privopt.benchmarks.suites.boundary_colouring import regions
+from privopt.benchmarks.suites.metric_privacy import airports, town
 from privopt.benchmarks.suites.redaction import frost_chain, random_chain
 from privopt.benchmarks.suites.streams import sequence_quick as sequences
+from privopt.errors import FileRefused
 from privopt.models import DatasetGraph, JointDistribution, MarkovChain
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.problems.belief_release.problem import BeliefRelease
@@ -37,6 +40,7 @@ def peer_instances(quick: bool) -> tuple[Instance, ...]:
         *_belief(quick),
         *_bayesian(),
         *sequences()[: 1 if quick else 2],
+        *_places(quick),
     )
     return tuple(_first_budget(one) if quick else one for one in instances)
 
@@ -152,6 +156,25 @@ def _belief(quick: bool) -> list[Instance]:
             Instance("squared-30", 30, BeliefRelease(belief(30, 1.0), 1.0, "squared")),
         ]
     return made
+
+
+def _places(quick: bool) -> list[Instance]:
+    """A town of few cells, the airports that ship, and nodes of Rome where the folder of outside data has them."""
+    made = [Instance("town-4x4", 16, town(4))]
+    if not quick:
+        made += [Instance("town-6x6", 36, town(6)), Instance("airports-205", 205, airports())]
+        if not left_out():
+            made += [Instance(f"rome-{n}", n, rome_problem(n)) for n in (500, 1000)]
+    return made
+
+
+def left_out() -> str:
+    """Why nodes of Rome are not among the places, in a sentence; empty where they are."""
+    try:
+        rome_problem(2, 1)
+    except FileRefused as cause:
+        return f"The nodes of Rome are left out: {cause}"
+    return ""
 
 
 def _bayesian() -> list[Instance]:

@@ -11,9 +11,10 @@ from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
 from privopt.benchmarks.catalogue import Catalogue
+from privopt.core.certificate import Certificate
 from privopt.core.dispatch import solve
 from privopt.core.isolate import already_isolated, describe
-from privopt.core.problem import Problem
+from privopt.core.problem import Evaluation, Problem
 from privopt.errors import InvalidMechanism
 from privopt.files.load import problem_from_dict
 from privopt.files.numbers import decode_float, encode_float
@@ -203,8 +204,14 @@ def judged(problem: Problem[Any], raw: Mechanism) -> dict[str, Any]:
         "leakage": _written(reading.leakage),
         "excess": _written(reading.violation),
         "proved": certificate.ok,
-        "where": f"worst pair {reading.worst!r} {reading.where}".strip() if reading.worst else "",
+        "where": _where(certificate, reading),
     }
+
+
+def _where(certificate: Certificate, reading: Evaluation) -> str:
+    """Why a mechanism is not proved, and where it leaks most."""
+    why = "" if certificate.ok else f"{certificate.reason}; "
+    return f"{why}worst pair {reading.worst!r} {reading.where}".strip() if reading.worst else why.strip("; ")
 
 
 def _written(value: float | None) -> float | str | None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from privopt.benchmarks.peers.instances import peer_instances
+from privopt.benchmarks.peers.instances import left_out, peer_instances
 from privopt.benchmarks.peers.page import HEADER, cells, page, sentences
 from privopt.benchmarks.peers.peer import Peer, peers
 from privopt.benchmarks.peers.rows import PeerRow, filled, summaries
@@ -182,7 +182,8 @@ def peers_command(
         emit(_document(rows, folder, report))
         return
     table(map(cells, summaries(rows)), HEADER)
-    print("\n".join((*sentences(rows), f"Rows: {folder / CSV}", f"Report: {report}")))
+    absent = [left_out()] if not quick and any(peer.kind == "metric_privacy" for peer in chosen) else []
+    print("\n".join((*sentences(rows), *filter(None, absent), f"Rows: {folder / CSV}", f"Report: {report}")))
 
 
 def _command(quick: bool, names: Collection[str], kinds: Collection[str]) -> str:

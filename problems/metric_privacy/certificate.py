@@ -206,7 +206,8 @@ def certify(exact: ExactChannel) -> Verdict:
     )
     if scan.broken:
         reason = (
-            f"{scan.broken} of {count // 2} comparisons of two points at a release break the promise{apart}"
+            f"{scan.pairs} of {len(data.pairs)} promised pairs are broken, at {scan.broken} of {count // 2} comparisons of two "
+            f"points at a release{apart}"
         )
     elif scan.undecided:
         reason = f"undecided at {MAX_BITS} bits for {scan.undecided} comparisons, which is not a pass"
@@ -222,6 +223,7 @@ class _Scan:
 
     def __init__(self, exact: ExactChannel) -> None:
         self.exact = exact
+        self.pairs = 0
         self.broken = 0
         self.undecided = 0
         self.tops: list[tuple[float, int, int, int, float]] = []
@@ -249,10 +251,10 @@ class _Scan:
         """Compare exactly where the logarithms do not decide."""
         if self.exact.nats(distance) == 0 and self.exact.same(x, other):
             return
-        for y in np.flatnonzero(unsure).tolist():
-            verdict = self.exact.keeps(x, other, y, distance)
-            self.broken += verdict is False
-            self.undecided += verdict is None
+        verdicts = [self.exact.keeps(x, other, y, distance) for y in np.flatnonzero(unsure).tolist()]
+        self.pairs += False in verdicts
+        self.broken += verdicts.count(False)
+        self.undecided += verdicts.count(None)
 
     def _rank(self, part: Pairs, apart: Ints, widest: Ints) -> None:
         """Keep the pairs that may leak most for their distance."""

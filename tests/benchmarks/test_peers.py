@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +15,15 @@ import pytest
 from typer.testing import CliRunner
 
 import privopt as po
+from privopt.benchmarks.data.external import FOLDER
 from privopt.benchmarks.peers import run as _peer_run
-from privopt.benchmarks.peers.instances import line_of, peer_instances
+from privopt.benchmarks.peers.instances import left_out, line_of, peer_instances
 from privopt.benchmarks.peers.page import page, sentences
 from privopt.benchmarks.peers.peer import Peer, PeerAnswer, attempt, find_peer, judged
 from privopt.benchmarks.peers.rows import PeerRow, filled, geometric_mean, summaries
 from privopt.benchmarks.peers.run import chosen_peers, compare_with
 from privopt.benchmarks.runner.suite import Instance
+from privopt.benchmarks.suites.metric_privacy import airports, town
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 
@@ -137,6 +140,46 @@ def test_metric_privacy_leaks_though_the_tool_says_optimal(name: str) -> None:
     ours = po.solve(problem)
     assert ours.certified
     assert ours.objective == pytest.approx(answer.claimed, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["highs", "highs-ipm", "cvxpy-scs", "cvxpy-clarabel", "qif"])
+def test_places_reach_the_optimum_and_broken_pairs_are_counted(name: str) -> None:
+    """Pairs are counted here in fractions of the integers that were judged, with e^(epsilon d) in floats, which nothing is next to."""
+    problem = town(3)
+    answer = find_peer(f"metric_privacy/{name}").work(problem, 10.0)
+    assert isinstance(answer.mechanism, po.Channel)
+    ours = po.solve(problem, "direct-lp")
+    assert ours.certified
+    assert answer.claimed == pytest.approx(ours.objective, abs=1e-4)
+    rows = [
+        [row.fraction(y) for y in range(len(row.weights))] for row in answer.mechanism.quantised().exact()
+    ]
+    pairs, broken = problem.pairs, 0
+    for x, other, far in zip(pairs.first, pairs.second, pairs.distance, strict=True):
+        most = Fraction(math.exp(problem.epsilon * float(far)))
+        both = list(zip(rows[x], rows[other], strict=True))
+        apart = [
+            a > most * b * (1 + Fraction(1, 2**49)) or b > most * a * (1 + Fraction(1, 2**49))
+            for a, b in both
+        ]
+        broken += any(apart)
+    verdict = judged(problem, answer.mechanism)
+    if broken:
+        assert not verdict["proved"]
+        assert broken <= int(verdict["where"].split(" of ")[0]) <= len(pairs)
+
+
+def test_nodes_that_are_not_there_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    assert "rome" in left_out()
+    names = [one.name for one in peer_instances(False) if one.problem.kind == "metric_privacy"]
+    assert names == ["town-4x4", "town-6x6", "airports-205"]
+
+
+def test_a_radius_has_no_form_in_qif() -> None:
+    peer = find_peer("metric_privacy/qif")
+    assert "radius" in str(peer.refusal(airports()))
+    assert "more than 40" in str(peer.refusal(town(7)))
 
 
 @pytest.mark.parametrize("name", ["networkx", "igraph", "scipy", "highs", "cvxpy-clarabel"])

@@ -36,6 +36,7 @@ PUBLISHED = {
         "temporal-randomised-response",
     ),
     "bayesian_privacy": ("markov-published",),
+    "metric_privacy": ("exponential", "planar-laplace", "planar-geometric", "spanner"),
 }
 """Solvers by problem: the papers' algorithms, in their words where those are numbers."""
 

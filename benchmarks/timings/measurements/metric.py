@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.data.external import FOLDER
 from privopt.benchmarks.data.rome import rome_problem
+from privopt.benchmarks.peers.tools.places import plain_channel
 from privopt.benchmarks.suites.metric_privacy import town
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
 from privopt.core.dispatch import solve
@@ -51,27 +53,7 @@ def broken(problem: MetricPrivacy, matrix: Floats) -> int:
 
 def plain(problem: MetricPrivacy) -> Floats:
     """What an interior-point run of HiGHS on the whole program gives, as it is."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array
-
-    n, m = problem.losses.shape
-    pairs = problem.pairs
-    first = np.concatenate([pairs.first, pairs.second])
-    second = np.concatenate([pairs.second, pairs.first])
-    growth = np.repeat(np.exp(problem.epsilon * np.tile(pairs.distance, 2)), m)
-    outputs, count = np.tile(np.arange(m), len(first)), len(first) * m
-    columns = np.concatenate([np.repeat(first, m) * m + outputs, np.repeat(second, m) * m + outputs])
-    rows = np.tile(np.arange(count), 2)
-    table = coo_array(
-        (np.concatenate([np.ones(count), -growth]), (rows, columns)), shape=(count, n * m)
-    ).tocsr()
-    sums = coo_array(
-        (np.ones(n * m), (np.repeat(np.arange(n), m), np.arange(n * m))), shape=(n, n * m)
-    ).tocsr()
-    program: Any = linprog  # its stubs leave out sparse matrices
-    cost = (problem.p[:, None] * problem.losses).ravel()
-    solved = program(cost, table, np.zeros(count), sums, np.ones(n), method="highs-ipm")
-    return np.asarray(solved.x).reshape(n, m)
+    return plain_channel(problem, "highs-ipm", math.inf)[0]
 
 
 def exact(points: int, limit: float) -> Iterator[Timing]:

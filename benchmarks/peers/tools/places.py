@@ -1,0 +1,116 @@
+"""Metric privacy by the plain linear program, with a row for each promised pair and release, and by qif."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
+from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
+from privopt.problems.metric_privacy.problem import MetricPrivacy
+
+MOST_OF_QIF = 40
+"""Points; its programmes have a row for every pair and release."""
+
+
+def promised(problem: MetricPrivacy) -> Any:
+    """Rows M[x] - e^(epsilon d) M[x'] of each promised pair, both ways, sparse of shape (2 pairs, n)."""
+    from scipy.sparse import csr_array
+
+    pairs = problem.pairs
+    first = np.concatenate([pairs.first, pairs.second])
+    second = np.concatenate([pairs.second, pairs.first])
+    growth = np.exp(problem.epsilon * np.tile(pairs.distance, 2))
+    at = np.tile(np.arange(len(first)), 2)
+    values = np.concatenate([np.ones(len(first)), -growth])
+    shape = len(first), len(problem.losses)
+    return csr_array((values, (at, np.concatenate([first, second]))), shape=shape)
+
+
+def plain_channel(problem: MetricPrivacy, method: str, seconds: float) -> tuple[Floats, float]:
+    """The matrix of SciPy's ``linprog`` as it comes, and the loss that it claims.
+
+    Raises
+    ------
+    ArithmeticError
+        If it brings no matrix.
+
+    Examples
+    --------
+    >>> from privopt.models.metric import Metric
+    >>> two = MetricPrivacy(Metric.line(2), [0.5, 0.5], "distance", 1.0)
+    >>> round(plain_channel(two, "highs", 10.0)[1], 6)  # 1 / (1 + e)
+    0.268941
+    """
+    from scipy import optimize
+    from scipy.sparse import eye_array, kron
+
+    (n, m), rows = problem.losses.shape, promised(problem)
+    tool: Any = optimize  # its types know no sparse arrays of ours
+    solution = tool.linprog(
+        (problem.p[:, None] * problem.losses).ravel(),
+        A_ub=kron(rows, eye_array(m), format="csr"),
+        b_ub=np.zeros(rows.shape[0] * m),
+        A_eq=kron(eye_array(n), np.ones((1, m)), format="csr"),
+        b_eq=np.ones(n),
+        method=method,
+        options={"time_limit": seconds},
+    )
+    if solution.x is None:
+        raise ArithmeticError(f"HiGHS found nothing: {solution.message}")
+    return np.asarray(solution.x).reshape(n, m), float(solution.fun)
+
+
+def _with_method(method: str) -> Work:
+    def work(problem: MetricPrivacy, seconds: float) -> PeerAnswer:
+        matrix, loss = plain_channel(problem, method, seconds)
+        return PeerAnswer(problem.answer(stochastic(matrix)), -loss)
+
+    return work
+
+
+for _method in ("highs", "highs-ipm"):
+    register_peer("metric_privacy", _method, ("scipy",))(_with_method(_method))
+
+
+def _with_backend(backend: str) -> Work:
+    def work(problem: MetricPrivacy, seconds: float) -> PeerAnswer:
+        import cvxpy
+
+        cp: Any = cvxpy  # much of it has no types
+        cost = problem.p[:, None] * problem.losses
+        channel = cp.Variable(cost.shape, nonneg=True)
+        rules = [cp.sum(channel, axis=1) == 1, promised(problem) @ channel <= 0]
+        reached = minimum(cp.sum(cp.multiply(cost, channel)), rules, backend)
+        return PeerAnswer(problem.answer(stochastic(channel.value)), -reached)
+
+    return work
+
+
+for _backend in BACKENDS:
+    register_peer("metric_privacy", f"cvxpy-{_backend}", needs(_backend))(_with_backend(_backend))
+
+
+def _too_many(problem: MetricPrivacy) -> str | None:
+    if problem.radius is not None:
+        return "qif promises something to every pair of secrets: a radius has no form there"
+    return None if len(problem.p) <= MOST_OF_QIF else f"it has more than {MOST_OF_QIF} points"
+
+
+@register_peer("metric_privacy", "qif", ("qif",), _too_many)
+def qif_places(problem: MetricPrivacy, seconds: float) -> PeerAnswer:
+    """Least loss under d-privacy, with epsilon times the distances."""
+    import qif
+
+    tool: Any = qif
+    far, losses = problem.epsilon * problem.metric.distances, problem.losses
+    matrix = np.asarray(
+        tool.mechanism.d_privacy.min_loss_given_d(
+            problem.p, losses.shape[1], lambda a, b: float(far[a, b]), lambda x, y: float(losses[x, y])
+        )
+    )
+    return PeerAnswer(
+        problem.answer(stochastic(matrix)), -float((problem.p[:, None] * losses * matrix).sum())
+    )
