@@ -1,12 +1,14 @@
-"""The reference shows the defaults that signatures have: docstrings of classes whose constructor is inherited do not know them.
+"""The reference shows signatures and their defaults: classes whose constructor is inherited have none of their own in the source.
 
-A choice in braces, ``{"a", "b"}``, is no default either: only the signature says whether a parameter has one.
+A choice in braces, ``{"a", "b"}``, is no default either: only the signature says whether a parameter has one. References to other objects,
+which docstrings mark as Sphinx reads them, become links to what the reference lists, and code otherwise.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,10 @@ PUBLIC = ("privopt", "privopt.measures")
 """Modules whose names the reference lists."""
 
 
+ROLE = re.compile(r":(?:class|meth|func|data|mod|attr|exc):`~?([\w.]+)`")
+"""A reference to another object."""
+
+
 class Defaults(griffe.Extension):
     """Writes the defaults of signatures into the parameters that docstrings list."""
 
@@ -23,9 +29,18 @@ class Defaults(griffe.Extension):
         """Called when a package is loaded whole."""
         if pkg.name != "privopt":
             return
+        errors = loader.modules_collection["privopt.errors"]
+        for described in (errors, *errors.members.values()):
+            if not described.is_alias:
+                unmark(described)
         for described, value in _public(loader):
+            unmark(described)
+            if described.is_class:
+                construct(described, value, loader)
             correct(described, value)
             for name, member in described.members.items() if described.is_class else ():
+                if not member.is_alias:
+                    unmark(member)
                 own = inspect.getattr_static(value, name, None)
                 if (
                     not name.startswith("_")
@@ -49,6 +64,54 @@ def _public(loader: griffe.GriffeLoader) -> Iterator[tuple[Any, Any]]:
                 yield loader.modules_collection[place], value
             except KeyError:
                 continue
+
+
+def unmark(described: Any) -> None:
+    """Write the references in a docstring as links, or as code."""
+    if described.docstring is not None:
+        described.docstring.value = ROLE.sub(_linked, described.docstring.value)
+
+
+def _linked(role: re.Match[str]) -> str:
+    """A link to what the reference lists, else code.
+
+    Examples
+    --------
+    >>> ROLE.sub(_linked, "see :class:`JointDistribution` and :meth:`skip`, :data:`privopt.core.words.NATS`")
+    'see [`JointDistribution`][privopt.JointDistribution] and `skip`, `privopt.core.words.NATS`'
+    """
+    name = role[1].removeprefix("privopt.")
+    listed = callable(vars(importlib.import_module("privopt")).get(name))
+    return f"[`{name}`][privopt.{name}]" if listed else f"`{role[1]}`"
+
+
+def construct(described: Any, value: Any, loader: griffe.GriffeLoader) -> None:
+    """Give a class whose constructor is inherited the parameters of that."""
+    own = described.members.get("__init__")
+    if own is not None and _tells(own.parameters):
+        return
+    made = value.__init__
+    try:
+        source = loader.modules_collection[f"{made.__module__}.{made.__qualname__}"].parameters
+    except (AttributeError, KeyError):
+        source = griffe.Parameters()
+    if not _tells(source):
+        source = griffe.Parameters(*map(_parameter, inspect.signature(made).parameters.values()))
+    if _tells(source):
+        described.set_member("__init__", griffe.Function("__init__", parameters=source, parent=described))
+
+
+def _tells(parameters: griffe.Parameters) -> bool:
+    """Whether parameters are named: a constructor that was made for a dataclass without fields of its own has none."""
+    return bool({parameter.name for parameter in parameters} - {"self", "args", "kwargs"})
+
+
+def _parameter(parameter: inspect.Parameter) -> griffe.Parameter:
+    """A parameter of a constructor that a decorator made."""
+    kind = griffe.ParameterKind[parameter.kind.name.lower()]
+    note = None if parameter.annotation is parameter.empty else str(parameter.annotation)
+    default = None if parameter.default is parameter.empty else repr(parameter.default)
+    return griffe.Parameter(parameter.name, annotation=note, kind=kind, default=default)
 
 
 def correct(described: Any, value: Any) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from privopt.core.compare import Frontier
 from privopt.core.solution import Solution, Status
 from privopt.errors import InvalidModel, NotSolved
+from privopt.files.text import html_table
 from privopt.measures.shannon import entropy
 from privopt.mechanisms.codebook import Codebook, codebook
 from privopt.models import JointDistribution
@@ -84,6 +86,11 @@ class Plan:
         return codebook(self.solution.mechanism, self.joint.useful, self.joint.p_x)
 
     @property
+    def frontier(self) -> Frontier[Any]:
+        """What other budgets allow."""
+        return self.choice.frontier
+
+    @property
     def told(self) -> float:
         """The part of what there is to say about the released columns, as they were read, that the release says."""
         return told_share(self.solution, self.joint)
@@ -113,8 +120,13 @@ class Plan:
         """Whether the release says nothing: it does not depend on the data."""
         return self.told <= NOTHING or constant(self.problem, self.solution.mechanism) is not None
 
-    def check_says_something(self) -> None:
+    def check_says_something(self, anyway: str = ANYWAY) -> None:
         """Refuse a release that says nothing: drawn, it would be the one release of these rows.
+
+        Parameters
+        ----------
+        anyway : str
+            How such a release is had.
 
         Raises
         ------
@@ -127,12 +139,19 @@ class Plan:
             raise NotSolved(
                 f"nothing was released: at epsilon {plain(self.problem.budget)} the best release says nothing about "
                 f"{', '.join(self.columns.reads_names)}, and yet it would be the one release of these rows: give a larger epsilon "
-                f"({self._least_that_speaks()}), {', '.join([*others, 'fewer columns'])} or coarser values ({ANYWAY})"
+                f"({self._least_that_speaks()}), {', '.join([*others, 'fewer columns'])} or coarser values ({anyway})"
             )
 
     def explain(self) -> Explanation:
         """What it means, in at most eight plain sentences."""
         return explain(self.problem, self.solution)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {text}" for name, text in (*self.facts(), *self.remarks())]
+        return "\n".join((*lines, "", str(self.explain()), "", "nothing was drawn"))
+
+    def _repr_html_(self) -> str:
+        return f"{html_table([*self.facts(), *self.remarks()])}{self.explain()._repr_html_()}<p>nothing was drawn</p>"
 
     def facts(self) -> list[tuple[str, str]]:
         """The most important numbers, each with its name; what is chosen, and what speaks against it, follows as notes."""

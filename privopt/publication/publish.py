@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from privopt.errors import InvalidModel
 from privopt.files.csv import write_table
@@ -36,6 +36,7 @@ from privopt.publication.words import plain, share
 DRAWN = "drawn from the operating system generator"
 
 
+@overload
 def publish(
     frame: object,
     *,
@@ -53,7 +54,51 @@ def publish(
     time_limit: float = 30.0,
     allow_constant: bool = False,
     progress: Progress | None = None,
-) -> Publication:
+    dry_run: Literal[False] = False,
+) -> Publication: ...
+
+
+@overload
+def publish(
+    frame: object,
+    *,
+    secret: str | Sequence[str],
+    columns: str | Sequence[str],
+    epsilon: float | None = None,
+    min_utility: float | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    order: Mapping[str, Sequence[Label]] | None = None,
+    hierarchies: Hierarchies | None = None,
+    minimum_count: int | None = None,
+    missing: str = "symbol",
+    contiguous: bool | None = None,
+    confidence: float | None = None,
+    time_limit: float = 30.0,
+    allow_constant: bool = False,
+    progress: Progress | None = None,
+    dry_run: Literal[True],
+) -> Plan: ...
+
+
+def publish(
+    frame: object,
+    *,
+    secret: str | Sequence[str],
+    columns: str | Sequence[str],
+    epsilon: float | None = None,
+    min_utility: float | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    order: Mapping[str, Sequence[Label]] | None = None,
+    hierarchies: Hierarchies | None = None,
+    minimum_count: int | None = None,
+    missing: str = "symbol",
+    contiguous: bool | None = None,
+    confidence: float | None = None,
+    time_limit: float = 30.0,
+    allow_constant: bool = False,
+    progress: Progress | None = None,
+    dry_run: bool = False,
+) -> Publication | Plan:
     """Release columns of a frame so that no release says much about a secret: count, choose, solve, prove, draw, explain.
 
     The columns are released as messages, each of which stands for a few combinations of their values; the release says as much
@@ -97,6 +142,9 @@ def publish(
         Release also where the best release does not depend on the data and says nothing; else that is refused.
     progress : callable, optional
         Told a fraction and a message.
+    dry_run : bool
+        Draw nothing and return what would be released: print it, or look at its ``explain()``, ``codebook``, ``frontier`` and
+        ``solution``. A later call chooses again.
 
     Raises
     ------
@@ -122,6 +170,8 @@ def publish(
     if confidence is not None:
         notes = (*notes, *chosen_by_rows(joint, rules))
     chosen = choose(complete(people, rules), joint, notes, wish, progress)
+    if dry_run:
+        return chosen
     if not allow_constant:
         chosen.check_says_something()
     return release(chosen, progress)
@@ -176,14 +226,6 @@ def check_counted(joint: JointDistribution) -> None:
             raise InvalidModel(
                 f"the {what} held one value only: there is nothing that a release could say or hide"
             )
-
-
-def draw(people: People, choice: Choice, notes: tuple[str, ...]) -> Publication:
-    """Draw a release of each of the people by the solution that was chosen, with its codebook and receipt.
-
-    Each call draws afresh, and a second draw of the same people says more than the certificate allows: save what is returned.
-    """
-    return _drawn(plan(people, choice, notes))
 
 
 def _drawn(chosen: Plan) -> Publication:

@@ -13,10 +13,12 @@ from privopt.core.solution import Solution
 from privopt.errors import FileRefused, PrivoptError
 from privopt.publication.earlier import Earlier, earlier
 from privopt.publication.least import Choice, Wish, told_share
-from privopt.publication.plan import joint_columns, joint_of
+from privopt.publication.plan import joint_columns, joint_of, plan
 from privopt.publication.publication import CONTENTS, GIVEN, KEPT, check_new
-from privopt.publication.publish import draw
+from privopt.publication.publish import release
 from privopt.studio.analysis import Analysis, Answer, Point
+
+ANYWAY = "to have it anyway, take the script or the command of this page, with allow_constant=True or --allow-constant"
 
 DAWN = (1980, 1, 1, 0, 0, 0)
 
@@ -48,6 +50,8 @@ def release_once(folder: Path, analysis: Analysis, points: Mapping[float, Point]
         If the folder holds a release of other people, or another one of these.
     FileRefused
         If the folder cannot be written.
+    NotSolved
+        If the release would say nothing about the columns.
     """
     old = earlier(folder)
     if old is not None:
@@ -57,7 +61,9 @@ def release_once(folder: Path, analysis: Analysis, points: Mapping[float, Point]
         except FileRefused as cause:
             raise Drawn(str(cause)) from cause
     check_new(folder)
-    draw(analysis.people, _chosen(points, epsilon), analysis.notes).save(folder)
+    chosen = plan(analysis.people, _chosen(points, epsilon), analysis.notes)
+    chosen.check_says_something(ANYWAY)
+    release(chosen).save(folder)
     return ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from privopt.core.folders import is_own
+from privopt.core.registry import problem_types
 from tests.instances.axe import violations
 
 if TYPE_CHECKING:
@@ -88,3 +92,16 @@ def test_the_search_finds_pages_without_a_network(
     titles = page.locator(".md-search-result__item h1").all_inner_texts()
     assert any(title in text for text in titles), titles
     assert not faults
+
+
+def test_the_reference_shows_signatures_and_no_markup(site: Path) -> None:
+    """Also of classes that inherit their constructor, and of references from one docstring to another object."""
+    pages = sorted((site / "reference").glob("*.html"))
+    text = {page.stem: re.sub("<[^>]+>", "", page.read_text(encoding="utf-8")) for page in pages}
+    for page, shown in text.items():
+        assert not re.search(r":(class|meth|func|data|mod|attr|exc):", shown), page
+    for problem in problem_types().values():
+        if is_own(problem.__module__):
+            continue
+        first = next(iter(inspect.signature(problem).parameters))
+        assert re.search(rf"\b{problem.__name__}\(\s*{first}\b", text["problems"]), problem

@@ -435,3 +435,21 @@ def test_how_far_a_release_is_from_the_best_possible_is_said() -> None:
     assert useful(status=po.Status.GAP, bound=half).endswith("; the best possible keeps 50 % at most")
     assert useful(status=po.Status.GAP, bound=9.0).endswith("; the best possible keeps 100 % at most")
     assert useful(status=po.Status.FEASIBLE, bound=None).endswith("best possible would keep is not known")
+
+
+def test_a_dry_run_chooses_and_proves_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"vote": ["a", "b", "a", "b"] * 50, "age": ["young", "old", "old", "old"] * 50})
+    monkeypatch.setattr("privopt.mechanisms.channel.Channel.release", None)
+    monkeypatch.setattr("privopt.mechanisms.merging.Merging.release", None)
+    told = po.publish(frame, secret="vote", columns="age", epsilon=0.3, dry_run=True)
+    monkeypatch.undo()
+    assert told.solution.certified
+    assert "rows: 200\n" in str(told)
+    assert str(told).endswith("nothing was drawn")
+    assert told.explain().sentences[1] in told._repr_html_()
+    assert 0.3 in told.frontier.budgets
+    drawn = po.publish(frame, secret="vote", columns="age", epsilon=0.3)
+    assert drawn.solution.mechanism == told.solution.mechanism
+    silent = po.publish(frame, secret="vote", columns="age", epsilon=1e-6, dry_run=True)
+    assert silent.is_silent
+    assert "does not depend on the data" in str(silent)

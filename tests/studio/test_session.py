@@ -20,7 +20,7 @@ from instances import tables
 from instances.people import EMPTY, ROWS, write_people
 
 import privopt as po
-from privopt.errors import FileRefused, InvalidProblem
+from privopt.errors import FileRefused, InvalidProblem, NotSolved
 from privopt.files.load import load_problem
 from privopt.studio.folder import Drawn
 from privopt.studio.session import TABS, Session
@@ -144,6 +144,22 @@ def test_what_is_released_is_the_point_of_the_curve_and_nothing_is_solved_again(
     assert {path.name: path.read_bytes() for path in place.iterdir()} == {
         path.name: path.read_bytes() for path in (tmp_path / "people-release").iterdir()
     }
+
+
+def test_a_release_that_says_nothing_is_not_drawn(tmp_path: Path) -> None:
+    rows = ["yes,old"] * 30 + ["yes,young"] * 10 + ["no,old"] * 20 + ["no,young"] * 40
+    (tmp_path / "votes.csv").write_text("\n".join(["vote,age", *rows, ""]), encoding="utf-8")
+    session = Session(tmp_path / "votes.csv")
+    job = started(session, {"secret": ["vote"], "columns": ["age"], "minimum_count": 0})
+    assert computed(session, job)["state"] == "done"
+    session.add({"job": job, "epsilon": 1e-6})
+    assert computed(session, job)["state"] == "done"
+    with pytest.raises(
+        NotSolved, match=r"the best release says nothing about age.*take the script or the command"
+    ):
+        session.draw({"job": job, "epsilon": 1e-6})
+    assert not (tmp_path / "votes-release").exists()
+    assert session.draw({"job": job, "epsilon": 0.5})["again"] == ""
 
 
 def test_the_release_is_whole(tmp_path: Path) -> None:
