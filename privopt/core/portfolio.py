@@ -20,6 +20,10 @@ from privopt.core.trace import Reached
 PROVING = (Guarantee.OPTIMAL, Guarantee.BOUNDED)
 QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
+INSTANT = 0.02
+"""Predicted seconds of a solver that may run although the limit has passed: the first answer in a process waits for imports."""
+COLD = 0.5
+"""Seconds that such a solver gets."""
 PROBE = 1.0
 """Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
@@ -73,6 +77,10 @@ class Call(Protocol[M]):
     @property
     def judgings(self) -> list[float]:
         """Seconds of judging what was proposed so far."""
+        ...
+
+    def grant(self, seconds: float) -> bool:
+        """Let that much time be left, if the limit is not long past."""
         ...
 
     def run(
@@ -168,6 +176,15 @@ class Search(Generic[M]):
         self._prove([c for c in provers if self._unfinished(c)])
         self._rest()
         self._wait_beside()
+        self._cold()
+
+    def _cold(self) -> None:
+        """Solvers of milliseconds that did not run, as all the time went to imports before the first answer."""
+        instant = [c for c in self.takers if c.polls and predicted(c) <= INSTANT and c.name not in self.tried]
+        for c in sorted(instant, key=lambda c: (c.guarantee not in PROVING, predicted(c), c.name)):
+            if self.settled or (self.call.left <= 0 and not self.call.grant(COLD)):
+                return
+            self._try(c, self.call.left)
 
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
@@ -186,17 +203,16 @@ class Search(Generic[M]):
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
 
         Where no proof is expected in what is left, whoever fits in half of it, and again the best so far if it was stopped;
-        where no proof is in sight and there is no answer yet, one that was stopped has all of it.
+        where no proof is in sight, that one has most of it.
         """
         for c in feasible:
             left = self.call.left
             again = c.name in self.cut
-            if again and not self._answered and soonest > SLICE * left and predicted(c) <= left:
-                self._try(c, left)
+            leads = self._best is not None and self._best.solver == c.name
+            if again and (leads or not self._answered) and soonest > HOPE * left and predicted(c) <= left:
+                self._try(c, FITTING * left / 2)
                 continue
-            if c.name in self.tried and not (
-                again and self._best is not None and self._best.solver == c.name
-            ):
+            if c.name in self.tried and not (again and leads):
                 continue
             share = CHEAP * left if again or soonest <= left else left / 2
             if self._expected(c) <= min(share, math.inf if soonest > left else soonest / SLICE):
