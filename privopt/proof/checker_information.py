@@ -50,8 +50,7 @@ class Posteriors:
     def __init__(self, problem: Any, above: dict[str, Fraction], prices: Any, bits: int) -> None:
         (hypotheses, pairs), total, self.bits = compared(problem), prior(problem), bits
         need(problem["notion"] != "pairs" and number(problem["slack"]) == 0, "lip or ldp, without slack")
-        inputs = [w for w, weight in enumerate(total) if weight]
-        self.prices = [number(v) for v in prices]
+        inputs, self.prices = [w for w, weight in enumerate(total) if weight], [number(v) for v in prices]
         self.seen = [[Fraction(row[w], total[w]) for w in inputs] for row in useful(problem)]
         self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
         never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
@@ -68,8 +67,9 @@ class Posteriors:
         All rows are combinations of the distributions of the inputs under the secrets, so k is at most their number.
         """
         least, n = [], len(self.prices)
-        for k in range(1, min(self.most, n) + 1):
-            need(comb(n, k) * comb(len(self.rows), k - 1) <= 10**5, "too many vertices to try")
+        sizes = range(1, min(self.most, n) + 1)
+        need(sum(comb(n, k) * comb(len(self.rows), k - 1) for k in sizes) <= 10**5, "too many vertices")
+        for k in sizes:
             for some, tight in product(combinations(range(n), k), combinations(self.rows, k - 1)):
                 part = solved([[Fraction(1)] * k, *([row[w] for w in some] for row in tight)])
                 chances = dict(zip(some, part or [], strict=part is not None))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import attacks, hostile
+from oracles import attacks, hostile, hostile_sets
 
 import privopt as po
 from privopt.benchmarks.timings.measurement import find_measurement
@@ -78,6 +78,19 @@ def test_every_kind_of_problem_is_attacked() -> None:
     assert any(p == 5e-324 for _ in range(200) for p in hostile.vector(rng, 4))
     for _ in range(100):
         assert abs(sum(hostile.vector(rng, 4)) - 1) < 1e-9
+
+
+def test_members_lie_in_their_sets_and_show_what_leaks_at_one() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        allowed = hostile_sets.row_set(rng, 3, [0.5, 0.25, 0.25])
+        assert all(allowed.contains(row) for row in hostile_sets.ends(allowed, rng))
+    near = po.JointAmbiguity.total_variation(po.JointDistribution([[0.25, 0.25], [0.25, 0.25]]), 0.25)
+    problem = po.LocalInformationPrivacy(near, 0.25)
+    truth = po.Channel([[1.0, 0.0], [0.0, 1.0]])
+    at_nominal = po.LocalInformationPrivacy(near.nominal, 0.25)
+    assert attacks._is_private(at_nominal, truth) is True
+    assert attacks._is_private(problem, truth) is False
 
 
 def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:

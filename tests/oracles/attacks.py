@@ -20,8 +20,8 @@ import numpy as np
 from flint import ctx
 
 import privopt as po
-from oracles import claims, hostile
-from oracles.documents import Undecided
+from oracles import claims, hostile, hostile_sets
+from oracles.documents import Json, Undecided
 from privopt.core.judge import judge
 from privopt.core.solver import Guarantee, Proposal
 from privopt.errors import ContradictionWarning, PrivoptError
@@ -118,23 +118,30 @@ def _examined(tally: Tally, told: str, problem: po.Problem[Any], solution: po.So
     if not solution.certified:
         return
     tally.certified += 1
-    try:
-        private = _is_private(problem, solution.mechanism)
-    except (Undecided, *claims.MALFORMED):
-        return
+    private = _is_private(problem, solution.mechanism)
     tally.decided += private is not None
     if private is False:
         tally.above.append(f"{told}: certified, and exact arithmetic says no")
 
 
 def _is_private(problem: po.Problem[Any], mechanism: po.Mechanism) -> bool | None:
-    """Whether exact arithmetic finds a mechanism private; digits are added before it may say that one is not."""
-    fields = problem.to_dict(), mechanism.to_dict()
+    """Whether exact arithmetic finds a mechanism private; over a set at some of its members, as it is at all of them."""
+    answer = mechanism.to_dict()
+    members = list(hostile_sets.members(problem, np.random.default_rng(0)))
+    found = [_decided(fields, answer) for fields in members or [problem.to_dict()]]
+    return False if False in found else None if None in found else True
+
+
+def _decided(problem: Json, mechanism: Json) -> bool | None:
+    """The same for a document; digits are added before it may say that a mechanism is not private."""
     private: bool | None = None
     for bits in (256, 4096):
         with ctx.workprec(bits):
             claims.forget()
-            private = claims.truth(*fields).private
+            try:
+                private = claims.truth(problem, mechanism).private
+            except (Undecided, *claims.MALFORMED):
+                return None
         if private is not False:
             break
     return private
@@ -142,9 +149,9 @@ def _is_private(problem: po.Problem[Any], mechanism: po.Mechanism) -> bool | Non
 
 def _of(seed: int) -> tuple[str, np.random.Generator, hostile.Build]:
     rng = np.random.default_rng(seed)
-    names = hostile.kinds()
+    names = hostile.kinds() + hostile_sets.kinds()
     kind = names[seed % len(names)]
-    return kind, rng, hostile.problem(kind, rng)
+    return kind, rng, hostile_sets.problem(kind, rng)
 
 
 def judged(count: int, first: int = 0, tally: Tally | None = None) -> Tally:
