@@ -66,7 +66,7 @@ def attack_accuracy(problem: Problem[Any], solution: Solution[Any], seed: int) -
     if not policy.cost.quick and len(policy.setting.inputs) * len(policy.setting.outputs) > CELLS:
         return None
     rng = np.random.default_rng([seed, 0x5EC])
-    length = min(LETTERS, problem.horizon)
+    length = min(LETTERS, problem.span)
     guessed = []
     for _ in range(SEQUENCES):
         letters = [policy.letters[i] for i in drawn(policy.chain, length, rng).tolist()]

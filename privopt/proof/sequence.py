@@ -40,6 +40,8 @@ def sequence(data: SequenceData, solution: Solved) -> Draft:
     InvalidProblem
         If letters are released in words, the chain varies in a set, or the kernels are too many.
     """
+    if data.lasting:
+        raise InvalidProblem("proof files follow a number of letters, and this horizon has no end")
     policy, releases = solution.mechanism, list(data.releases())
     if data.ambiguity is not None:
         raise InvalidProblem("policies for a set of chains are not covered by proof files")

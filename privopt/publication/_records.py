@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 
@@ -80,7 +81,7 @@ def _guess_record(data: RedactionData, mechanism: RedactionMechanism) -> Guesses
 
 def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificate) -> Parts:
     """A stream that is released as it comes."""
-    level, spent = data.batch * data.epsilon, data.horizon * data.epsilon
+    level, spent = data.batch * data.epsilon, data.span * data.epsilon
     unit = "letter" if data.batch == 1 else f"word of {data.batch} letters"
     numbers: dict[str, float] = {}
     bound, total = f"A release may show its {unit}: no bound was set", ""
@@ -93,7 +94,7 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
     simulated = None if reading.exact else reading.utility
     useful, numbers_of_use = say.cost_useful(certificate, matrix, "A released letter", simulated=simulated)
     numbers |= numbers_of_use
-    guesses = of_policy(policy, data.horizon)
+    guesses = of_policy(policy, data.span)
     return Parts(
         say.against(
             "all releases so far and how they were made",
@@ -111,9 +112,9 @@ def sequence(data: SequenceData, policy: SequencePolicy, certificate: Certificat
 
 def _total(data: SequenceData) -> str:
     """What all releases of a stream tell together: always, and but for a small chance."""
-    levels = [release.length * data.epsilon for release in data.releases()]
+    levels = [release.length * data.epsilon for release in islice(data.releases(), data.span)]
     always, usually = composition(levels), composition(levels, DELTA)
-    over = f"The bounds of all releases multiply: over {data.horizon} records a course of the data can become"
+    over = f"The bounds of all releases multiply: over {data.span} records a course of the data can become"
     if usually >= always * (1 - 1e-9) or (always > math.log(LARGEST) and usually > math.log(LARGEST)):
         return f"{over} {_at_most(always)} as likely"
     return f"{over} {_at_most(always)} as likely, and save in one case in a million {_at_most(usually)}"

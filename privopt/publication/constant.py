@@ -113,7 +113,7 @@ def _of_redaction(problem: RedactionData, mechanism: RedactionMechanism) -> Cons
 
 
 def _of_policy(problem: SequenceData, policy: SequencePolicy) -> Constant | None:
-    releases = -(-problem.horizon // policy.batch)
+    releases = -(-problem.span // policy.batch)
     if not policies.is_constant(policy, releases):
         return None
     return Constant(policies.least_epsilon(policy, releases))

@@ -115,7 +115,7 @@ def sequence_enclosure(
 def _enclosure(
     problem: SequenceData, prices: list[Floats], revealed: Floats | None, deadline: float
 ) -> Enclosure | None:
-    if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
+    if len(problem.setting(min(problem.batch, problem.span)).inputs) > MAX_WORDS:
         return None
     total: list[Enclosure] = []
     known: tuple[object, Enclosure | None] = (None, None)
@@ -135,8 +135,9 @@ def _enclosure(
         total.append(
             (step.release.length * min(lo for lo, _ in ends), step.release.length * min(hi for _, hi in ends))
         )
-    low, high = (math.fsum(each) / problem.horizon for each in zip(*total, strict=True))
-    room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / problem.horizon + ETA
+    letters = 1 if problem.lasting else problem.span
+    low, high = (math.fsum(each) / letters for each in zip(*total, strict=True))
+    room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / letters + ETA
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
     if all(hi == 0 for _, hi in total):  # nothing costs less than nothing, on any machine

@@ -96,7 +96,7 @@ def terms_of(problem: SequenceData, policy: SequencePolicy) -> Terms:
     words = f"a word of {problem.batch} letters" if problem.batch > 1 else "a letter"
     level, letters = problem.batch * problem.epsilon, ", ".join(map(repr, problem.chain.letters[:4]))
     letters += ", ..." if len(problem.chain.letters) > 4 else ""
-    spent = problem.horizon * problem.epsilon
+    spent = problem.horizon * problem.epsilon if problem.epsilon > 0 else 0.0
     in_all = "together they may tell everything"
     if spent < math.inf:
         in_all = f"the {problem.horizon} letters of the horizon may tell {number(spent)} nats in all, a factor of {_factor(spent)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from operator import index
 
 import numpy as np
@@ -14,6 +16,7 @@ from privopt.arrays import Floats
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms.policy.fixed import gathered
+from privopt.mechanisms.policy.lasting import felt
 from privopt.mechanisms.policy.ranges import check_set
 from privopt.mechanisms.policy.setting import Distortion, Paths, Setting, probabilities
 from privopt.models import ChainAmbiguity, MarkovChain
@@ -36,7 +39,7 @@ class SequenceData:
     batch: int
     memory: int
     distortion: Distortion
-    horizon: int
+    horizon: float
     ambiguity: ChainAmbiguity | None
 
     def __init__(
@@ -47,7 +50,7 @@ class SequenceData:
         batch: int = 1,
         memory: int = 1,
         distortion: str | ArrayLike = "hamming",
-        horizon: int | None = None,
+        horizon: float | None = None,
         ambiguity: ChainAmbiguity | None = None,
     ) -> None:
         if isinstance(chain, ChainAmbiguity):
@@ -71,6 +74,18 @@ class SequenceData:
             object.__setattr__(self, name, value)
         if ambiguity is not None:
             _check_set(ambiguity, chain, self.batch)
+        if self.lasting:
+            _check_lasting(chain, self.epsilon, self.batch, ambiguity)
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the stream has no end: what counts is the mean in the long run."""
+        return self.horizon == math.inf
+
+    @property
+    def span(self) -> int:
+        """The letters of the horizon; so many as are looked at where it has no end."""
+        return HORIZON if self.lasting else int(self.horizon)
 
     @property
     def robust(self) -> bool:
@@ -80,12 +95,12 @@ class SequenceData:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Letters, letters in one release, and the horizon."""
-        return len(self.chain.letters), self.batch, self.horizon
+        return len(self.chain.letters), self.batch, self.span
 
     @property
     def words(self) -> tuple[float, float]:
         """At most how many words a release reads, and may release: a count that lists nothing."""
-        letters, length = len(self.chain.letters), min(self.batch, self.horizon)
+        letters, length = len(self.chain.letters), min(self.batch, self.span)
         ever = self.chain.step(0) > 0 if self.chain.max_length != 1 else np.ones((1, 1), dtype=bool)
         paths = np.ones(len(ever))
         for _ in range(length - 1):
@@ -111,12 +126,14 @@ class SequenceData:
         return Setting(self.chain, length, length * self.epsilon, self.distortion)
 
     def releases(self) -> Iterator[Release]:
-        """The releases in turn; the last may be shorter, with a budget in proportion."""
-        return map(self.release, range(0, self.horizon, self.batch))
+        """The releases in turn, perhaps without end; the last may be shorter, with a budget in proportion."""
+        begins = count(0, self.batch) if self.lasting else range(0, self.span, self.batch)
+        return map(self.release, begins)
 
     def release(self, begin: int) -> Release:
         """The release that begins with a letter."""
-        return Release(begin, self.setting(min(self.batch, self.horizon - begin)))
+        left = self.batch if self.lasting else self.span - begin
+        return Release(begin, self.setting(min(self.batch, left)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +190,7 @@ class Release:
 
 def refuse_words(problem: SequenceData, nats: float, releases: int) -> str | None:
     """Why a bound on single letters, for budgets up to some nats and so many releases, is none for this problem; None where it is."""
-    if min(problem.batch, problem.horizon) > 1:
+    if min(problem.batch, problem.span) > 1:
         return "it takes single letters, not words"
     if not 0 < problem.epsilon <= nats:
         return f"it takes budgets above 0 and up to {nats:g} nats"
@@ -190,15 +207,29 @@ def _check_set(ambiguity: object, chain: MarkovChain, batch: int) -> None:
         raise InvalidProblem(str(cause)) from cause
 
 
+def _check_lasting(chain: MarkovChain, epsilon: float, batch: int, ambiguity: ChainAmbiguity | None) -> None:
+    """Refuse streams without end of words, over sets, and of chains that do not forget where they began."""
+    if batch > 1:
+        raise InvalidProblem("a horizon of inf is for single letters: give batch=1, or a number of letters")
+    if ambiguity is not None:
+        raise InvalidProblem("a horizon of inf is for one chain, not for a set: give a number of letters")
+    if felt(chain, 0.0) is None or (0 < epsilon < math.inf and felt(chain, epsilon) is None):
+        raise InvalidProblem(
+            "a horizon of inf needs a chain of equal steps, a few of which lead from every state to the same states, none of "
+            "them almost never: give a number of letters"
+        )
+
+
 def _count(value: object, name: str) -> int:
     """An integer of at least 1."""
+    wanted = "an integer >= 1, or inf" if name == "horizon" else "an integer >= 1"
     try:
-        count = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]  # what is not an integer raises
+        number = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]  # what is not an integer raises
     except TypeError as cause:
-        raise InvalidProblem(f"{name} must be an integer >= 1, got {value!r}") from cause
-    if count < 1:
-        raise InvalidProblem(f"{name} must be an integer >= 1, got {value!r}")
-    return count
+        raise InvalidProblem(f"{name} must be {wanted}, got {value!r}") from cause
+    if number < 1:
+        raise InvalidProblem(f"{name} must be {wanted}, got {value!r}")
+    return number
 
 
 def _memory(value: object) -> int:
@@ -210,11 +241,15 @@ def _memory(value: object) -> int:
     return 1
 
 
-def _horizon(value: object, chain: MarkovChain) -> int:
-    """A number of letters that the chain has."""
-    count, most = _count(value, "horizon"), chain.max_length
-    if most is not None and count > most:
-        raise InvalidProblem(f"horizon {count} exceeds the {most} letters that the chain's steps give")
-    if count > MAX_HORIZON:
-        raise InvalidProblem(f"horizon must be at most {MAX_HORIZON} letters, got {count}")
-    return count
+def _horizon(value: object, chain: MarkovChain) -> float:
+    """A number of letters that the chain has, or inf."""
+    if isinstance(value, (float, np.floating)) and value == math.inf:
+        return math.inf
+    letters, most = _count(value, "horizon"), chain.max_length
+    if most is not None and letters > most:
+        raise InvalidProblem(f"horizon {letters} exceeds the {most} letters that the chain's steps give")
+    if letters > MAX_HORIZON:
+        raise InvalidProblem(
+            f"horizon must be at most {MAX_HORIZON} letters, or inf for the long run, got {letters}"
+        )
+    return letters

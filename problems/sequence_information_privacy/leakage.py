@@ -29,6 +29,7 @@ from privopt.mechanisms.policy.kernel import TOTAL
 from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
+from privopt.problems.sequence_information_privacy.long_run import lasting_policy, machine_of, mean_cost
 
 MAX_CELLS = 2**23
 """Of all kernels that are read together, about 3 s."""
@@ -242,7 +243,7 @@ def asked(problem: SequenceData, policy: SequencePolicy) -> tuple[float, float]:
         return 0.0, 0.0
     release = next(problem.releases())
     cells, outputs = _cells(release), len(release.setting.outputs)
-    releases = -(-problem.horizon // problem.batch)
+    releases = -(-problem.span // problem.batch)
     beliefs = sum(float(outputs) ** min(i, 20) for i in range(min(releases, 20)))
     most = affordable(policy, cells)
     if beliefs <= most:
@@ -315,7 +316,7 @@ def hopeless(problem: SequenceData, begin: int, before: int, beliefs: int) -> bo
     >>> hopeless(problem, 12, 2048, 4096), hopeless(problem, 12, 4096, 4096), hopeless(problem, 98, 2048, 4096)
     (True, False, False)
     """
-    ahead = min(20, (problem.horizon - 1 - begin) // problem.batch)
+    ahead = min(20, (problem.span - 1 - begin) // problem.batch)
     return beliefs >= SEEN and beliefs * (beliefs / before) ** ahead > FAR * MAX_BELIEFS
 
 
@@ -337,7 +338,7 @@ class _Cycle:
             return
         met = beliefs.tobytes(), joint.tobytes()
         for back, (*before, count) in enumerate(reversed(self._met), start=1):
-            times = (self.problem.horizon - begin) // (self.problem.batch * back)
+            times = (self.problem.span - begin) // (self.problem.batch * back)
             if tuple(before) == met and times > 1:
                 self.length, self.times, self.growth, self.left = back, times, terms - count, back
                 return
@@ -364,7 +365,37 @@ def walk(problem: SequenceData, policy: SequencePolicy) -> Walked:
     >>> answer.complete, answer.count, abs(answer.utility[1] + 0.5 * math.exp(-0.5)) < 1e-7
     (True, 6, True)
     """
+    if problem.lasting:
+        return _lasting(problem, policy)
     return _walk(problem, policy, (MAX_BELIEFS, MAX_CELLS))
+
+
+@lru_cache(maxsize=8)
+def _lasting(problem: SequenceData, policy: SequencePolicy) -> Walked:
+    """The same for a stream without end: over all beliefs that can ever be kept."""
+    release = problem.release(0)
+    machine = machine_of(policy, affordable(policy, _cells(release)))
+    part = policy.part(1)
+    if machine is None or not part.carried(machine.beliefs, 0).all():
+        return Walked(False)
+    inputs = part.filter.inputs(machine.beliefs, 0)
+    here = Nodes(release, part, machine.beliefs, machine.beliefs, 1, machine.weights, inputs)
+    cost, best = mean_cost(policy, machine), Reading()
+    best.utility = -0.5 * (cost[0] + cost[1]) if here.charged() else 0.0
+    utility = (-cost[1], -cost[0]) if here.charged() else (0.0, 0.0)
+    ratio, pair = here.largest_ratio()
+    low, high = 0.0, 0.0
+    if pair is not None:
+        low, high = _logarithm(ratio, 1)
+        spread = part.filter.distance(math.inf) + 8 * (sum(machine.weights.shape[1:]) + 16) * _UNIT
+        low, high = max(0.0, low - spread), high + spread
+        if policy.enforced:  # every kernel is checked with a margin for that distance
+            high = min(high, policy.epsilon)
+        best.leakage, best.where = high, "released in the long run"
+        best.worst = (release.setting.inputs[pair[0]], release.setting.outputs[pair[1]])
+    if not policy.enforced and bool(((machine.beliefs > 0) & (machine.beliefs < FAINT)).any()):
+        low, high = 0.0, math.inf
+    return Walked(True, len(machine.beliefs), utility, (low, high), best)
 
 
 @lru_cache(maxsize=8)
@@ -434,6 +465,8 @@ def is_worst(
     known = walk(problem, policy)
     if not known.complete:
         return None
+    if problem.lasting:
+        return True if (worst, where) == (known.reading.worst, known.reading.where) else None
     if len(worst) != 2 or not known.reading.worst:
         return worst == known.reading.worst
     low = 0.0
@@ -458,6 +491,8 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
     """
     if policy.cost.same_everywhere:
         return policy
+    if problem.lasting:
+        return _carrying(problem, policy)
     carried: dict[tuple[int, bytes], tuple[Floats, Channel]] = {}
     cells = 0
     for here in nodes(problem, policy, carried=False):
@@ -473,6 +508,33 @@ def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
                 return policy
             carried[key] = (belief, Channel(weights / float(TOTAL), setting.inputs, setting.outputs))
     return policy.with_prepared(tuple(carried.values()))
+
+
+def _carrying(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
+    """The same for a stream without end."""
+    release = problem.release(0)
+    setting, machine = release.setting, machine_of(policy, affordable(policy, _cells(release)))
+    if machine is None or machine.weights.size > CARRIED:
+        return policy
+    inputs = policy.part(1).filter.inputs(machine.beliefs, 0)
+    inputs = inputs / total(inputs)[:, None]
+    pairs = zip(inputs, machine.weights, strict=True)
+    return policy.with_prepared(
+        [(p, Channel(w / float(TOTAL), setting.inputs, setting.outputs)) for p, w in pairs]
+    )
+
+
+def lasting(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
+    """The same rule for streams of any length, with beliefs that are rounded as little as can be followed."""
+    cells = _cells(problem.release(0))
+    bare = replace(policy, limit=math.inf, prepared=())
+    return lasting_policy(lambda steps: replace(bare, rounding=steps), lambda made: _followed(made, cells))
+
+
+def _followed(policy: SequencePolicy, cells: int) -> int:
+    """Beliefs of a machine: as many as are asked about, or as a file may carry the kernels of."""
+    most = affordable(policy, cells)
+    return most if policy.cost.same_everywhere else min(most, CARRIED // cells)
 
 
 def read(problem: SequenceData, policy: SequencePolicy) -> Reading:
@@ -530,23 +592,24 @@ def _simulated(problem: SequenceData, policy: SequencePolicy) -> Reading:
     reading, rng = Reading(exact=False), np.random.default_rng(SEED)
     users = _users(problem, policy)
     beliefs, spent = np.repeat([policy.start().belief], users, axis=0), np.zeros(users)
-    drawn_letters = problem.horizon
+    drawn_letters = problem.span
     if problem.chain.homogeneous:
         drawn_letters = min(drawn_letters, _drawn(problem, policy) * problem.batch)
-    later = (problem.horizon - drawn_letters) / (drawn_letters - drawn_letters // 2)
+    later = (problem.span - drawn_letters) / (drawn_letters - drawn_letters // 2)
     for release in problem.releases():
         if release.begin >= drawn_letters:
             break
         table = _table(release, policy, beliefs)
         table.note_leakage(reading)
-        share = 1.0 + later * (release.begin >= drawn_letters // 2)
+        settled = release.begin >= drawn_letters // 2
+        share = float(settled) if problem.lasting else 1.0 + later * settled
         spent += share * release.length * table.distortion
         if release.begin + release.length < drawn_letters:
             sums = np.cumsum(table.marginal, axis=1)
             drawn = (sums <= (rng.random(users) * sums[:, -1])[:, None]).sum(axis=1)
             columns = table.kernels[np.arange(users), :, drawn]
             beliefs = table.part.filter.after(beliefs, columns, release.begin)
-    spent /= problem.horizon
+    spent /= drawn_letters - drawn_letters // 2 if problem.lasting else problem.horizon
     reading.utility = -float(spent.mean())
     reading.standard_error = float(spent.std(ddof=1) / math.sqrt(users))
     return reading
@@ -563,7 +626,7 @@ def _drawn(problem: SequenceData, policy: SequencePolicy) -> int:
 def _users(problem: SequenceData, policy: SequencePolicy) -> int:
     """How many sequences to simulate: bounded in memory and in work."""
     cells = _cells(next(problem.releases()))
-    count = -(-problem.horizon // problem.batch)
+    count = -(-problem.span // problem.batch)
     count = min(count, _drawn(problem, policy)) if problem.chain.homogeneous else count
     most = USERS if policy.cost.quick else affordable(policy, cells) // count
     return max(2, min(most, 2**20 // cells, max(LEAST_USERS, DRAWN_CELLS // (count * cells))))

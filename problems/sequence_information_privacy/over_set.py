@@ -168,8 +168,9 @@ def _by_construction(policy: SequencePolicy, ambiguity: ChainAmbiguity) -> float
         return math.inf
     if policy.ambiguity == ambiguity:
         return policy.epsilon
-    distance = FilterOver(ambiguity.nominal, 1, ambiguity).ranges.distance(policy.limit)
-    return math.inf if policy.chain != ambiguity.nominal else policy.epsilon + distance
+    if policy.chain != ambiguity.nominal or policy.limit == math.inf:
+        return math.inf
+    return policy.epsilon + FilterOver(ambiguity.nominal, 1, ambiguity).ranges.distance(int(policy.limit))
 
 
 def set_of_chains(problem: SequenceData, ambiguity: Ambiguity) -> ChainAmbiguity:

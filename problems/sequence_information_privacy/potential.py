@@ -26,7 +26,8 @@ rounded outward. So 2^-44 E is taken off. Midpoints of at most 24 halvings are e
 
 The dual is ``{"kind": "potential", "curvature": kappa, "pieces": [[...], ...], "first": [...], "last": cells, "steps": cells}``
 with cells ``{"splits": "10...", "prices": [[...], ...]}``: in preorder 1 where a simplex is halved, and prices at the vertices in the
-order in which they come up. ``last`` are for V_1, ``steps`` for h itself, ``first`` for the belief about the first letter.
+order in which they come up. ``last`` are for V_1, ``steps`` for h itself, ``first`` for the belief about the first letter. In the long
+run a release costs at least g, which ``steps`` alone prove.
 """
 
 from __future__ import annotations
@@ -315,19 +316,26 @@ def potential_enclosure(
         return None
     n = problem.chain.k
     curvature, pieces = dual.get("curvature"), _table(dual.get("pieces"), n, MAX_PIECES)
-    first = _table([dual.get("first")], n, 1)
-    last, steps = (_cells(dual.get(name), n) for name in ("last", "steps"))
-    if pieces is None or first is None or last is None or steps is None or not isinstance(curvature, float):
+    steps = _cells(dual.get("steps"), n)
+    if pieces is None or steps is None or not isinstance(curvature, float):
         return None
     if not CURVATURES[0] <= curvature <= CURVATURES[1]:
         return None
-    key = ("potential", curvature, *(part.tobytes() for part in (pieces, first, last[0].corners, last[1])))
+    ends = None
+    key: tuple[object, ...] = ("potential", curvature, pieces.tobytes())
     key += (steps[0].corners.tobytes(), steps[1].tobytes())
-    if key not in problem.enclosures:
-        least = _least(problem, Potential(pieces, curvature), first, last, steps, time.monotonic() + seconds)
-        if least is None or not abs(least) < LARGEST * problem.horizon:
+    if not problem.lasting:
+        first, last = _table([dual.get("first")], n, 1), _cells(dual.get("last"), n)
+        if first is None or last is None:
             return None
-        mean = least / problem.horizon
+        ends = first, last
+        key += (first.tobytes(), last[0].corners.tobytes(), last[1].tobytes())
+    if key not in problem.enclosures:
+        releases = 1 if problem.lasting else problem.span
+        least = _least(problem, Potential(pieces, curvature), ends, steps, time.monotonic() + seconds)
+        if least is None or not abs(least) < LARGEST * releases:
+            return None
+        mean = least / releases
         below = math.nextafter(-float(mean), -math.inf)
         problem.keep(key, (below, math.nextafter(-float(mean), math.inf)))
     return problem.enclosures[key]
@@ -336,23 +344,27 @@ def potential_enclosure(
 def _least(
     problem: SequenceData,
     potential: Potential,
-    first: Floats,
-    last: tuple[Cells, Floats],
+    ends: tuple[Floats, tuple[Cells, Floats]] | None,
     steps: tuple[Cells, Floats],
     until: float,
 ) -> Fraction | None:
-    """What all releases cost at least; None where time runs out."""
+    """What all releases cost at least, or one of them in the long run; None where time runs out."""
     releases, nothing = releases_of(problem), Potential.nothing(problem.chain.k)
-    ends = least_excess(releases, nothing, potential, *last, until)
-    gain = None if ends is None else least_excess(releases, potential, potential, *steps, until)
-    if ends is None or gain is None:
+    gain = least_excess(releases, potential, potential, *steps, until)
+    if gain is None or not math.isfinite(gain):
+        return None
+    if ends is None:
+        return Fraction(gain)
+    first, last = ends
+    final = least_excess(releases, nothing, potential, *last, until)
+    if final is None:
         return None
     belief = np.array([problem.chain.initial])
     begin = float(releases.charged(releases.charges(potential, belief, first), belief).min())
     begin -= releases.room(potential, potential, first)
-    if not all(map(math.isfinite, (begin, ends, gain))):
+    if not (math.isfinite(begin) and math.isfinite(final)):
         return None
-    return Fraction(begin) + Fraction(ends) + (problem.horizon - 2) * Fraction(gain)
+    return Fraction(begin) + Fraction(final) + (problem.span - 2) * Fraction(gain)
 
 
 def _table(rows: object, width: int, most: int) -> Floats | None:

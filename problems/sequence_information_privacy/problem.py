@@ -25,7 +25,7 @@ from privopt.problems.sequence_information_privacy.bound import check_dual
 from privopt.problems.sequence_information_privacy.certificate import judge, terms_of
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.examples import examples
-from privopt.problems.sequence_information_privacy.leakage import is_worst, read, settled, walk
+from privopt.problems.sequence_information_privacy.leakage import is_worst, lasting, read, settled, walk
 from privopt.problems.sequence_information_privacy.over_set import level_over
 
 
@@ -61,8 +61,10 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     distortion : {"hamming", "l1", "squared"} or matrix, shape (n, m)
         Of single letters: 1 where they differ; the difference, or its square, between letters that are numbers; or any
         finite D[x, y], a row a letter. A word costs the mean over its letters.
-    horizon : int, optional
-        Letters that utility and leakage are about: by default all that the chain has, or 100 where it has no end.
+    horizon : int or inf, optional
+        Letters that utility and leakage are about: by default all that the chain has, or 100 where it has no end. With inf they
+        are about the long run: utility is the limit of the mean, the same wherever the chain begins, and a policy serves streams
+        of any length. Single letters only, of a chain a few steps of which lead from every state to the same states.
     ambiguity : ChainAmbiguity, optional
         The set, where ``chain`` is its nominal chain: another way to give it.
 
@@ -91,8 +93,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     def judging_seconds(self) -> float:
         """Predicted seconds of judging the policy that releases the same always: kernels of all words, and states that follow."""
         words, outputs = self.words
-        releases = min(10, -(-self.horizon // self.batch))
-        followed = 3e-4 * min(100, -(-self.horizon // self.batch))
+        releases = min(10, -(-self.span // self.batch))
+        followed = 3e-4 * min(100, -(-self.span // self.batch))
         return 2e-7 * words * outputs * releases + followed + 2.5e-6 * self.chain.k**2
 
     @property
@@ -137,7 +139,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
     ) -> SequencePolicy:
         """The policy of this problem with a named rule; epsilon a letter is the budget unless given.
 
-        Kernels that are no formula are written into it for every belief within the horizon, where these are few.
+        Kernels that are no formula are written into it for every belief within the horizon, where these are few. For a horizon of
+        inf it has no limit, and rounds beliefs where they would not be finitely many.
         """
         policy = SequencePolicy(
             self.chain,
@@ -149,7 +152,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             prepared=prepared,
             ambiguity=self.ambiguity,
         )
-        return settled(self, policy)
+        return settled(self, lasting(self, policy) if self.lasting else policy)
 
     def check(self, mechanism: Mechanism) -> SequencePolicy:
         """The mechanism, if it is a policy for this chain, batch and distortion; its budget may be another."""
@@ -167,9 +170,8 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             if not same:
                 raise InvalidMechanism(f"the policy is for another {name}: build it with that of the problem")
         if mechanism.limit * self.batch < self.horizon:
-            raise InvalidMechanism(
-                f"the policy ends after {mechanism.limit} releases, the horizon is {self.horizon} letters"
-            )
+            need = "has no end: give limit=math.inf" if self.lasting else f"is {self.horizon} letters"
+            raise InvalidMechanism(f"the policy ends after {mechanism.limit} releases, the horizon {need}")
         return mechanism
 
     def evaluate(self, mechanism: SequencePolicy) -> Evaluation:
@@ -250,7 +252,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             "batch": self.batch,
             "memory": self.memory,
             "distortion": named if isinstance(named, str) else [list(row) for row in named],
-            "horizon": self.horizon,
+            "horizon": "inf" if self.lasting else self.horizon,
         }
 
     @classmethod
@@ -277,12 +279,13 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             batch=fields.get("batch", 1),
             memory=fields.get("memory", 1),
             distortion=fields.get("distortion", "hamming"),
-            horizon=fields.get("horizon"),
+            horizon=math.inf if fields.get("horizon") == "inf" else fields.get("horizon"),
         )
 
     def quantity(self) -> Quantity:
         """What the objective measures, as a person says it."""
-        return Quantity("distortion per letter", sign=-1, budget="ε")
+        name = "distortion per letter in the long run" if self.lasting else "distortion per letter"
+        return Quantity(name, sign=-1, budget="ε")
 
     @classmethod
     def examples(cls) -> tuple[Example[SequencePolicy], ...]:

@@ -37,6 +37,10 @@ from privopt.problems.sequence_information_privacy.data import Release, Sequence
 FAINT = 1e-280
 """What is less likely is not followed: it is taken to be anything up to this."""
 GRID = 2.0**30
+TOLD_BEFORE, MANY = 300, 64
+"""Releases before one of a stream without end up to which it is followed what may be known; fewer for many states."""
+MOST_SQUARED = 2**40
+"""Steps of a chain to which its powers are followed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +104,9 @@ def steps(problem: SequenceData) -> Iterator[Step]:
     [0.5, 0.878, 1.1302]
     """
     chain = problem.chain
+    if problem.lasting:
+        yield _in_the_long_run(problem)
+        return
     distribution, count, before = np.array(chain.initial), 1, Balls.exact(0.0)
     can = np.array([weight > 0 for weight in chain.exact_initial.weights])
     moved: tuple[Floats, Floats, float] | None = None
@@ -137,6 +144,57 @@ def steps(problem: SequenceData) -> Iterator[Step]:
                 settled = _Settled(here, count_read - begun[0], count - begun[0], follows[1] - begun[0])
         moved = (last, step, spread)
         distribution, count, can = follows
+
+
+def _in_the_long_run(problem: SequenceData) -> Step:
+    """The release that those of a stream without end come to be like.
+
+    Their distributions tend to the invariant one, whatever the first was. All releases up to one may at most have told
+    everything some releases ago, and each step from there brings the level down to what it is in the long run, or to a little
+    more. What prices prove is continuous in distribution and level, and so is at least the limit of what they prove each time.
+    """
+    chain, release = problem.chain, problem.release(0)
+    distribution, spread = invariant(chain)
+    budget, can = problem.epsilon, distribution > 0
+    told = math.inf if budget else 0.0
+    level = Balls.exact(told)
+    if budget < math.inf:
+        known = relative(distribution, spread)
+        for _ in range(TOLD_BEFORE if chain.k <= MANY else TOLD_BEFORE // 10):
+            lower = float(_influence(chain, 0, known, can, level).upper)
+            if not lower < told - 1 / GRID:
+                break
+            told = lower
+            level = Balls.exact(told) + Balls.exact(budget)
+    count = 1 if release.paths.identity else chain.k + 4
+    read = distribution if release.paths.identity else distribution @ release.word_given_state
+    return Step(release, read, level, spread + _counted(count), (distribution, chain.step(0), spread))
+
+
+def invariant(chain: MarkovChain) -> tuple[Floats, float]:
+    """The distribution of a chain that forgets where it began, in the long run, and its relative error.
+
+    It lies between the rows of every power of the transition matrix.
+
+    Examples
+    --------
+    >>> distribution, error = invariant(MarkovChain([[0.8, 0.2], [0.3, 0.7]], [1, 0]))
+    >>> distribution.round(9).tolist(), error < 1e-12
+    ([0.6, 0.4], True)
+    """
+    power, steps = np.array(chain.step(0)), 1
+    best, error = power[0], math.inf
+    while steps < MOST_SQUARED:
+        seen = power.max(axis=0) > 0
+        low, high = power.min(axis=0)[seen], power.max(axis=0)[seen]
+        rounding = 2.02 * steps * (chain.k + 2) * U
+        if bool((low > 0).all()):
+            apart = float((high / low).max()) - 1.0 + 4 * rounding
+            if apart >= error:
+                break
+            best, error = power[0], apart
+        power, steps = power @ power, 2 * steps
+    return best, error
 
 
 @dataclass(frozen=True, eq=False)

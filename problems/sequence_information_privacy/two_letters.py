@@ -7,7 +7,7 @@ The dual is ``{"kind": "beliefs", "posteriors": [...], "steps": k}``, perhaps wi
 With V_t(b) the least cost of t releases from a belief b on, V_t = step(V_t-1), and step is monotone and adds constants. So
 functions W_t with W_0 = 0 and W_t+1 <= step(W_t) are below V_t. After k of them let h be the potential, or W_k where there
 is none, c the least W_k - h and g the least step(h) - h: then V_k+t >= h + c + t g, by induction. So for n releases V_n is at
-least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g.
+least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g. In the long run a release costs at least g.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def beliefs_enclosure(
         least = _least(problem, ahead, steps, potential, seconds) if ahead.sound else None
         if least is None:
             return None
-        problem.keep(key, _outward(least, problem.horizon))
+        problem.keep(key, _outward(least, 1 if problem.lasting else problem.span))
     return problem.enclosures[key]
 
 
@@ -91,7 +91,7 @@ def _least(
     """What all releases cost at least; None where time runs out."""
     until = time.monotonic() + seconds
     later, before = np.zeros(len(ahead.posteriors)), problem.horizon - 1
-    for _ in range(min(steps, before)):
+    for _ in range(int(min(steps, before))):
         if time.monotonic() > until:
             return None
         later = ahead.step(later)
@@ -99,6 +99,8 @@ def _least(
         h = later if potential is None else potential
         gain = float((ahead.step(h) - h).min())
         gain -= 4 * UNIT * float(np.abs(h).max() + abs(gain))
+        if problem.lasting:
+            return gain
         left = (before - steps) * gain
         later = h + float((later - h).min()) + left
         later = later - 8 * UNIT * float(np.abs(later).max() + np.abs(h).max() + abs(left))

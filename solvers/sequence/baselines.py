@@ -106,6 +106,8 @@ class _PolicyBaseline(Solver[SequenceInformationPrivacy]):
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse releases that are not the letters."""
+        if problem.lasting:
+            return "it is compared over a number of letters, and this horizon has no end"
         rows, columns = problem.setting(problem.batch).letter_cost.shape
         return NOT_SQUARE if rows != columns else None
 
@@ -121,7 +123,7 @@ def sequence_stats(problem: SequenceInformationPrivacy, level: float) -> dict[st
 
     ``sequence_leakage`` is exact for ``sequence_letters`` letters; ``composed_leakage`` is their number times the level.
     """
-    steps = steps_within(problem.chain, problem.horizon)
+    steps = steps_within(problem.chain, problem.span)
     true, _ = response(len(problem.chain.letters), level)
     return {
         "truth": true,
@@ -146,7 +148,7 @@ class RandomisedResponse(_PolicyBaseline):
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Where words are too many for programmes, a private answer that hardly anything betters at once."""
-        many = len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MANY_WORDS
+        many = len(problem.setting(min(problem.batch, problem.span)).inputs) > MANY_WORDS
         return Guarantee.FEASIBLE if many else Guarantee.BASELINE
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:

@@ -64,7 +64,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse single letters, and many words."""
-        if (length := min(problem.batch, problem.horizon)) == 1:
+        if (length := min(problem.batch, problem.span)) == 1:
             return "it releases words of several letters; give batch=2 or more"
         if (paths := _paths(problem)) > MAX_PATHS:
             return f"words of {length} letters follow {paths:.0e} paths of states, more than {MAX_PATHS}"
@@ -118,8 +118,10 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         n, m = words_of(problem)
         if n * m <= PREPARED_CELLS:
             return 0.0
-        releases = min(16, -(-problem.horizon // problem.batch))
-        table = 2e-7 if releases == 1 else 1.7e-6  # where nothing follows, no kernel is carried on to the next belief
+        releases = min(16, -(-problem.span // problem.batch))
+        table = (
+            2e-7 if releases == 1 else 1.7e-6
+        )  # where nothing follows, no kernel is carried on to the next belief
         return table * n * m + (2 * releases - 1) * self.belief_seconds(problem)
 
     def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
@@ -132,7 +134,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
                 break
             if before is not None and alike(before, step):
                 continue
-            share = 0.6 if problem.horizon > problem.batch and not answers else 0.8
+            share = 0.6 if problem.span > problem.batch and not answers else 0.8
             p = step.distribution / step.distribution.sum()
             answer = self.answer(step.release.setting, p, step.level, share * budget.remaining)
             if answer is None:
@@ -162,7 +164,7 @@ def _prepared(
 
 def words_of(problem: SequenceInformationPrivacy) -> tuple[int, int]:
     """Number of words that the first release reads, and of those it may release."""
-    setting = problem.setting(min(problem.batch, problem.horizon))
+    setting = problem.setting(min(problem.batch, problem.span))
     n, m = setting.letter_cost.shape
     inputs = len(setting.inputs)
     return inputs, inputs if n == m else m**setting.batch
@@ -172,14 +174,14 @@ def _paths(problem: SequenceInformationPrivacy) -> float:
     """Paths of states that the chain allows at its first step, as long as a word: a count that lists nothing."""
     ever = problem.chain.step(0) > 0 if problem.chain.max_length != 1 else np.ones((1, 1), dtype=bool)
     counts = np.ones(len(ever))
-    for _ in range(min(problem.batch, problem.horizon) - 1):
+    for _ in range(min(problem.batch, problem.span) - 1):
         counts = np.minimum(ever @ counts, 1e300)
     return float(counts.sum())
 
 
 def releases_of(problem: SequenceInformationPrivacy) -> float:
     """How many kernels are asked for, about: distributions of words settle along equal steps."""
-    return 1.0 + min(20.0 if problem.chain.homogeneous else 100.0, problem.horizon / problem.batch - 1)
+    return 1.0 + min(20.0 if problem.chain.homogeneous else 100.0, problem.span / problem.batch - 1)
 
 
 def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
@@ -192,7 +194,7 @@ def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
     'letters must be independent and alike: each row of the transition matrix, and the initial distribution, the same'
     """
     chain = problem.chain
-    steps = 1 if chain.homogeneous else problem.horizon - 1
+    steps = 1 if chain.homogeneous else problem.span - 1
     rows = {(row.weights, row.total) for t in range(steps) for row in chain.exact_step(t)}
     first = (chain.exact_initial.weights, chain.exact_initial.total)
     if chain.order > 1 or not independent(problem) or rows != {first}:
@@ -270,7 +272,7 @@ class OrbitLp(_BatchSolver):
 def _types(problem: SequenceInformationPrivacy) -> int:
     """Joint types of words of the first release."""
     n, m = np.shape(problem.setting(1).letter_cost)
-    return count_joint_types(n, m, min(problem.batch, problem.horizon))
+    return count_joint_types(n, m, min(problem.batch, problem.span))
 
 
 @register

@@ -182,13 +182,13 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Prices of each letter are most of it."""
-        return 0.01 + 2e-3 * min(problem.horizon, 200) + 1e-7 * len(problem.chain.letters) ** 2
+        return 0.01 + 2e-3 * min(problem.span, 200) + 1e-7 * len(problem.chain.letters) ** 2
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other distortions, and words."""
         if problem.distortion != "hamming":
             return "it knows the Hamming error only; structure-lp takes any distortion"
-        if min(problem.batch, problem.horizon) > 1:
+        if min(problem.batch, problem.span) > 1:
             return "it releases single letters; structure-lp takes words"
         return None
 

@@ -54,7 +54,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some hundred steps on a grid, and the table of the policy."""
         outputs = problem.setting(1).cost.shape[1]
-        return float(0.5 + 0.01 * outputs * min(problem.horizon, 100))
+        return float(0.5 + 0.01 * outputs * min(problem.span, 100))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other chains, words, and budgets of nothing, of everything, or nearly."""
@@ -97,12 +97,12 @@ def _dual(problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budge
 def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
     """The policy whose kernel at each belief within reach is the best for the releases that are left."""
     ahead, tables = ahead_of(problem, grid(POINTS[-1])), [np.zeros(POINTS[-1])]
-    for _ in range(problem.horizon - 1):
+    for _ in range(problem.span - 1):
         tables.append(ahead.estimate(tables[-1]))
     policy = problem.answer("look-ahead")
     setting, beliefs = problem.setting(1), np.array([policy.start().belief])
     kernels: list[tuple[Floats, Channel]] = []
-    for step in range(problem.horizon):
+    for step in range(problem.span):
         proposed = Plan.of(ahead, tables[-1 - step]).kernels(beliefs[:, 1])
         kernels += [
             (belief / belief.sum(), Channel(kernel, setting.inputs, setting.outputs))
@@ -111,7 +111,7 @@ def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
         policy = policy.with_prepared(tuple(kernels))
         weights = policy.kernels(beliefs, step)[0]
         users, outputs = np.nonzero((weights > 0).any(axis=1))
-        if step + 1 < problem.horizon:
+        if step + 1 < problem.span:
             following = policy.predict(beliefs[users], weights[users], outputs, step)
             beliefs = following[distinct(following)[0]]
     whole = policy.kernels(np.array([belief for belief, _ in kernels]))[0] / float(TOTAL)

@@ -79,7 +79,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
         unit = float(np.abs(problem.setting(1).cost).max()) or 1.0
         search = Search(releases_of(problem), self.curvature * unit, budget)
         potential, rounds = search.potential(self.rounds)
-        dual = search.dual(potential, np.array(problem.chain.initial))
+        dual = search.dual(potential, None if problem.lasting else np.array(problem.chain.initial))
         proved = problem.prove_bound(dual)
         if proved is None:
             return Proposal(policy, stats={"iterations": rounds, "stop": "out of time"})
@@ -276,22 +276,24 @@ class Search:
             parts.append(self.releases.excess(later, aim, cells, cover.priced(cells)))
         return np.concatenate(parts)
 
-    def dual(self, potential: Potential, belief: Floats) -> dict[str, Any]:
-        """The potential with prices for the last release, for the others, and for the first one."""
+    def dual(self, potential: Potential, belief: Floats | None) -> dict[str, Any]:
+        """The potential with prices for the last release, for the others, and for the first one at a belief; None where neither is."""
         left = self.budget.remaining
-        covers = []
-        for later, share in ((Potential.nothing(self.letters), 0.75), (potential, 0.3)):
-            cover = Cover.uniform(self.letters, DEPTHS[self.letters])
-            self.refine(cover, later, potential, MOST[self.letters], share * left if left < math.inf else 0.0)
-            covers.append(cover.written())
-        return {
+        covers = {"last": (Potential.nothing(self.letters), 0.75), "steps": (potential, 0.3)}
+        dual: dict[str, Any] = {
             "kind": "potential",
             "curvature": potential.curvature,
             "pieces": potential.pieces.tolist(),
-            "first": self._at(potential, belief).tolist(),
-            "last": covers[0],
-            "steps": covers[1],
         }
+        if belief is None:
+            del covers["last"]
+        else:
+            dual["first"] = self._at(potential, belief).tolist()
+        for name, (later, share) in covers.items():
+            cover = Cover.uniform(self.letters, DEPTHS[self.letters])
+            self.refine(cover, later, potential, MOST[self.letters], share * left if left < math.inf else 0.0)
+            dual[name] = cover.written()
+        return dual
 
     def _at(self, later: Potential, belief: Floats) -> Floats:
         """Prices at a belief that follows no posterior."""

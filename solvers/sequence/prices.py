@@ -88,13 +88,13 @@ def independent(problem: SequenceInformationPrivacy) -> bool:
     True
     """
     chain = problem.chain
-    records = 1 if chain.homogeneous else problem.horizon - 1
+    records = 1 if chain.homogeneous else problem.span - 1
     return all(forgets(chain, t) for t in range(records))
 
 
 def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
     """Optimal where a step at a time is the whole problem; else with a bound."""
-    words = len(problem.setting(min(problem.batch, problem.horizon)).inputs)
+    words = len(problem.setting(min(problem.batch, problem.span)).inputs)
     if words > MAX_WORDS:
         return Guarantee.FEASIBLE
     single = problem.horizon <= problem.batch or independent(problem)
@@ -143,7 +143,7 @@ def _in_time(
 
 def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> list[list[float]]:
     """A row of prices for each release, until they repeat, or half the time is gone."""
-    if len(problem.setting(min(problem.batch, problem.horizon)).inputs) > MAX_WORDS:
+    if len(problem.setting(min(problem.batch, problem.span)).inputs) > MAX_WORDS:
         return []
     rows: list[list[float]] = []
     until = 0.5 * budget.remaining if budget.remaining < math.inf else 0.0

@@ -153,13 +153,13 @@ class Interval(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A pass over pairs of prefixes and releases for each letter."""
-        return (0.01 + 2e-7 * len(problem.chain.letters) ** 3) * (1 + min(100, problem.horizon))
+        return (0.01 + 2e-7 * len(problem.chain.letters) ** 3) * (1 + min(100, problem.span))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what is not a line of single letters."""
         if problem.distortion not in ("l1", "squared"):
             return 'it needs letters on a line: distortion "l1" or "squared"'
-        if min(problem.batch, problem.horizon) > 1:
+        if min(problem.batch, problem.span) > 1:
             return "it releases single letters; structure-lp takes words"
         if len(problem.chain.letters) > MAX_LETTERS:
             return f"it takes at most {MAX_LETTERS} letters"
@@ -191,15 +191,15 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A programme for each release, with the beliefs that the judge asks about."""
-        cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
+        cells = problem.setting(min(problem.batch, problem.span)).cost.size
         once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
         plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, self.name)
         asking = ASKED * slow_seconds(cells) * sum(asked(problem, plain))
-        return float(once * (1 + min(100, problem.horizon / problem.batch)) + asking)
+        return float(once * (1 + min(100, problem.span / problem.batch)) + asking)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what does not fit."""
-        setting = problem.setting(min(problem.batch, problem.horizon))
+        setting = problem.setting(min(problem.batch, problem.span))
         n, m = setting.letter_cost.shape
         cells = len(setting.inputs) * (len(setting.inputs) if n == m else m**setting.batch)
         if cells > MAX_CELLS:
@@ -208,7 +208,7 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with multipliers as prices."""
-        cells = problem.setting(min(problem.batch, problem.horizon)).cost.size
+        cells = problem.setting(min(problem.batch, problem.span)).cost.size
         return priced_policy(problem, self.name, budget, ASKED * slow_seconds(cells))
 
 
@@ -230,11 +230,11 @@ class Oracle(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A dense programme for every belief in reach."""
-        return 0.02 * math.exp2(min(problem.horizon / problem.batch, 10.0))
+        return 0.02 * math.exp2(min(problem.span / problem.batch, 10.0))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse everything that is not tiny."""
-        setting = problem.setting(min(problem.batch, problem.horizon))
+        setting = problem.setting(min(problem.batch, problem.span))
         if problem.horizon > MAX_HORIZON:
             return f"it takes at most {MAX_HORIZON} letters, this horizon has {problem.horizon}"
         if (count := len(setting.inputs)) > MAX_INPUTS:
@@ -243,4 +243,4 @@ class Oracle(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy."""
-        return Proposal(problem.answer(self.name), stats={"horizon": problem.horizon})
+        return Proposal(problem.answer(self.name), stats={"horizon": problem.span})

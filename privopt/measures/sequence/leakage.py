@@ -108,6 +108,11 @@ def sequence_ratios(
                 "the kernels of a policy over a set of chains depend on more than the belief: measures.robust_level bounds what "
                 "its releases leak"
             )
+        if kernels.rounding:
+            raise InvalidMechanism(
+                "the kernels of a policy that rounds beliefs depend on the course of its releases: a policy with the same rule "
+                "and rounding=0 leaks as much but for what rounding keeps back"
+            )
         count = _length(chain, length)
         return _ratios(Walk(chain, kernels.batch).extremes(policy_kernels(kernels), count))
     steps = _steps(chain, kernels, length)

@@ -13,6 +13,7 @@ from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, Unsuitab
 from privopt.files.labels import short
 from privopt.files.numbers import decode_float, decode_table
 from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.lasting import MOST_ROUNDING, felt
 from privopt.mechanisms.policy.rules import find_rule
 from privopt.mechanisms.policy.setting import Setting
 from privopt.mechanisms.policy.stepwise import Prepared
@@ -23,7 +24,7 @@ P = TypeVar("P")
 LARGEST_LIMIT = 2**40
 _FIELDS = (
     "type", "version", "chain", "epsilon", "batch", "distortion", "rule", "enforced", "limit", "prepared",
-    "simulation_only", "ambiguity",
+    "simulation_only", "ambiguity", "rounding",
 )  # fmt: skip
 
 
@@ -36,9 +37,39 @@ def check(chain: object, epsilon: object, batch: object, limit: object) -> None:
     if not float(epsilon) >= 0:
         raise InvalidMechanism(f"epsilon must be >= 0 nats, got {epsilon}")
     for name, value, most in (("batch", batch, 1000), ("limit", limit, LARGEST_LIMIT)):
+        if name == "limit" and type(value) is float and value == math.inf:
+            continue
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or not 1 <= value <= most:  # type: ignore[operator]  # an integer, as checked
             raise InvalidMechanism(f"{name} must be an integer in 1 .. {most}, got {value!r}")
+
+
+def check_lasting(
+    chain: MarkovChain,
+    nats: float,
+    batch: int,
+    limit: float,
+    ambiguity: ChainAmbiguity | None,
+    rounding: object,
+) -> None:
+    """Refuse streams without end where beliefs do not forget, and rounded beliefs elsewhere."""
+    if isinstance(rounding, bool) or not isinstance(rounding, (int, np.integer)):
+        raise InvalidMechanism(f"rounding must be an integer in 0 .. {MOST_ROUNDING}, got {rounding!r}")
+    if not 0 <= rounding <= MOST_ROUNDING:
+        raise InvalidMechanism(f"rounding must be an integer in 0 .. {MOST_ROUNDING}, got {rounding!r}")
+    if limit != math.inf:
+        if rounding:
+            raise InvalidMechanism("only policies for streams of any length round beliefs: give limit=inf")
+        return
+    if batch > 1 or ambiguity is not None:
+        raise InvalidMechanism(
+            "a limit of inf is for single letters of one chain: give batch=1 and no set of chains, or a finite limit="
+        )
+    if nats < math.inf and felt(chain, nats) is None:
+        raise InvalidMechanism(
+            "a limit of inf needs a chain of equal steps, some number of which lead from every state to the same states: "
+            "give a finite limit="
+        )
 
 
 def prepared(pairs: Sequence[tuple[ArrayLike, Channel]], setting: Setting) -> Prepared:
@@ -107,10 +138,11 @@ def decode(fields: Mapping[str, Any], make: Callable[..., P]) -> P:
         costs,
         rule,
         enforced=fields.get("enforced", True),
-        limit=fields.get("limit", 2**20),
+        limit=math.inf if fields.get("limit") == "inf" else fields.get("limit", 2**20),
         prepared=_prepared(fields.get("prepared", [])),
         simulation_only=fields.get("simulation_only", False),
         ambiguity=over,
+        rounding=fields.get("rounding", 0),
     )
 
 

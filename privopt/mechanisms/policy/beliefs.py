@@ -65,7 +65,7 @@ class Filter:
         """How states spell inputs."""
         return setting.paths(self.chain, self.batch)
 
-    def distance(self, steps: int) -> float:
+    def distance(self, steps: float) -> float:
         """Hilbert distance h between computed and true beliefs after at most ``steps`` releases."""
         ways = self.paths
         extra = 0

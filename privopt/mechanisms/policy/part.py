@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from privopt.mechanisms.policy.beliefs import Filter
 from privopt.mechanisms.policy.fixed import means, total
 from privopt.mechanisms.policy.formulas.formula import Cost
 from privopt.mechanisms.policy.kernel import TOTAL, Margin, cleaned, enforce, integers, keeps
+from privopt.mechanisms.policy.lasting import LastingFilter
 from privopt.mechanisms.policy.ranges import Bounds, FilterOver, some
 from privopt.mechanisms.policy.rules import cost_of, find_rule
 from privopt.mechanisms.policy.setting import Setting
@@ -35,7 +37,7 @@ class Part:
     setting : Setting
     rule : str
     enforced : bool
-    limit : int
+    limit : int or inf
         Releases that the margin covers.
     prepared : tuple of (belief over inputs, kernel) arrays
         Kernels that are whole numbers out of 2**52, and keep the budget, are drawn from as they are.
@@ -43,21 +45,27 @@ class Part:
         Distance of the computed from the true belief that releases of other lengths may have left.
     ambiguity : ChainAmbiguity, optional
         The set of chains at every one of which the budget must be kept.
+    rounding : int
+        Steps of a doubling of odds to which beliefs are rounded; 0 keeps them as they are.
     """
 
     setting: Setting
     rule: str
     enforced: bool
-    limit: int
+    limit: float
     prepared: tuple[tuple[Floats, Floats], ...] = ()
     drift: float = 0.0
     ambiguity: ChainAmbiguity | None = None
+    rounding: int = 0
 
     @cached_property
     def filter(self) -> Filter:
         """How beliefs move; over a set of chains each is followed by its bounds."""
         if self.ambiguity is not None:
             return FilterOver(self.setting.chain, self.setting.batch, self.ambiguity)
+        if self.limit == math.inf:
+            nats = self.setting.epsilon if self.enforced else math.inf
+            return LastingFilter(self.setting.chain, self.setting.batch, nats, self.rounding)
         return Filter(self.setting.chain, self.setting.batch)
 
     def bounds(self, beliefs: Floats) -> Bounds | None:

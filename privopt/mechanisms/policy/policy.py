@@ -56,8 +56,9 @@ class SequencePolicy(StepwisePolicy):
     enforced : bool
         False uses what is proposed as it is: for comparison with published mechanisms, which may leak more. Such a policy
         only simulates.
-    limit : int
-        Releases of one sequence that the margin covers, at most 2**40.
+    limit : int or inf
+        Releases of one sequence that the margin covers: at most 2**40, or inf for streams of any length. Then ``batch`` is 1,
+        and some power of the transition matrix leads from every state to the same ones, so that beliefs forget their rounding.
     prepared : sequence of (belief over inputs, Channel)
         Kernels at these beliefs instead of asking the rule; checked like any other. Whole numbers out of 2**52 that pass
         are drawn from as they are, so a policy that carries its kernels releases alike on every machine.
@@ -67,6 +68,10 @@ class SequencePolicy(StepwisePolicy):
         A set of chains around ``chain``: no release moves odds by more than its budget whichever of them the data follow,
         each step perhaps another. Single letters of a chain of order 1 only. Everybody then follows the bounds of the
         belief over the set, and the kernel keeps the budget at every belief within them.
+    rounding : int
+        Beliefs are rounded to odds that are powers of 2^(1 / rounding); 0 keeps them as they are. With a limit of inf only. The
+        policy is then a machine of finitely many beliefs, whose utility in the long run can be computed; the budget is
+        kept at the true belief, wherever it lies within what the rounding can add up to.
 
     Raises
     ------
@@ -96,14 +101,16 @@ class SequencePolicy(StepwisePolicy):
         rule: str = "closed-form",
         *,
         enforced: bool = True,
-        limit: int = LIMIT,
+        limit: float = LIMIT,
         prepared: Sequence[tuple[ArrayLike, Channel]] = (),
         simulation_only: bool = False,
         ambiguity: ChainAmbiguity | None = None,
+        rounding: int = 0,
     ) -> None:
         codec.check(chain, epsilon, batch, limit)
         if ambiguity is not None:
             check_set(ambiguity, chain, batch)
+        codec.check_lasting(chain, epsilon if enforced else math.inf, batch, limit, ambiguity, rounding)
         values: dict[str, object] = {
             "chain": chain,
             "epsilon": float(epsilon),
@@ -111,10 +118,11 @@ class SequencePolicy(StepwisePolicy):
             "distortion": read_distortion(distortion, chain.letters),
             "rule": find_rule(rule).name,
             "enforced": bool(enforced),
-            "limit": int(limit),
+            "limit": math.inf if limit == math.inf else int(limit),
             "prepared": (),
             "simulation_only": bool(simulation_only) or not enforced,
             "ambiguity": ambiguity,
+            "rounding": int(rounding),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -199,7 +207,9 @@ class SequencePolicy(StepwisePolicy):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-safe dictionary; ``from_dict`` gives an equal policy back."""
         named = self.distortion
-        over = {} if self.ambiguity is None else {"ambiguity": self.ambiguity.to_dict()}
+        over: dict[str, Any] = {} if self.ambiguity is None else {"ambiguity": self.ambiguity.to_dict()}
+        if self.rounding:
+            over["rounding"] = self.rounding
         return {
             "type": self.kind,
             "version": 1,
@@ -209,7 +219,7 @@ class SequencePolicy(StepwisePolicy):
             "distortion": named if isinstance(named, str) else [list(row) for row in named],
             "rule": self.rule,
             "enforced": self.enforced,
-            "limit": self.limit,
+            "limit": encode_float(self.limit) if self.limit == math.inf else self.limit,
             "prepared": [
                 {"belief": list(belief), "kernel": kernel.to_dict()} for belief, kernel in self.prepared
             ],
@@ -239,8 +249,8 @@ class SequencePolicy(StepwisePolicy):
         return hash(self._key())
 
     def _key(self) -> tuple[object, ...]:
-        what = (self.chain, self.epsilon, self.batch, self.distortion, self.rule)
-        return (*what, self.enforced, self.limit, self.prepared, self.simulation_only, self.ambiguity)
+        what = (self.chain, self.epsilon, self.batch, self.distortion, self.rule, self.enforced)
+        return (*what, self.limit, self.prepared, self.simulation_only, self.ambiguity, self.rounding)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_dict, (self.to_dict(),)
@@ -252,6 +262,7 @@ class SequencePolicy(StepwisePolicy):
         note += ", simulation only" if self.simulation_only and self.enforced else ""
         note += f", {len(self.prepared)} prepared" if self.prepared else ""
         note += f", over {self.ambiguity!r}" if self.ambiguity is not None else ""
+        note += f", rounding={self.rounding}" if self.rounding else ""
         size = f"{len(self.letters)} letters"
         budget = "inf" if self.epsilon == math.inf else f"{self.epsilon:g}"
         return (

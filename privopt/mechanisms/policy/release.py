@@ -182,6 +182,7 @@ def _begun(policy: StepwisePolicy, users: int) -> Floats:
 def _is_plain(policy: StepwisePolicy) -> bool:
     """Whether the closed form in floats may stand for the integer kernels in a simulation."""
     first = policy.batch == 1 and policy.chain.order == 1 and policy.enforced and policy.ambiguity is None
+    first = first and not policy.rounding
     return first and policy.rule == "closed-form" and policy.distortion == "hamming" and not policy.prepared
 
 

@@ -39,10 +39,11 @@ class StepwisePolicy(Mechanism):
     distortion: Distortion
     rule: str
     enforced: bool
-    limit: int
+    limit: float
     prepared: Prepared
     simulation_only: bool
     ambiguity: ChainAmbiguity | None
+    rounding: int
 
     @property
     def letters(self) -> Labels:
@@ -71,7 +72,7 @@ class StepwisePolicy(Mechanism):
             tables = tuple((np.array(belief), kernel.matrix) for belief, kernel in known)
             drift = 0.0 if length == self.batch else self._drift
             self._parts[length] = Part(
-                setting, self.rule, self.enforced, self.limit, tables, drift, self.ambiguity
+                setting, self.rule, self.enforced, self.limit, tables, drift, self.ambiguity, self.rounding
             )
         return self._parts[length]
 
