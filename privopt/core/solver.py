@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar, Generic, TypeVar
@@ -66,6 +66,18 @@ class Budget:
     def remaining(self) -> float:
         """Seconds left, never negative."""
         return max(0.0, self.deadline - time.monotonic())
+
+    def earlier(self, share: float) -> Budget:
+        """The same with a deadline that comes sooner by a share of what is left, in [0, 1]; without a deadline, the same.
+
+        Examples
+        --------
+        >>> Budget().earlier(0.5).remaining
+        inf
+        """
+        if self.deadline == float("inf"):
+            return self
+        return replace(self, deadline=self.deadline - share * self.remaining)
 
     def report(
         self, objective: float | None = None, bound: float | None = None, *, fraction: float = 0.0

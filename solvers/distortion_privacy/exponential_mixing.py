@@ -70,7 +70,7 @@ class ExponentialMixing(Solver[DistortionPrivacy]):
         space = Space(problem)
         if space.room == 0:
             return Proposal(problem.reproduction(), stats={"iterations": 0, "stop": "no room for a mixture"})
-        until = Budget(budget.deadline - (1 - SHARE) * budget.remaining)
+        until = budget.earlier(1 - SHARE)
         best, value, tried = None, math.inf, 0
         unit = 1.0 / max(float(_distances(space).mean()), 1e-300)
         for narrower in NARROWER:

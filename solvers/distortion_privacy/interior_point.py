@@ -116,7 +116,7 @@ class InteriorPoint(Solver[DistortionPrivacy]):
         space = Space(problem)
         if space.room == 0:
             return Proposal(problem.reproduction(), stats={"iterations": 0, "stop": "there is no inside"})
-        until = Budget(budget.deadline - SHARE_KEPT * budget.remaining, budget.seed, budget.progress)
+        until = budget.earlier(SHARE_KEPT)
         import scipy.linalg  # noqa: F401 - only what is loaded is limited
 
         threads = 1 if len(problem.observation.p_w) <= ONE_THREAD else None

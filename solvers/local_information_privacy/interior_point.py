@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -87,7 +87,7 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         from threadpoolctl import threadpool_limits
 
         known = _Known.of(problem)
-        until = replace(budget, deadline=budget.deadline - SHARE_KEPT * _finite(budget))
+        until = budget.earlier(SHARE_KEPT)
         # iterates that are not finite end the search
         with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
             answer = known.program.solve(known.program.start(known.centre), until, known.near)
@@ -117,11 +117,6 @@ def thin_or_far(problem: LocalInformationPrivacy) -> str | None:
 
 def _outputs(problem: LocalInformationPrivacy) -> int:
     return 0 if problem.matrix is None else problem.matrix.shape[1]
-
-
-def _finite(budget: Budget) -> float:
-    """Seconds left; 0 where there is no deadline."""
-    return budget.remaining if math.isfinite(budget.remaining) else 0.0
 
 
 @dataclass(frozen=True, eq=False)

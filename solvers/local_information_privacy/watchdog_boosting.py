@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -130,7 +130,7 @@ class WatchdogBoosting(Solver[LocalInformationPrivacy]):
             parts = None if merged is None else partition(high & ~merged, merged, high)
             return parts, "every choice tried", 1 << k
         rule = Rule(blocks, high, count_merged=self.count_merged)
-        limited = replace(budget, deadline=budget.deadline - 0.6 * budget.remaining)
+        limited = budget.earlier(0.6)
         options = []
         for order in greedy_orders(blocks, high).values():
             merged = greedy(order, high, rule)

@@ -6,6 +6,7 @@ of them is optimal over the set. Where it does not keep it, the same is tried wi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -105,8 +106,7 @@ class _Run:
 
     def at(self, epsilon: float, seconds: float = float("inf")) -> Proposal:
         """What it proposes with some budget."""
-        own = min(seconds, 0.7 * self.budget.remaining)
-        deadline = self.budget.deadline - self.budget.remaining + own
+        deadline = time.monotonic() + min(seconds, 0.7 * self.budget.remaining)
         posed = self.problem.with_budget(epsilon).relaxed(self.chain)
         return self.solver.run(posed, Budget(deadline, self.budget.seed))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -203,14 +203,14 @@ class Moves(Solver[T]):
         if (none := impossible(problem)) is not None:
             return none
         table = merging_table(problem)
-        short = replace(budget, deadline=budget.deadline - 0.04 * _finite(budget))
+        short = budget.earlier(0.04)
         ends: list[Ints] = []
         if isinstance(budget.incumbent, Merging):
             ends += _ended(
                 problem, table, numbered(budget.incumbent.assignment[problem.observation.support]), short
             )
         if not ends or short.remaining > 0.5 * budget.remaining:
-            half = replace(budget, deadline=budget.deadline - 0.5 * _finite(budget))
+            half = budget.earlier(0.5)
             ends += _ended(problem, table, rounds_of(problem, table, half)[0], short)
         stats = {
             "iterations": len(ends) // 2,
@@ -277,7 +277,7 @@ class SoftClusters(Solver[InformationBottleneck]):
     def run(self, problem: InformationBottleneck, budget: Budget) -> Proposal:
         """Propose the best channel met."""
         table = merging_table(problem)
-        short = replace(budget, deadline=budget.deadline - 0.05 * _finite(budget))
+        short = budget.earlier(0.05)
         clusters = _clusters(problem, table, short)
         if not problem.is_cap or problem.budget == math.inf:
             price = problem.budget if problem.mode == "trade_off" else 0.0
@@ -292,11 +292,6 @@ class SoftClusters(Solver[InformationBottleneck]):
         return proposed(problem, answer, {"clusters": len(clusters), "runs": len(ends)})
 
 
-def _finite(budget: Budget) -> float:
-    """Seconds left; 0 where there is no deadline."""
-    return budget.remaining if math.isfinite(budget.remaining) else 0.0
-
-
 def _better(problem: TradeOff, release: Release, than: Release) -> bool:
     """Whether a release that keeps the bound has the larger objective."""
     return problem.evaluate(release).objective > problem.evaluate(than).objective and keeps_bound(
@@ -308,9 +303,7 @@ def _silent(problem: TradeOff, table: MergingTable, budget: Budget) -> Iterator[
     """The channel of parts that leak nothing, raised to the floor or the cap by publishing X within some of them."""
     most = min(MOST_PARTS, CHANNEL_CELLS // len(problem.observation.p_w))
     useful = problem.budget if problem.is_floor else math.inf
-    parts = balanced_parts(
-        table, useful, most, replace(budget, deadline=budget.deadline - 0.04 * _finite(budget))
-    )
+    parts = balanced_parts(table, useful, most, budget.earlier(0.04))
     matrix, whole = channel_matrix(parts, table), revealed(parts, table)
     if not (problem.is_floor and whole >= problem.budget):
         published = _published(problem, table, parts, whole)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -78,7 +78,7 @@ class Descent(Solver[T]):
             return simple
         weighed = problem.mode == "trade_off"
         values = [problem.budget] if weighed else np.geomspace(*self.span, self.multipliers).tolist()
-        short = replace(budget, deadline=budget.deadline - 0.1 * budget.remaining)
+        short = budget.earlier(0.1)
         return best_of_runs(problem, values, self.starts, self.rounds, short, bold=self.bold)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -107,10 +107,8 @@ class Generation:
         self.analytic = analytic_bound(problem)
         self.best: Proof | None = None
         self.nodes, self.stop = 0, "out of time"
-        total = budget.remaining
-        local = LOCAL if hopeful else LOCAL_ONLY
-        self._local = replace(budget, deadline=budget.deadline - (1 - local) * total)
-        self._exact = replace(budget, deadline=budget.deadline - (1 - EXACT) * total)
+        self._local = budget.earlier(1 - (LOCAL if hopeful else LOCAL_ONLY))
+        self._exact = budget.earlier(1 - EXACT)
         self.pool = Pool(Programme(problem), columns, budget.seed, self._exact.deadline)
 
     @property

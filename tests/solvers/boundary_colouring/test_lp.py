@@ -165,6 +165,14 @@ def test_million_counts_are_solved_and_proved() -> None:
     assert solution.gap < 1e-9
 
 
+@pytest.mark.parametrize(("side", "short"), [(6, True), (150, False)])
+def test_short_programs_poll_the_deadline_and_long_ones_need_a_process(side: int, short: bool) -> None:
+    rng = np.random.default_rng(side)
+    problem = choice(rng, po.DatasetGraph.grid(rng.integers(1, 3, (side, side))))
+    (candidate,) = (c for c in po.candidates(problem) if c.name == "weighted-lp")
+    assert candidate.polls == short
+
+
 def test_refusals_name_what_to_call() -> None:
     line, three = po.DatasetGraph.line(2, 2), po.DatasetGraph([(0, 1), (1, 2)], [0, 1, 2])
     ring = po.DatasetGraph([(0, 1), (1, 2), (2, 0)], [0, 0, 1], palette=[0, 1])

@@ -11,6 +11,14 @@ import pytest
 import privopt as po
 from privopt.arrays import Floats
 from privopt.problems.distortion_privacy.bound import prove
+from privopt.solvers.distortion_privacy._space import Space
+from privopt.solvers.distortion_privacy.exponential_mixing import (
+    NARROWER,
+    TEMPERATURES,
+    ExponentialMixing,
+    exponential,
+    largest_mixture,
+)
 
 RATIOS = ("lip", "ldp")
 LINEAR = (*RATIOS, "maximal_leakage")
@@ -142,3 +150,22 @@ def test_an_interrupted_search_still_proposes_what_it_has() -> None:
     solution = po.solve(problem(40, "ldp"), "interior-point", time_limit=0.2)
     assert solution.status.ok
     assert solution.bound is not None
+
+
+@pytest.mark.parametrize("leakage", ["mutual_information", "lip", "ldp"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_temperature_that_could_win_is_left_out(leakage: str, seed: int) -> None:
+    there = problem(8, leakage, seed, value=0.1)
+    space = Space(there)
+    unit = 1.0 / (space.excess / space.weights[:, None]).mean()
+    reached = []
+    for narrower in NARROWER:
+        for temperature in TEMPERATURES:
+            matrix = exponential(space, unit * temperature, unit * narrower)
+            kept, output = largest_mixture(space, matrix), space.weights @ matrix / space.weights.sum()
+            reached.append(float((space.excess * (kept * matrix + (1 - kept) * output)).sum()))
+    proposed = ExponentialMixing().run(there, po.Budget(math.inf)).mechanism
+    assert isinstance(proposed, po.Channel)
+    cost = -there.evaluate(proposed).objective - float(there.costs.least)
+    assert min(reached[: len(TEMPERATURES)]) >= cost - 1e-3 * abs(cost)
+    assert cost >= min(reached) - 1e-3 * abs(min(reached))
