@@ -29,7 +29,7 @@ from privopt.benchmarks.runner.folder import (
     write_run,
     write_table,
 )
-from privopt.benchmarks.runner.machine import environment
+from privopt.benchmarks.runner.machine import environment, own_paths
 from privopt.benchmarks.runner.outcome import Outcome
 from privopt.benchmarks.runner.pool import Engine, Pool, default_jobs
 from privopt.benchmarks.runner.process import Limits
@@ -301,7 +301,7 @@ class Job:
         """Where and how the run is done; of one that is done already, where and how it was."""
         if not begins and (self.folder / RUN).exists():
             return read_run(self.folder)[0].environment
-        told = {"command": self.command or self._command(), "jobs": str(self._jobs())}
+        told = {"command": f"{own_paths()}{self.command or self._command()}", "jobs": str(self._jobs())}
         return {**told, **environment()}
 
     def _command(self) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -12,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import privopt
+from privopt.core.folders import PATH, is_own
+from privopt.core.registry import FOLDERS
 
 GIB = 2**30
 PATIENCE = 10.0
@@ -136,3 +140,16 @@ def _dependencies() -> Iterator[tuple[str, str]]:
         except PackageNotFoundError:
             if not optional:
                 yield name, "not installed"
+
+
+def own_paths() -> str:
+    """The settings of folders of one's own that a command needs before it: where something was loaded from them.
+
+    Examples
+    --------
+    >>> own_paths()
+    ''
+    """
+    loaded = any(is_own(name) for name in list(sys.modules) if name.startswith("privopt."))
+    needed = [PATH] * loaded + [FOLDERS]
+    return "".join(f"{name}={shlex.quote(os.environ[name])} " for name in needed if os.environ.get(name))

@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from typer.testing import CliRunner
 
 import privopt as po
 from privopt.benchmarks.runner.folder import read_run
+from privopt.benchmarks.runner.machine import own_paths
 from privopt.benchmarks.runner.rows import AUTO
 from privopt.benchmarks.runner.spread import spreads
 from privopt.benchmarks.runner.traces import read_series
@@ -77,6 +79,11 @@ def test_a_new_user_follows_the_readme(tmp_path: Path) -> None:
     assert all(row.verified for row in rows if row.solver == "my-solver")
     assert any(one.told for one in read_series(folder, rows) if one.row.solver == "my-solver")
     assert "my-solver" in (folder / "report.html").read_text(encoding="utf-8")
+    assert (
+        read_run(folder)[0]
+        .environment["command"]
+        .startswith(f"PRIVOPT_PATH={tmp_path / 'mine'} privopt bench run")
+    )
 
     second = shell(tmp_path, "\n".join((commands[0], *commands[3:])))
     assert second.returncode == 0, second.stdout + second.stderr
@@ -131,3 +138,15 @@ def test_two_folders_work_together_and_may_not_clash(tmp_path: Path) -> None:
     assert clash.returncode == 2
     assert "two/suites/_shared.py has the name of" in clash.stderr
     assert "one/suites/_shared.py; rename one of them" in clash.stderr
+
+
+def test_what_runs_a_suite_of_ones_own_again_names_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIVOPT_SOLVERS", raising=False)
+    monkeypatch.setenv("PRIVOPT_PATH", str(tmp_path / "my folder"))
+    assert own_paths() == ""  # nothing of it is loaded
+    planted = ModuleType("privopt.benchmarks.suites.planted")
+    planted.__file__ = str(tmp_path / "my folder" / "suites" / "planted.py")
+    monkeypatch.setitem(sys.modules, planted.__name__, planted)
+    assert own_paths() == f"PRIVOPT_PATH='{tmp_path / 'my folder'}' "
