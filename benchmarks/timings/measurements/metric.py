@@ -14,9 +14,9 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.data.external import FOLDER
 from privopt.benchmarks.data.rome import rome_problem
-from privopt.benchmarks.peers.tools.places import plain_channel
 from privopt.benchmarks.suites.metric_privacy import town
 from privopt.benchmarks.timings.measurement import Timing, clock, register_measurement
+from privopt.benchmarks.timings.places import plain_channel
 from privopt.core.dispatch import solve
 from privopt.core.solution import Solution
 from privopt.problems.metric_privacy.problem import MetricPrivacy
