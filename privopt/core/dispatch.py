@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,10 @@ RESERVE = 0.3
 """Share of the time limit that is kept, at most, for judging the last proposal."""
 HARMLESS = 0.5
 """Seconds of judging, as predicted, that may pass the limit: for less nothing is kept until it is measured."""
+LATEST = 1.0
+"""Seconds past the limit up to which a solver of milliseconds may begin that imports left no time for, beside those of the imports."""
+MODULES = 20
+"""Modules that are new after a run in which it was imports that took the time."""
 FIRST = 2
 """While no more was judged, or predicted, than the anchor, half of what is left is for the first solver all the same."""
 
@@ -207,14 +212,25 @@ class _Call(Generic[M]):
     progress: Callable[[float, str], None]
     judgings: list[float] = field(default_factory=list)
     """Seconds of judging what was proposed so far: the longest are kept for the last proposal."""
+    granted: list[float] = field(default_factory=list)
+    """Seconds beyond the limit, see :meth:`grant`."""
+    imported: list[float] = field(default_factory=list)
+    """Seconds of runs in which packages were imported, beyond what was predicted."""
 
     @property
     def left(self) -> float:
-        rest = self.begun + self.time_limit - time.monotonic()
+        rest = self.begun + self.time_limit + sum(self.granted) - time.monotonic()
         reserve = min(max(self.judgings, default=0.0), RESERVE * self.time_limit)
         if len(self.judgings) <= FIRST:
             reserve = min(reserve, rest / 2)
         return rest - reserve
+
+    def grant(self, seconds: float) -> bool:
+        """Let that much time be left, if the limit is not long past."""
+        if time.monotonic() > self.begun + self.time_limit + LATEST + sum(self.imported):
+            return False
+        self.granted.append(max(0.0, seconds - self.left))
+        return True
 
     def run(
         self,
@@ -227,7 +243,7 @@ class _Call(Generic[M]):
 
         What is below ``least`` is judged by its reading only.
         """
-        begun = time.monotonic()
+        begun, modules = time.monotonic(), len(sys.modules)
         if candidate.refusal is not None:
             return Solution(Status.REFUSED, reason=candidate.refusal, solver=candidate.solver.name)
         deadline = begun + (self.left if seconds is None else min(seconds, self.left))
@@ -239,7 +255,10 @@ class _Call(Generic[M]):
         except (SolverTimeout, SolverFailure) as cause:
             outcome = cause
         judged = self.judged(candidate, outcome, least, max(0.0, deadline - time.monotonic()) + PATIENCE)
-        return replace(judged, seconds=time.monotonic() - begun)
+        spent = time.monotonic() - begun
+        if len(sys.modules) >= modules + MODULES:
+            self.imported.append(max(0.0, spent - (candidate.seconds or 0.0)))
+        return replace(judged, seconds=spent)
 
     def judged(
         self, candidate: Candidate, outcome: Outcome, least: float, patience: float = PATIENCE

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
-from privopt.core.isolate import PATIENCE, is_isolated, may_have_children
+from privopt.core.isolate import PATIENCE, is_isolated, may_have_children, of_the_package
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
@@ -180,8 +180,9 @@ class Search(Generic[M]):
 
     def _cold(self) -> None:
         """Solvers of milliseconds that did not run, as all the time went to imports before the first answer."""
-        instant = [c for c in self.takers if c.polls and predicted(c) <= INSTANT and c.name not in self.tried]
-        for c in sorted(instant, key=lambda c: (c.guarantee not in PROVING, predicted(c), c.name)):
+        quick = [c for c in self.takers if predicted(c) <= INSTANT and c.name not in self.tried]
+        here = [c for c in quick if c.polls and of_the_package(c.solver)]
+        for c in sorted(here, key=lambda c: (c.guarantee not in PROVING, predicted(c), c.name)):
             if self.settled or (self.call.left <= 0 and not self.call.grant(COLD)):
                 return
             self._try(c, self.call.left)

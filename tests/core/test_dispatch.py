@@ -166,7 +166,7 @@ def test_only_what_may_be_the_answer_is_certified(monkeypatch: pytest.MonkeyPatc
 def test_the_anchor_is_certified_where_it_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.Redaction, "scripted"): Worse})
     monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
-    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver: True)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: True)
     solution = po.solve(PROBLEM, time_limit=5.0)
     assert solution.solver in ("anchor", "scripted")
     assert solution.status is po.Status.FEASIBLE

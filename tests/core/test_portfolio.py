@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 import time
+import types
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -337,3 +340,64 @@ def test_no_process_is_started_for_a_fraction_of_what_is_predicted(monkeypatch: 
     assert solution.solver == "quick"
     (line,) = [line for line in solution.alternatives if line.startswith("apart")]
     assert "not run" in line
+
+
+@dataclass(frozen=True)
+class Importing(Planted):
+    """Takes the whole time for imports, and brings the constant mechanism."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+    seconds: ClassVar[float] = 1e-4
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        sys.modules.update({f"planted_{i}": types.ModuleType(f"planted_{i}") for i in range(40)})
+        time.sleep(budget.remaining + 3.0)
+        return po.Proposal(problem.safe())
+
+
+@dataclass(frozen=True)
+class Instant(Planted):
+    """Brings a good answer in no time."""
+
+    name: ClassVar[str] = "instant"
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+    seconds: ClassVar[float] = 2e-4
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(problem.repair(po.Channel(np.eye(2), problem.joint.useful), 0.01))
+
+
+@pytest.mark.long
+def test_imports_take_no_time_from_solvers_of_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = po.LocalInformationPrivacy(po.JointDistribution([[0.3, 0.2], [0.1, 0.4]]), 0.5)
+    planted = {(po.LocalInformationPrivacy, name): kind for name, kind in (("a", Importing), ("b", Instant))}
+    monkeypatch.setattr(_registry, "_solvers", planted)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    for module in ("isolate", "portfolio"):  # solvers of the package run in this process
+        monkeypatch.setattr(f"privopt.core.{module}.of_the_package", lambda solver: True)
+    before = set(sys.modules)
+    try:
+        solution = po.solve(small, time_limit=1.0)
+    finally:
+        for name in set(sys.modules) - before:
+            if name.startswith("planted_"):
+                del sys.modules[name]
+    assert solution.solver == "instant"
+    assert solution.certified
+    assert (solution.utility or 0.0) > 0.01
+
+
+COLD = """
+import privopt as po
+deviations = [[64 * 0.9 ** abs(i - j) for j in range(6)] for i in range(6)]
+problem = po.BayesianPrivacy(po.GaussianModel(deviations, [170] * 6), "sum", 0.5, clip=(120, 220))
+print(po.solve(problem, time_limit=0.5).solver)
+"""
+
+
+@pytest.mark.long
+def test_the_first_answer_of_a_process_is_a_good_one() -> None:
+    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "gaussian-brute-force"
