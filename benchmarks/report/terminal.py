@@ -13,6 +13,7 @@ from privopt.benchmarks.report.board import Alarm, Board, ProblemLine, board
 from privopt.benchmarks.report.entries import percent
 from privopt.benchmarks.report.findings import Verdict
 from privopt.benchmarks.report.judged import encode, judged
+from privopt.benchmarks.report.results import UNDECIDED
 from privopt.benchmarks.runner.folder import Manifest, read_run
 from privopt.benchmarks.runner.rows import AUTO
 from privopt.benchmarks.runner.vocabulary import Vocabulary
@@ -80,7 +81,9 @@ def _head(told: Board, manifest: Manifest) -> Iterator[str]:
 
 
 def _table(problems: Sequence[ProblemLine], room: int) -> Iterator[str]:
-    """A line a problem; what there is no room for is counted."""
+    """A line a problem; what there is no room for is counted, and a sign that stands in it is explained."""
+    undecided = any(line.auto is not None and line.auto.undecided for line in problems)
+    room -= undecided
     shown = problems if len(problems) < room else problems[: room - 2]
     told = [HEADS, *map(_cells, shown)]
     widths = [max(len(line[i]) for line in told) for i in range(len(HEADS))]
@@ -95,6 +98,8 @@ def _table(problems: Sequence[ProblemLine], room: int) -> Iterator[str]:
         yield f"  {'  '.join(cells)}".rstrip()
     if len(shown) < len(problems):
         yield f"  and {len(problems) - len(shown)} more problems, which are in the report"
+    if undecided:
+        yield f"  {UNDECIDED}: so many more cases in which repetitions do not tell it from the best"
 
 
 def _cells(line: ProblemLine) -> tuple[str, ...]:
@@ -127,7 +132,7 @@ def _auto(line: ProblemLine) -> str:
     lost = ""
     if line.worst is not None:
         lost = " ! no answer" if math.isinf(line.worst) else f" ! −{percent(line.worst)} %"
-    tied = f" ≈{line.auto.undecided}" if line.auto.undecided else ""
+    tied = f" {UNDECIDED}{line.auto.undecided}" if line.auto.undecided else ""
     return f"{line.auto.won}/{line.auto.cases}{tied}{lost}"
 
 

@@ -70,6 +70,19 @@ def test_a_summary_says_what_solve_loses_and_where_there_are_alarms() -> None:
     assert any("more problems, which are in the report" in line for line in hidden)
 
 
+def test_the_sign_for_undecided_cases_is_explained_where_it_stands() -> None:
+    pairs = [(0.50, 0.45), (0.42, 0.47), (0.48, 0.44), (0.43, 0.49), (0.46, 0.46)]
+    rows = [
+        make_row(solver=solver, seed=seed, objective=objective)
+        for seed, both in enumerate(pairs)
+        for solver, objective in zip((AUTO, "windows"), both, strict=True)
+    ]
+    told = said(rows)
+    assert "≈1" in told[2]
+    assert "  ≈: so many more cases in which repetitions do not tell it from the best" in told
+    assert not any("≈" in line for line in said(many(1)))
+
+
 def test_numbers_of_the_summary_are_those_of_the_rows(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "run", synthetic())
     result = CliRunner().invoke(app, ["bench", "report", str(folder), "--formats", "csv", "--json"])
