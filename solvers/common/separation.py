@@ -92,10 +92,11 @@ class Separation:
         return np.asarray((joint[:, mass > 0] / mass[mass > 0]).T)
 
     def matrix(self, masses: Floats) -> Floats:
-        """P(y | w) from joint masses on what occurs; symbols that never occur are released like the average one."""
+        """P(y | w) from joint masses on what occurs; symbols without mass are released like the average one."""
         kept = np.maximum(masses, 0.0)
+        sums = kept.sum(axis=1)
         matrix = np.tile(kept.sum(axis=0) / kept.sum(), (len(self.problem.observation.p_w), 1))
-        matrix[self.support] = kept / kept.sum(axis=1, keepdims=True)
+        matrix[self.support[sums > 0]] = kept[sums > 0] / sums[sums > 0, None]
         return matrix
 
     def separate(self, posteriors: Floats) -> int:

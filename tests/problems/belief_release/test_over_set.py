@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -53,3 +54,13 @@ def test_files_labels_and_refusals() -> None:
     assert "probability 0" in str(po.solve(odd, "cuts").reason)
     repaired = problem.repair(po.Channel(np.eye(2), ["no", "yes"], ["no", "yes"]), 2.0**-36)
     assert problem.certify(repaired.quantised()).ok
+
+
+def test_letters_with_hardly_any_mass_do_not_divide_by_zero() -> None:
+    beliefs = po.RowSet.interval([0.0, 0.0, 0.5], [0.5, 1e-12, 1.0])
+    problem = po.BeliefRelease(beliefs, 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = po.solve(problem, "cuts", time_limit=30.0)
+    assert solution.status.ok, solution.reason
+    assert solution.certified
