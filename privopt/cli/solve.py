@@ -10,6 +10,7 @@ import typer
 import privopt as po
 from privopt.cli import show
 from privopt.core.certificate import ONE_RELEASE
+from privopt.core.compare import spent
 from privopt.core.words import measured
 from privopt.files.text import number
 from privopt.publication.constant import constant_sentence
@@ -74,7 +75,7 @@ def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list
         ("bound", number(s.bound)),
         ("gap", number(s.gap, 3)),
         ("certificate", proof),
-        ("seconds", number(s.seconds, 3)),
+        ("seconds", spent(s)),
         ("considered", list(s.alternatives) if verbose else _others(s)),
     ]
 

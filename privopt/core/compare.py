@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from privopt.core.alarm import contradictions, raise_alarm
 from privopt.core.dispatch import carried_over, check_solvers, solve, solve_from
+from privopt.core.isolate import START
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status
@@ -24,7 +25,21 @@ HEADER = ("solver", "status", "utility", "leakage", "gap", "certified", "seconds
 def row(s: Solution[Any]) -> tuple[str, ...]:
     """The cells of one solution."""
     numbers = (number(s.utility), number(s.leakage), number(s.gap, 3))
-    return (s.solver, s.status.name, *numbers, "yes" if s.certified else "no", number(s.seconds, 3), s.reason)
+    return (s.solver, s.status.name, *numbers, "yes" if s.certified else "no", spent(s), s.reason)
+
+
+def spent(s: Solution[Any]) -> str:
+    """The seconds of a solution, and how many of them the start of a process took, where that is a tenth or more.
+
+    Examples
+    --------
+    >>> spent(Solution(Status.FEASIBLE, seconds=1.5, stats={"start_seconds": 1.25})), spent(Solution(Status.FEASIBLE, seconds=1.5))
+    ('1.5, of which start 1.25', '1.5')
+    """
+    start = s.stats.get(START)
+    if not isinstance(start, float) or start < 0.1 * s.seconds:
+        return number(s.seconds, 3)
+    return f"{number(s.seconds, 3)}, of which start {number(start, 3)}"
 
 
 def frame(solutions: Iterable[Solution[Any]], budgets: Sequence[float]) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from multiprocessing import resource_tracker
 from pathlib import Path
@@ -31,6 +32,8 @@ PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
 STARTING = 60.0
 """Seconds after which a child that is not ready is ended."""
+START = "start_seconds"
+"""The statistic of a run in a process of its own: the seconds until that was ready, with the packages of the solver imported."""
 RETURNING = 0.25
 """Seconds after its deadline in which a child that polls it may still hand over what it has."""
 
@@ -200,6 +203,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
             started = executor.submit(_start, tuple(solver.requires))
         if not _ready(started, budget):
             raise SolverTimeout("its process was not ready at the deadline")
+        start = time.monotonic() - begun
         late = max(0.0, time.monotonic() - budget.deadline)
         allowed = budget.remaining + min(PATIENCE - late, time.monotonic() - begun)
         future: Future[tuple[bool, bytes | str]] = executor.submit(
@@ -219,6 +223,8 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     proposal, messages = cloudpickle.loads(answer) if isinstance(answer, bytes) else (answer, ())
     for message in messages:
         budget.progress(0.0, message)
+    if isinstance(proposal, Proposal):
+        return replace(proposal, stats={**proposal.stats, START: start})
     return proposal
 
 

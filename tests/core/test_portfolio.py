@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,9 @@ import pytest
 import privopt as po
 from privopt.core import registry as _registry
 from privopt.core.beside import Lane, two_cores
+from privopt.core.compare import spent
 from privopt.core.dispatch import solve_from
-from privopt.core.isolate import SolverTimeout
+from privopt.core.isolate import START, SolverTimeout
 
 RNG = np.random.default_rng(5)
 WIDE = po.LocalInformationPrivacy(po.JointDistribution.normalised(RNG.dirichlet(np.ones(12), 8)), 1.0)
@@ -401,3 +402,19 @@ print(po.solve(problem, time_limit=0.5).solver)
 def test_the_first_answer_of_a_process_is_a_good_one() -> None:
     done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "gaussian-brute-force"
+
+
+@pytest.mark.long
+def test_the_start_of_a_process_is_told_apart_from_the_time_of_the_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = po.LocalInformationPrivacy(po.JointDistribution([[0.3, 0.2], [0.1, 0.4]]), 0.5)
+    monkeypatch.setitem(_registry._solvers, (po.LocalInformationPrivacy, "instant"), Instant)
+    solution = po.solve(small, "instant", time_limit=60.0)
+    start = solution.stats[START]
+    assert isinstance(start, float)
+    assert 0 < start < solution.seconds
+    assert START not in po.solve(small, "subset-merging").stats
+    slow = replace(solution, seconds=2.0, stats={START: 1.5})
+    assert spent(slow) == "2, of which start 1.5"
+    assert spent(replace(slow, stats={START: 0.01})) == "2"
