@@ -569,27 +569,30 @@ MADE: dict[str, Callable[[], Iterator[Lines]]] = {
 }  # fmt: skip
 
 
+_GONE, _TWICE = object(), object()
+TINY = Fraction(1, 10**15)
+
+
 def neighbours(file: Lines) -> Iterator[Lines]:
     """A file with one thing changed: each number in several ways, each entry and field left out, each entry given twice."""
     for path, value in _parts(file[1:]):
         for other in _others(path, value):
-            changed = copy.deepcopy(file)
-            target: Any = changed[1:]
-            for key in path[:-1]:
-                target = target[key]
-            if len(path) == 1:
-                changed[1 + path[0]] = other
-            elif other is _GONE:
-                del target[path[-1]]
-            elif other is _TWICE:
-                target.insert(path[-1], copy.deepcopy(value))
-            else:
-                target[path[-1]] = other
-            yield changed
+            yield _changed(file, (path[0] + 1, *path[1:]), other)
 
 
-_GONE, _TWICE = object(), object()
-TINY = Fraction(1, 10**15)
+def _changed(file: Lines, path: tuple[Any, ...], value: Any) -> Lines:
+    """A file with something else in a place."""
+    changed = copy.deepcopy(file)
+    target: Any = changed
+    for key in path[:-1]:
+        target = target[key]
+    if value is _GONE:
+        del target[path[-1]]
+    elif value is _TWICE:
+        target.insert(path[-1], copy.deepcopy(target[path[-1]]))
+    else:
+        target[path[-1]] = value
+    return changed
 
 
 def _parts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -649,6 +652,163 @@ def _others(path: tuple[Any, ...], value: Any) -> Iterator[Any]:
         yield from (written(v) for v in (-exact, exact * 3, exact + 1, exact - 1))
     if value is None:
         yield from (0, 1)
+
+
+PLANTED: dict[str, list[tuple[int, tuple[Any, ...], Any]]] = {
+    "information": [
+        (0, (1, "distribution", 0, 0), 1000002),
+        (0, (1, "slack"), 1),
+        (0, (1, "slack"), 1),
+        (1, (4, "tree", 0), _TWICE),
+        (1, (4, "tree", 1, "rows", 0, 1), "-1/7"),
+        (3, (1, "distribution", 0), _TWICE),
+    ],
+    "exceptions": [
+        (0, (1, "distribution", 0), _TWICE),
+        (0, (1, "distribution", 0, 1), 0),
+        (0, (1, "loss", 0, 0), 1),
+        (0, (3, "cost"), _GONE),
+        (0, (4, "prices", 0, 0, 1, 1), -1),
+        (1, (4, "price"), "-1/1000000000000000"),
+        (3, (1, "distribution", 0, 0), 1000002),
+        (4, (3, "information"), 1),
+    ],
+    "post_randomisation": [
+        (0, (1, "distribution", 0, 0), 1),
+        (0, (1, "slack"), 1),
+        (0, (1, "levels", "upper", "above"), 3),
+        (0, (1, "loss", 0), _TWICE),
+        (0, (4, "prices", 0, 1, 0), "-1/6"),
+    ],
+    "redaction": [
+        (0, (1, "initial", 0), 2),
+        (0, (1, "initial", 0), 1000003),
+        (0, (1, "steps", 0, 0, 0), 4),
+        (0, (1, "private", 0), 2),
+        (0, (2, "hide", 2), _TWICE),
+        (4, (2, "hide", 0, 0), 5),
+    ],
+    "redaction_bounds": [
+        (0, (1, "initial", 0), 4),
+        (0, (1, "weights", 0), -1),
+        (0, (1, "step_of", 0), _TWICE),
+        (0, (4, "tree", 0), _TWICE),
+        (0, (4, "tree", 0, 1), "3/4"),
+        (0, (4, "nodes", 0), _GONE),
+        (1, (1, "initial", 1), 0),
+    ],
+    "sequence": [
+        (0, (1, "initial", 0), 0),
+        (0, (1, "loss", 0, 0), 1),
+        (0, (1, "levels", "letter", "below"), "1499999999999999/1000000000000000"),
+        (2, (1, "steps", 0, 0, 0), 2),
+        (2, (4, "use", 1), _GONE),
+    ],
+    "set_bounds": [
+        (0, (1, "distribution", 0, 0), 1000002),
+        (0, (1, "notion"), "ldp"),
+        (0, (1, "notion"), "pairs"),
+        (0, (1, "rows", 0, "lower", 0), "500000000000001/1000000000000000"),
+        (0, (1, "rows", 1, "center", 0), "1000000000000003/3000000000000000"),
+        (0, (4, "prices", 0, 3, 0), "-1/6"),
+        (2, (1, "rows", 1, "radius"), "-1/4"),
+    ],
+    "gaussian_noise": [
+        (0, (1, "levels", "noise", "level"), "500000000000001/1000000000000000"),
+        (0, (1, "levels", "noise", "level"), "499999999999999/1000000000000000"),
+        (0, (1, "sensitivity"), 0),
+        (0, (2, "noise"), "lip"),
+        (0, (2, "noise"), "randomised_response"),
+        (3, (1, "levels", "leak", "level"), "499999999999999/1000000000000000"),
+        (3, (1, "sensitivity"), "3/4"),
+        (3, (1, "covariance", 0, 0), _GONE),
+        (7, (1, "covariance", 0, 0), "999999999999999/1000000000000000"),
+        (7, (4, "method"), "lip"),
+        (7, (4, "columns", 0, 0), _GONE),
+    ],
+    "trade_off": [
+        (0, (1, "distribution", 0), _GONE),
+        (0, (1, "loss", 0), _TWICE),
+        (0, (3, "maximal", "level"), "1/8"),
+        (1, (1, "distribution", 0), _GONE),
+        (1, (4, "secret"), 1),
+        (2, (4, "tree", 0), _TWICE),
+    ],
+    "lift_family": [
+        (0, (1, "distribution", 0, 0), 1),
+        (0, (1, "levels", "a", "below"), "3/5"),
+        (0, (1, "bounds", 0, 1), 2),
+        (0, (1, "loss", 0), _TWICE),
+        (0, (4, "prices", 0, 1, 1), -1),
+        (1, (3, "information"), 1),
+        (3, (1, "distribution", 0, 0), 3),
+        (3, (1, "bound"), "-1/8"),
+        (5, (1, "distribution", 0, 1), 0),
+        (9, (1, "notion"), "lip"),
+    ],
+    "chain_noise": [
+        (0, (1, "transition", 0, 0), 2),
+        (0, (1, "levels", "noise", "above"), 3),
+        (0, (4, "depth"), 0),
+    ],
+    "sets": [
+        (0, (1, "levels", "upper"), _GONE),
+        (0, (1, "levels", "upper", "below"), "3/4"),
+        (0, (1, "rows", 0, "lower", 0), "3/2"),
+        (0, (1, "rows", 1, "kind"), "lip"),
+        (0, (1, "rows", 1, "center", 0), "1000000000000003/3000000000000000"),
+        (0, (1, "rows", 1, "radius"), "-1/8"),
+        (0, (1, "loss", 0, 0), "1/1000000000000000"),
+        (0, (3, "worst"), "3/11"),
+        (0, (3, "information"), 1),
+        (3, (1, "levels", "upper", "below"), "3/4"),
+    ],
+}
+"""A number, entry or field of one of the files by its place, and what is put there; each is refused by one rule only, and all are by some."""
+
+
+def _more() -> Iterator[Lines]:
+    """What a change of one place does not reach."""
+    bare = next(exceptions())[:4]
+    bare[1]["levels"], bare[3] = {"other": HALF}, {}
+    yield bare
+    below = list(exceptions())[4]
+    below[4].update(price=-1, bound=10**6)
+    yield below
+    nowhere = {**CHAIN, "initial": [1, 1], "steps": [[[0, 0], [0, 0]]], "step_of": [0], "private": [0]}
+    yield lines("redaction", nowhere, {"hide": [[4, 4], [1, 1]], "total": 4}, {})
+    yield [*next(redaction()), {}]
+    yield [*next(sets()), {}]
+    claimed = next(set_bounds())
+    claimed[3] = {"cost": 0}
+    yield claimed
+    leak = {"noise": HALF, "leak": {"level": 2, "below": 1, "above": 8}}
+    noisy: Any = {"levels": leak, "sensitivity": "3/2", "apart": 1, "grid": "1/8"}
+    laplace = {"noise": "laplace", "scale": 3}
+    close = [[1, "9/10", "9/10"], ["9/10", 1, "9/10"], ["9/10", "9/10", 1]]
+    yield lines("gaussian_noise", {**noisy, "covariance": close}, laplace, {}, {"method": "column"})
+    yield lines(
+        "gaussian_noise", {**noisy, "covariance": [[1, 1], [1, 1]]}, laplace, {}, {"method": "subsets"}
+    )
+    for made in (gaussian_noise, chain_noise):
+        spent = next(made())
+        spent[3] = {"cost": 0}
+        yield spent
+    four = {"transition": [[1] * 4] * 4, "initial": [1] * 4, "sensitivity": 1, "length": 2}
+    known = {"method": "chain", "stationary": [1] * 4, "slack": 0, "depth": 1}
+    high = {"noise": HALF, "leak": {"level": 1, "below": 2, "above": 3}}
+    yield lines("chain_noise", {**four, "levels": high}, {"noise": "laplace", "scale": 2}, {}, known)
+    told = list(trade_off())[3]
+    told[1]["useful"] = [[4, 0, 0], [0, 4, 0], [0, 0, 2]]
+    yield told
+
+
+def planted(kind: str) -> Iterator[Lines]:
+    """Files that a checker refuses: for each of its rules one that nothing else refuses."""
+    made = list(MADE[kind]())
+    for place, path, value in PLANTED[kind]:
+        yield _changed(made[place], path, value)
+    yield from (file for file in _more() if file[0]["kind"] == kind)
 
 
 def corpus(kind: str) -> Iterator[Lines]:
