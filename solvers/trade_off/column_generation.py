@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -19,8 +19,9 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY
+from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, kept
 from privopt.solvers.trade_off.zero_leakage import (
+    ROUNDING,
     independent_release,
     nothing_may_leak,
     posteriors,
@@ -41,6 +42,12 @@ MOST = 5
 
 SMALL = 100
 """Symbols times values of S up to which the proof ends in seconds without other releases to begin with."""
+
+ALIKE = 1e-10
+"""Posteriors that differ by less in no entry are one."""
+
+LEAST_CAP = 1e-8
+"""In nats; less is next to nothing in a linear programme, which is then solved for this."""
 
 LARGEST = 300
 """Symbols up to which a linear programme over posteriors takes a fraction of a second."""
@@ -109,10 +116,11 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         if channel is not None and problem.is_floor and problem.budget <= problem.evaluate(channel).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
-        columns = np.vstack([self._seeds(problem, channel, budget), of_incumbent(problem, budget)])
-        return generate(
-            problem, columns, budget, self.tolerance, hopeful=len(problem.observation.support) <= self.symbols
-        )
+        scaled = problem.with_budget(LEAST_CAP) if problem.is_cap and problem.budget < LEAST_CAP else problem
+        columns = distinct(np.vstack([self._seeds(scaled, channel, budget), of_incumbent(problem, budget)]))
+        hopeful = len(problem.observation.support) <= self.symbols
+        proposal = generate(scaled, columns, budget, self.tolerance, hopeful=hopeful)
+        return proposal if scaled is problem else _at_less(problem, proposal, channel)
 
     def _small(self, problem: PrivacyFunnel) -> bool:
         if problem.observation.useful is not None:
@@ -139,6 +147,33 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             if some.status.ok and isinstance(some.mechanism, Channel):
                 columns.append(posteriors(problem, some.mechanism))
         return np.vstack(columns)
+
+
+def _at_less(problem: PrivacyFunnel, proposal: Proposal, independent: Channel | None) -> Proposal:
+    """What is proposed under a larger cap, released with the chance that the cap allows, else what leaks nothing.
+
+    The price of leakage proves a bound at any cap, by weak duality; the smaller the cap, the less of it is paid.
+    """
+    nothing = problem.nothing() if independent is None else independent
+    release, more = nothing, proposal.mechanism
+    if isinstance(more, Channel) and (leaks := problem.evaluate(more).leakage) > 0:
+        share = (problem.budget - ROUNDING) / leaks
+        if share > 0:
+            matrix = np.hstack([share * more.matrix, (1.0 - share) * nothing.matrix])
+            release = kept(problem, problem.answer(matrix))
+    return replace(proposal, mechanism=release)
+
+
+def distinct(columns: Floats) -> Floats:
+    """Columns without those that are nearly another one: they defeat a simplex method.
+
+    Examples
+    --------
+    >>> distinct(np.array([[0.5, 0.5], [0.5 + 1e-16, 0.5], [1.0, 0.0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    _, first = np.unique(np.round(columns / ALIKE), axis=0, return_index=True)
+    return np.asarray(columns[np.sort(first)])
 
 
 def of_incumbent(problem: TradeOff, budget: Budget) -> Floats:

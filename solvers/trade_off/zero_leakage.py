@@ -94,8 +94,8 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
         release = problem.nothing() if free.channel is None else free.channel
         if problem.is_floor and problem.budget <= reach:
             release = thinned(problem, release, problem.budget)  # type: ignore[arg-type]  # a channel for this form
-        elif problem.budget > (reach if problem.is_floor else 0.0):
-            release = kept(problem, chord(problem, release, self._share(problem, reach)))  # type: ignore[arg-type]
+        elif (share := self._share(problem, reach)) > 0:  # else it stays exactly independent
+            release = kept(problem, chord(problem, release, share))  # type: ignore[arg-type]  # a channel for this form
         bound = analytic_bound(problem)
         if bound - problem.evaluate(release).objective <= 1e-9:
             return Proposal(release, bound, {"kind": "analytic"}, stats=stats)

@@ -23,8 +23,13 @@ from privopt.problems.trade_off.problem import TradeOff
 RARE = 1e-9
 """Linear programs in floats do not notice probabilities below this; releases and bounds are for them as they are."""
 
-ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-8))
-"""Methods of HiGHS with their tolerances on rows and on reduced costs; columns that are almost equal can defeat one."""
+ATTEMPTS = (
+    ("highs-ds", 1e-10, True),
+    ("highs-ds", 1e-8, True),
+    ("highs-ds", 1e-8, False),
+    ("highs-ipm", 1e-8, False),
+)
+"""Methods of HiGHS with their tolerances on rows and on reduced costs, and whether it presolves; columns that are almost equal can defeat one."""
 
 UNUSED = 1e-13
 """Weights up to this are rounding."""
@@ -84,8 +89,12 @@ def solve_master(
 
     solver: Any = optimize.linprog  # its stubs want one literal method a call
     message = ""
-    for method, tolerance in ATTEMPTS:
-        options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
+    for method, tolerance, presolve in ATTEMPTS:
+        options = {
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+            "presolve": presolve,
+        }
         rows = {} if row is None else {"A_ub": row[None], "b_ub": [limit]}
         result = solver(costs, A_eq=columns.T, b_eq=p_w, **rows, method=method, options=options)
         if result.status == 0:

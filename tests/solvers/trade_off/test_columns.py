@@ -17,6 +17,7 @@ from privopt.problems.local_information_privacy.examples import lecture_joint
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
+from privopt.solvers.trade_off.column_generation import distinct
 from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
 from privopt.solvers.trade_off.columns.relaxation import relax
 from privopt.solvers.trade_off.columns.search import Search
@@ -411,3 +412,23 @@ def test_out_of_time_it_returns_an_honest_gap() -> None:
     assert solution.bound is not None
     assert solution.objective is not None
     assert solution.bound >= solution.objective
+
+
+def test_tiny_caps_are_monotone_and_nearly_closed() -> None:
+    joint = JointDistribution.normalised(np.random.default_rng(3).integers(1, 9, (3, 5)).tolist())
+    caps = (0.0, 1e-300, 1e-16, 1e-12, 1e-8, 1e-6)
+    found = [po.solve(PrivacyFunnel(joint, max_leakage=cap), time_limit=20.0) for cap in caps]
+    values = [solution.objective for solution in found]
+    assert all(solution.certified for solution in found)
+    assert values == sorted(values)
+    assert found[0].status is found[-1].status is po.Status.OPTIMAL
+    assert max(solution.bound - solution.objective for solution in found) < 2e-3 * values[0]
+    assert all(solution.bound >= values[0] for solution in found)
+
+
+@pytest.mark.parametrize("copies", [1e-16, 1e-13])
+def test_columns_that_are_nearly_one_are_one(copies: float) -> None:
+    rng = np.random.default_rng(4)
+    columns = rng.dirichlet(np.ones(4), 6)
+    kept = distinct(np.vstack([columns, columns + copies * rng.standard_normal(columns.shape)]))
+    assert kept.tolist() == columns.tolist()
