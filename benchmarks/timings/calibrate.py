@@ -152,7 +152,7 @@ def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[fl
     from an earlier run.
     """
     forget()
-    inside = believed(solver)
+    inside = believed(solver, seen_by(solver, problem))
     start = 0.0 if inside else _starting()
     worked = time.process_time() if inside else _executor().submit(_ready).result()
     begun = time.monotonic()
