@@ -10,9 +10,10 @@ from privopt.arrays import Bools, Floats
 from privopt.core.problem import Enclosure
 from privopt.problems.box_partitions import best_partition, boxes_of
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.divergences import of_moves
 
 SLACK = 1e-11
-"""Nats by which a block may miss a bound and still count: far above the errors of floats, so that no allowed block is left out."""
+"""By how much a block may miss a bound and still count: far above the errors of floats, so that no allowed block is left out."""
 
 ERROR = 1e-12
 """By how much the sum of what the blocks say may be off, relative to 1 + its size."""
@@ -55,6 +56,11 @@ def _values(data: LocalInformationPrivacyData, members: Bools) -> Floats:
     high, low = lifts.max(axis=1), lifts.min(axis=1)
     if data.notion == "ldp":
         broken = high - low > data.budget + SLACK
+    elif 0 < data.divergence < math.inf:
+        whole = prior[prior > 0] / prior.sum()
+        moved = sums.T / mass - whole[:, None]
+        broken = of_moves(data.notion, moved, whole) > data.divergence + SLACK
     else:
-        broken = (high > data.upper + SLACK) | (low < -data.lower - SLACK)
+        lower, upper = (side[prior > 0].T if len(side) > 1 else side for side in data.sides)
+        broken = ((lifts > upper + SLACK) | (lifts < -lower - SLACK)).any(axis=1)
     return np.where(broken, -math.inf, -mass * np.log(mass))

@@ -243,9 +243,8 @@ def _check_beyond(fields: Mapping[str, object]) -> None:
     asked, goes, are = ("bounds by value", "do", "are")
     if named:
         asked, goes, are = (f"notion={fields['notion']!r}", "does", "is")
-    for name, given in (("delta > 0", fields["delta"]), ("contiguous", fields["contiguous"])):
-        if given:
-            raise InvalidProblem(f"{asked} {goes} not go with {name}: leave one of them out")
+    if fields["delta"]:
+        raise InvalidProblem(f"{asked} {goes} not go with delta > 0: leave one of them out")
     if isinstance(fields["joint"], JointAmbiguity):
         raise InvalidProblem(f"{asked} {are} for one distribution: give .nominal, or one bound on all lifts")
 

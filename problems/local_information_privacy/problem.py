@@ -291,7 +291,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         Of contiguous blocks there are no mixtures: one block of everything where the bounds are not kept.
         """
         release = self.check(mechanism)
-        if self.measured:
+        if self.measured and not self.contiguous:
             return per_release.repair(self, release, margin)
         if self.ambiguity is not None and self.reader is not None:
             return over_set.repair(self, self.ambiguity, self.reader, release, margin)

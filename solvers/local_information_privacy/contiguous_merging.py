@@ -17,7 +17,7 @@ from privopt.models.generalisation import Box, Generalisation
 from privopt.problems.box_partitions import Boxes, best_partition, boxes_within
 from privopt.problems.local_information_privacy.contiguous import chunks, proved_best
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, proposed, summed
+from privopt.solvers.local_information_privacy.merging.blocks import HANDLED, Blocks, Stats, proposed, summed
 
 NOT_ASKED = "it keeps to orders and hierarchies, which this problem does not ask for (contiguous=True)"
 
@@ -35,6 +35,7 @@ class ContiguousMerging(Solver[LocalInformationPrivacy]):
     solves: ClassVar = LocalInformationPrivacy
     name: ClassVar[str] = "contiguous-merging"
     contiguous: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str]] = HANDLED
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for one column without missing or rare values."""

@@ -238,8 +238,6 @@ def test_bounds_by_value_against_brute_force(utility: Any) -> None:
         ({"upper": [0.1, -0.2, 0.3]}, "must be >= 0"),
         ({"epsilon": [0.1, 0.2, 0.3], "notion": "ldp"}, "one epsilon"),
         ({"epsilon": [0.1, 0.2, 0.3], "delta": 0.1}, "do not go with delta"),
-        ({"upper": {"a": 0.1}, "contiguous": True}, "do not go with contiguous"),
-        ({"epsilon": 0.1, "notion": "average", "contiguous": True}, "does not go with contiguous"),
         ({"epsilon": -0.1, "notion": "chi2"}, r"must be >= 0, got -0\.1"),
         ({"epsilon": -0.1, "notion": "average"}, r"must be >= 0 nats, got -0\.1"),
         ({"upper": 0.1, "notion": "chi2"}, "one budget"),

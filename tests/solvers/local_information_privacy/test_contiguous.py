@@ -38,6 +38,31 @@ def test_intervals_are_the_best_of_all(seed: int, notion: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"epsilon": 0.2, "notion": "l1"},
+        {"epsilon": 0.1, "notion": "chi2"},
+        {"epsilon": 0.05, "notion": "average"},
+        {"epsilon": 0.0, "notion": "chi2"},
+        {"upper": {0: 0.2}},
+        {"lower": [0.3, 0.6, 0.2], "upper": 0.4},
+    ],
+)
+def test_intervals_are_the_best_of_all_under_bounds_of_the_lift_family(
+    bounds: dict[str, Any], seed: int
+) -> None:
+    joint = random_joint(np.random.default_rng(seed), secrets=3)
+    problem = po.LocalInformationPrivacy(joint, contiguous=True, **bounds)
+    solution = po.solve(problem)
+    assert solution.objective == pytest.approx(best(problem, is_interval), abs=1e-12)
+    assert solution.status is po.Status.OPTIMAL
+    assert po.verify(problem, solution).ok
+    alone = po.Merging([[label] for label in joint.useful], joint.useful)
+    assert problem.certify(problem.repair(alone, 2**-44)).ok  # type: ignore[arg-type]  # a merging is a release
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_nodes_are_the_best_of_all_and_name_the_blocks(seed: int) -> None:
     joint = tree_joint(np.random.default_rng(seed))
     problem = po.LocalInformationPrivacy(joint, 0.35, contiguous=True)
