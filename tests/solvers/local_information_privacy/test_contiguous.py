@@ -59,7 +59,7 @@ def test_intervals_are_the_best_of_all_under_bounds_of_the_lift_family(
     assert solution.status is po.Status.OPTIMAL
     assert po.verify(problem, solution).ok
     alone = po.Merging([[label] for label in joint.useful], joint.useful)
-    assert problem.certify(problem.repair(alone, 2**-44)).ok  # type: ignore[arg-type]  # a merging is a release
+    assert problem.certify(problem.repair(alone, 2**-44)).ok
 
 
 @pytest.mark.parametrize("seed", range(4))
