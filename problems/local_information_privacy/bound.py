@@ -13,6 +13,8 @@ The kinds of dual:
 - ``{"kind": "set", "pool": ..., "members": ..., "cuts": ..., "proof": {...}}``: distributions of the set of the problem, and
   a proof of the kind "linear" or "pricing" about releases that keep the bounds at these and at the nominal one; see
   :mod:`privopt.problems.local_information_privacy.members`.
+- ``{"kind": "layers", "pi": [...], "tree": [...]}``: over a set of joints whose rows vary in intervals, prices and a tree of boxes of
+  two quantiles of a posterior over P(w) and of its values; see :mod:`privopt.problems.local_information_privacy.layers`.
 - ``{"kind": "directions", "directions": [[...], ...], "proof": {...}}``: directions of the secret's posterior, each of which makes
   a row that a bound on a divergence implies, and a proof of the kind "linear" or "pricing" about releases that keep these; see
   :mod:`privopt.problems.local_information_privacy.divergences`.
@@ -47,6 +49,7 @@ from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
+from privopt.problems.local_information_privacy.layers import least_layer_cost
 from privopt.problems.local_information_privacy.members import MOST, demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.patterns import least_pattern_cost
@@ -95,6 +98,9 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
     prices = numbers(dual.get("pi"), (len(data.observation.support),))
     if prices is None or data.matrix is not None:
         return None
+    if kind == "layers":
+        least_of_layers = least_layer_cost(data, prices, dual.get("tree"))
+        return None if least_of_layers is None else _priced(data, prices, least_of_layers)
     if kind == "patterns":
         found = (
             None if data.cost is not None else least_pattern_cost(data, prices, dual.get("least"), seconds)

@@ -14,12 +14,14 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.data import CURVED
+from privopt.problems.local_information_privacy.layers import Layers
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import set_refused
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE, independent, whole_release
 from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
+from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
 
@@ -35,6 +37,24 @@ NEAR = 1e-3
 ROWS = 250
 """Rows of other joints that are kept from round to round: walks solve systems of as many."""
 
+LARGE = 200
+"""Entries of a table from which the layers of its posteriors may bound what cuts leave open: on smaller ones cuts prove more."""
+
+FAR = 0.1
+"""They do where cuts leave open more than this share of the utility."""
+
+ROOM = 5000
+"""Entries of a table, and of the bounds of one programme of a box, up to which they do."""
+
+EARLY = 0.4
+"""Share of the time that cuts may take there at first."""
+
+WORTH = 0.85
+"""Layers go on where their bound after a while leaves open less than this share of what cuts do; otherwise cuts do."""
+
+LATER = 0.7
+"""Share of the time in which cuts that go on seek further joints."""
+
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
 
@@ -48,7 +68,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     that keep a divergence. Column generation, or one linear programme for a distortion, solves each round, and its dual bounds
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
-    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024).
+    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows of large tables vary in wide intervals, a tree over the layers
+    of posteriors proves more, and posteriors are sought by descents.
 
     Parameters
     ----------
@@ -104,7 +125,7 @@ class _Rounds:
     stats: dict[str, float | int | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.start, self.left = time.monotonic(), self.budget.remaining
+        self.start, self.left, self.part = time.monotonic(), self.budget.remaining, 1.0
         self.bound, self.dual = analytic_bound(_alone(self.problem)), dict[str, object](ANALYTIC)
         self.rounds = 0
         of_x = self.problem.observation.p_x
@@ -124,7 +145,7 @@ class _Rounds:
 
     def until(self, share: float) -> Budget:
         """The budget that ends when a share of the time is spent, with the best mixture to begin from."""
-        end = self.start + share * self.left
+        end = self.start + share * self.part * self.left
         return replace(self.budget, deadline=min(end, self.budget.deadline), incumbent=self.cuts.best)
 
     def closed(self, estimate: float) -> bool:
@@ -165,28 +186,66 @@ class _Rounds:
                 return self.answer("out of time")
 
     def informed(self) -> Proposal:
-        """Rounds of column generation, first without a proof of each."""
+        """Rounds of column generation, and layers where these leave much open."""
         if independent(self.problem) and whole_release(self.problem.relaxed(())) is None:
             return self.answer("the bounds leave no room")
-        while self.until(WALKING).remaining > 0:
-            posteriors, estimate = self._walked()
+        layers = self._layers()
+        if layers is None:
+            return self.answer(self._cut(WALKING))
+        self.part = EARLY
+        stop = self._cut(WALKING)
+        self.part = 1.0
+        if self._enough() or self.budget.remaining == 0:
+            return self.answer(stop)
+        if self.bound - self.utility <= FAR * self.utility:
+            return self.answer(self._cut(LATER))
+        return self.answer("out of time" if self._layered(layers) else self._cut(LATER))
+
+    def _layers(self) -> Layers | None:
+        """Layers, where there are some, the table is large enough that cuts leave much open, and programmes of boxes are small."""
+        secrets, symbols = self.problem.sizes[:2]
+        if self.problem.ambiguity is None or not LARGE <= secrets * symbols <= ROOM:
+            return None
+        layers = Layers.of(self.problem, self.problem.ambiguity)
+        return None if layers is None or layers.above.shape[0] * symbols > ROOM else layers
+
+    def _layered(self, layers: Layers) -> bool:
+        """Whether layers bound what cuts leave open well enough to be gone on with."""
+        run = Layered(self.problem, layers, self.cuts, self.until)
+        first = run.begin()
+        if not first - self.utility < WORTH * (self.bound - self.utility):
+            return False
+        proved = run.run()
+        if proved is not None and proved[0] < self.bound:
+            self.bound, self.dual = proved
+        self.stats["boxes"] = run.boxes
+        self.budget.report(self.utility, self.bound, fraction=0.95)
+        return True
+
+    def _enough(self) -> bool:
+        """Whether the bound leaves open no more than it may."""
+        most = self.tolerance * min(1.0, abs(self.utility))
+        return self.closed(self.bound) or self.bound - self.utility <= most
+
+    def _cut(self, walking: float) -> str:
+        """Rounds of column generation, first without a proof of each; why they end."""
+        while self.until(walking).remaining > 0:
+            posteriors, estimate = self._walked(walking)
             self.cuts.prune(posteriors, ROWS)
             new = self.cuts.separate(posteriors)
             if not new or self.closed(estimate):
                 break
         while True:
             posteriors = self._proved()
-            if self.closed(self.bound) or self.bound - self.utility <= self.tolerance * min(
-                1.0, abs(self.utility)
-            ):
-                return self.answer("no joint breaks the bounds")
+            if self._enough():
+                return "no joint breaks the bounds"
             self.cuts.prune(posteriors, ROWS)
             if not self.cuts.separate(posteriors):
-                return self.answer("what is left open is rounding, or the time was short")
+                return "what is left open is rounding, or the time was short"
             if self.until(0.9).remaining == 0:
-                return self.answer("out of time")
+                return "out of time"
 
-    def _walked(self) -> tuple[Floats, float]:
+    def _walked(self, walking: float) -> tuple[Floats, float]:
         """The posteriors in use after walks, and what they reach without regard to other joints."""
         self.rounds += 1
         relaxed = self.cuts.relaxed()
@@ -194,7 +253,7 @@ class _Rounds:
             points = np.eye(len(self.cuts.p))
             self.cuts.mix(points)
             return points, self.whole
-        until = self.until(WALKING)
+        until = self.until(walking)
         until = replace(until, deadline=min(until.deadline, time.monotonic() + ROUND * self.left))
         columns = Generation(relaxed, until)
         while until.remaining > 0 and columns.walk(until):

@@ -39,6 +39,8 @@ class Mixtures(ABC):
         The best mixture of posteriors that keep the bounds.
     value : float
         Its cost: the entropy of X that is left, or the distortion.
+    prices : array (n,)
+        Those of the observations in the last mixture.
     """
 
     def __init__(self, problem: LocalInformationPrivacy) -> None:
@@ -48,6 +50,7 @@ class Mixtures(ABC):
         self.pool = self.p[None]
         self.best: Channel | None = None
         self.value = np.inf
+        self.prices = np.zeros(len(self.p))
         self._pricing = pricing_of(problem.relaxed(())) if problem.matrix is None else None
         self._means = (
             None if problem.matrix is None else (observed.x_given_w.T @ problem.matrix)[self.support]
@@ -104,6 +107,7 @@ class Mixtures(ABC):
             mixture = master(self.pool, costs, self.p)
         except ArithmeticError:
             return
+        self.prices = mixture.prices
         if mixture.value < self.value:
             used = mixture.weights > 0
             self.value = mixture.value

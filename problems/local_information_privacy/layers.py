@@ -1,0 +1,442 @@
+"""How far the entropy of a posterior can be below its price, where rows of the table vary in intervals: a proof by layers.
+
+Let a release have the posterior v(w) = P(w | y), m = v / P(w), and A_t = {w: m(w) > t}. Over the rows with
+L <= q <= U, width W = U - L and r = 1 - sum L, its largest and smallest probabilities given a value of the secret are,
+as m is the integral of its layers A_t,
+
+    hi = L.m + integral of min(W(A_t), r) dt,  lo = L.m + integral of max(0, W(A_t) - (W(all) - r)) dt
+
+(Choquet integrals; Denneberg, *Non-additive Measure and Integral*, Chapter 5). Both are sums over w of functions of m(w)
+wherever it is known which branch the layers are on. A number theta is chosen so that every layer of
+probability at most theta, and the complement of each of at least 1 - theta, is on the same branch for every value of the
+secret. With d and u the quantiles of m at theta and 1 - theta, that settles all t < d and t > u; in between
+W(A_t) lies between two numbers, where a chord bounds each from the right side. So within a cell of (d, u) the bounds
+on ratios imply sums of piecewise linear functions of the m(w), and for multipliers >= 0 the entropy less its price is at least a sum of functions of one m(w)
+each, concave between the ends of the cell: least at one of these.
+
+A tree is a list in preorder. A split is ``{"d": t}``, ``{"u": t}`` or ``{"k": w, "t": t}``, on d, u or m(w), the part below
+t first. A leaf is ``{"rows": [...], "values": [...], "nu": number}``: multipliers of some of the rows (those
+of :attr:`Layers.above`, then what d and u say themselves) and the one of sum v = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Bools, Floats, Ints
+from privopt.core.balls import ETA, Balls, U
+from privopt.core.problem import Enclosure
+from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.models.ambiguity.row_set import RowSet
+from privopt.problems.entropy_boxes import LOG_ERROR, log_balls, phi_balls
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.polytope import exp_above, exp_below
+from privopt.problems.robust import possible_secrets
+
+LARGEST = 1e12
+"""Multipliers and prices above this prove nothing: sums of them may overflow."""
+
+BATCH = 64
+"""Leaves checked at a time."""
+
+SPAN = 1e-9
+"""W(A) counts as known where its ends are nearer than this."""
+
+TOP, BOTTOM, OPEN = 0, 1, 2
+"""Kinds of layers: above u, below d, and, + 1 where t > d for sure, + 2 where t < u for sure."""
+
+OWN = 4
+"""Rows on d and u themselves: P(m > u) and P(m < d) are at most theta, P(m < u) and P(m > d) at most 1 - theta."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Boxes of (d, u, m), one a row: ends of d and of u, shape (b,), and of each m(w), shape (b, n)."""
+
+    d: tuple[Floats, Floats]
+    u: tuple[Floats, Floats]
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def ends(self) -> Floats:
+        """0 and the ends of d and u in order, shape (b, 5)."""
+        return np.sort(np.stack([np.zeros(len(self)), *self.d, *self.u], axis=1), axis=1)
+
+    @property
+    def atoms(self) -> Floats:
+        """The values of m between which the functions of a leaf are concave, shape (b, 6, n)."""
+        inner = np.clip(self.ends[:, :, None], self.low[:, None], self.high[:, None])
+        return np.concatenate([inner, self.high[:, None]], axis=1)
+
+    @property
+    def stop(self) -> Floats:
+        """Where the layers that start at each of the ends stop, shape (b, 5)."""
+        return np.concatenate([self.ends[:, 1:], np.full((len(self), 1), math.inf)], axis=1)
+
+    @property
+    def kinds(self) -> Ints:
+        """What is known of the layers between successive ends and above the last one, shape (b, 5)."""
+        start, stop = self.ends, self.stop
+        known = OPEN + (start >= self.d[1][:, None]) + 2 * (stop <= self.u[0][:, None])
+        known = np.where(stop <= self.d[0][:, None], BOTTOM, known)
+        return np.asarray(np.where(start >= self.u[1][:, None], TOP, known))
+
+    def own(self, atoms: Floats) -> Bools:
+        """Where each of the own rows counts, shape (4, b, 6, n)."""
+        (d0, d1), (u0, u1) = ([end[:, None, None] for end in pair] for pair in (self.d, self.u))
+        return np.stack([atoms > u1, atoms < d0, atoms < u0, atoms > d1])
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """A set of joints with rows in intervals, and what each kind of layers says, in floats with radii.
+
+    Attributes
+    ----------
+    p : balls (n,)
+        P(w), w of positive probability; ``logs`` are their logarithms.
+    least, width : balls (k, n)
+        L and W of each possible value of the secret.
+    theta : float
+    above, below : balls (rows, k)
+        Each bound on a ratio as ``above . hi <= below . lo``, all coefficients >= 0.
+    left, total, most : balls (k,)
+        r, W of all symbols, and a number that W of no set of probability 1 - theta exceeds.
+    """
+
+    p: Balls
+    logs: Balls
+    least: Balls
+    width: Balls
+    theta: float
+    above: Balls
+    below: Balls
+    left: Balls
+    total: Balls
+    most: Balls
+
+    @classmethod
+    def of(cls, data: LocalInformationPrivacyData, ambiguity: JointAmbiguity) -> Layers | None:
+        """Of a problem of mutual information; None where rows do not vary in intervals, or more than two bounds on lifts or ratios are asked."""
+        observed = data.observation
+        if (
+            data.beyond
+            or data.delta > 0
+            or data.utility != "mutual_information"
+            or observed.useful is not None
+        ):
+            return None
+        support, secrets = observed.support.tolist(), possible_secrets(ambiguity)
+        rows = [_interval(ambiguity.rows[s]) for s in secrets]
+        if any(row is None or any(row[1][w] for w in observed.unseen) for row in rows):
+            return None
+        intervals = [row for row in rows if row is not None]
+        total = sum(observed.weights)
+        p = [Fraction(observed.weights[w], total) for w in support]
+        low = [[row[0][w] for w in support] for row in intervals]
+        left = [1 - sum(row, Fraction(0)) for row in low]
+        width = [
+            [min(row[1][w] - row[0][w], r) for w in support] for row, r in zip(intervals, left, strict=True)
+        ]
+        bounds = _bounds(data, ambiguity, secrets)
+        theta = _theta(p, width, left)
+        if not bounds or theta is None:
+            return None
+        most = [_most(row, p, 1 - Fraction(theta)) for row in width]
+        of_p = Balls.fractions(p)
+        return cls(
+            of_p, _logs(of_p), _table(low), _table(width), theta,
+            _table([row for row, _ in bounds]), _table([row for _, row in bounds]),
+            Balls.fractions(left), Balls.fractions(sum(row, Fraction(0)) for row in width), Balls.fractions(most),
+        )  # fmt: skip
+
+    @property
+    def root(self) -> Cells:
+        """All posteriors: P(m >= u) >= theta and P(m >= d) >= 1 - theta, while m averages to 1."""
+        n = self.p.shape[0]
+        farthest = (1.0 / Balls.exact(np.array([1.0 - self.theta, self.theta]))).upper
+        ends = [(np.zeros(1), np.full(1, math.nextafter(end, math.inf))) for end in farthest.tolist()]
+        return Cells(ends[0], ends[1], np.zeros((1, n)), (1.0 / self.p).upper[None])
+
+    def lines(self, cells: Cells) -> tuple[tuple[Balls, Floats], tuple[Balls, Floats]]:
+        """Constants and slopes, (b, 5, k), of lines below min(W(A), r) and above max(0, W(A) - W + r), for the layers of each kind.
+
+        In between, W(A) is at least that of the symbols that are above for sure, and at most that of those that may be.
+        """
+        kinds, start, stop = cells.kinds, cells.ends, cells.stop
+        sure = cells.low[:, None] >= stop[:, :, None]
+        may = cells.high[:, None] > start[:, :, None]
+        inside = [(Balls.exact(part.astype(float)) @ self.width.T) for part in (sure, may)]
+        known = (kinds - OPEN)[:, :, None]
+        low = np.where(known & 2, (self.total - self.most).lower, 0.0)
+        high = np.where(known & 1, self.most.upper, self.total.upper)
+        low = np.maximum(np.maximum(low, inside[0].lower), 0.0)
+        high = np.maximum(np.minimum(high, inside[1].upper), low)
+        ends = [Balls.exact(low), Balls.exact(high)]
+        below = [w.minimum(self.left) for w in ends]
+        above = [(w - self.total + self.left).maximum(0.0) for w in ends]
+        wide, span = high - low > SPAN, np.maximum(high - low, SPAN)
+        rise, climb = ((v[1].mid - v[0].mid) / span for v in (below, above))
+        rise = np.where(wide, rise, high <= self.left.mid)  # where W(A) is known tangents do, too, and better
+        climb = np.where(wide, climb, low >= (self.total - self.left).mid)
+        under = [v - w * rise for v, w in zip(below, ends, strict=True)]
+        over = [v - w * climb for v, w in zip(above, ends, strict=True)]
+        top, bottom = (np.broadcast_to((kinds == kind)[:, :, None], rise.shape) for kind in (TOP, BOTTOM))
+        constants = under[0].minimum(under[1]), over[0].maximum(over[1])
+        zero, full = Balls.exact(np.zeros(rise.shape)), self.left + np.zeros(rise.shape)
+        return (
+            (
+                zero.where(top, full.where(bottom, constants[0])),
+                np.where(top, 1.0, np.where(bottom, 0.0, rise)),
+            ),
+            (
+                zero.where(top, (full - self.total).where(bottom, constants[1])),
+                np.where(top, 0.0, np.where(bottom, 1.0, climb)),
+            ),
+        )
+
+    def least_costs(self, prices: Floats, cells: Cells, full: Floats, nu: Floats) -> Balls:
+        """What multipliers prove that the entropy less its price is at least, on each cell.
+
+        Parameters
+        ----------
+        prices : array (n,)
+        cells : b boxes
+        full : array (b, bounds + 4)
+            Multipliers >= 0.
+        nu : array (b,)
+        """
+        bounds = self.above.shape[0]
+        of_bounds = Balls.exact(full[:, :bounds])
+        above, below = of_bounds @ self.above, of_bounds @ self.below
+        ends, atoms, lines = cells.ends, cells.atoms, self.lines(cells)
+        stop = np.concatenate([ends[:, 1:], ends[:, -1:]], axis=1)
+        lengths = Balls.exact(stop) - ends
+        fixed = Balls.exact(nu)
+        for part, weights, sign in ((0, above, 1.0), (1, below, -1.0)):
+            by_layer = (lines[part][0] * weights[:, None]).sum(axis=2)
+            fixed = fixed + (by_layer * lengths).sum(axis=1) * sign
+        rest = 1.0 - Balls.exact(self.theta)
+        own = full[:, bounds:]
+        fixed = fixed - Balls.exact(own[:, :2]).sum(axis=1) * self.theta
+        fixed = fixed - Balls.exact(own[:, 2:]).sum(axis=1) * rest
+        tilt = above[:, None] * lines[0][1] - below[:, None] * lines[1][1]
+        linear = (above - below) @ self.least
+        paid = self.logs + prices + Balls.exact(nu)[:, None]
+        costs = (phi_balls(atoms) - Balls.exact(atoms) * paid[:, None]) * self.p + linear[:, None] * atoms
+        sloped = tilt @ self.width
+        for j in range(ends.shape[1]):
+            last = atoms if j + 1 == ends.shape[1] else np.minimum(atoms, stop[:, j, None, None])
+            cover = Balls.exact(last) - np.minimum(atoms, ends[:, j, None, None])
+            costs = costs + sloped[:, j, None] * cover
+        for weight, counts in zip(own.T, cells.own(atoms), strict=True):
+            costs = costs + self.p * Balls.exact(weight[:, None, None] * counts)
+        return costs.min(axis=1).sum(axis=1) + fixed
+
+
+def _interval(row: RowSet) -> tuple[Sequence[Fraction], Sequence[Fraction]] | None:
+    """Lower and upper ends of a row, if these are all that it keeps to."""
+    if row.kind == "interval":
+        return row.lower, row.upper
+    if row.kind == "all":
+        return (Fraction(0),) * row.size, (Fraction(1),) * row.size
+    return (row.center, row.center) if row.kind == "total_variation" and row.radius == 0 else None
+
+
+def _bounds(
+    data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, secrets: Sequence[int]
+) -> list[tuple[list[Fraction], list[Fraction]]]:
+    """The bounds on ratios as rows of coefficients of hi and lo; of lifts at one prior of the set each."""
+    above, below, n = exp_above(data.upper), exp_below(data.lower), range(len(secrets))
+    rows: list[tuple[list[Fraction], list[Fraction]]] = []
+    if data.notion == "ldp":
+        pairs = [] if above is None else [(i, j) for i in n for j in n if i != j]
+        return [
+            ([Fraction(t == i) for t in n], [Fraction(t == j) * Fraction(above or 1) for t in n])
+            for i, j in pairs
+        ]
+    for i, s in enumerate(secrets):
+        whole = _prior(ambiguity, s)
+        prior = [whole[t] for t in secrets]
+        others = [Fraction(0) if t == i else prior[t] for t in n]
+        if above is not None and above * prior[i] < 1:
+            rows.append(([Fraction(t == i) * (1 - above * prior[i]) for t in n], [above * v for v in others]))
+        if below:
+            rows.append(([below * v for v in others], [Fraction(t == i) * (1 - below * prior[i]) for t in n]))
+    return rows
+
+
+def _prior(ambiguity: JointAmbiguity, s: int) -> list[Fraction]:
+    """A prior of the set at which s is least likely: the nominal one otherwise, where that is allowed."""
+    count = len(ambiguity.rows)
+    weights = ambiguity.prior.farthest([-int(t == s) for t in range(count)])
+    far = [Fraction(w, sum(weights)) for w in weights]
+    exact = ambiguity.nominal.exact
+    n = len(ambiguity.useful)
+    nominal = [Fraction(sum(exact.weights[t * n : t * n + n]), sum(exact.weights)) for t in range(count)]
+    rest = 1 - nominal[s]
+    if rest > 0:
+        scaled = [far[s] if t == s else v * (1 - far[s]) / rest for t, v in enumerate(nominal)]
+        if ambiguity.prior.contains(scaled):
+            return scaled
+    return far
+
+
+def _most(weights: Sequence[Fraction], p: Sequence[Fraction], room: Fraction) -> Fraction:
+    """The largest weight of a set of probability at most ``room``, or more: fractions of the last symbol count."""
+    total = Fraction(0)
+    for w in sorted(range(len(p)), key=lambda w: weights[w] / p[w], reverse=True):
+        taken = min(p[w], room)
+        total, room = total + weights[w] * taken / p[w], room - taken
+        if room == 0:
+            break
+    return total
+
+
+def _settled(
+    p: Sequence[Fraction], width: Sequence[Sequence[Fraction]], left: Sequence[Fraction], theta: Fraction
+) -> bool:
+    """Whether sets of probability theta weigh at most r and W - r in every row."""
+    pairs = [(row, min(r, sum(row) - r)) for row, r in zip(width, left, strict=True) if any(row)]
+    return all(_most(row, p, theta) <= room for row, room in pairs)
+
+
+def _theta(
+    p: Sequence[Fraction], width: Sequence[Sequence[Fraction]], left: Sequence[Fraction]
+) -> float | None:
+    """Nearly the largest theta up to 1/2 that settles the branches; None where it would be too small to be of use."""
+    if _settled(p, width, left, Fraction(1, 2)):
+        return 0.5
+    low, high = Fraction(0), Fraction(1, 2)  # dyadic, so that 1 - theta is a float too
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _settled(p, width, left, middle) else (low, middle)
+    return float(low) if low > Fraction(1, 1000) else None
+
+
+def _table(rows: Sequence[Sequence[Fraction]]) -> Balls:
+    return Balls.fractions(v for row in rows for v in row).reshape(len(rows), -1)
+
+
+def _logs(values: Balls) -> Balls:
+    """Logarithms of probabilities that are known to a relative 2^-52."""
+    logs = log_balls(values.mid)
+    return Balls(logs.mid, logs.rad + 4 * U + LOG_ERROR * np.abs(logs.mid) + ETA)
+
+
+class _NotAProof(Exception):
+    """The tree does not cover the root, or a multiplier is negative."""
+
+
+def least_layer_cost(data: LocalInformationPrivacyData, prices: Floats, tree: object) -> Enclosure | None:
+    """Floats around the lower bound on cost(v) - prices . v that a tree of layers proves, or None if it is no proof.
+
+    Parameters
+    ----------
+    data : LocalInformationPrivacyData
+        Over a set of joints.
+    prices : array (n,)
+    tree : list
+    """
+    ambiguity = data.ambiguity
+    layers = None if ambiguity is None else Layers.of(data, ambiguity)
+    if layers is None or not isinstance(tree, list) or float(np.abs(prices).max(initial=0.0)) > LARGEST:
+        return None
+    count = layers.above.shape[0] + OWN
+    least = most = math.inf
+    leaves = _leaves(tree, layers)
+    try:
+        while batch := list(islice(leaves, BATCH)):
+            read = [_multipliers(leaf, count) for _, leaf in batch]
+            filled = [i for i, (cell, _) in enumerate(batch) if cell.d[0][0] <= cell.u[1][0]]
+            if not filled:
+                continue
+            cells = stacked([batch[i][0] for i in filled])
+            full, nu = np.array([read[i][0] for i in filled]), np.array([read[i][1] for i in filled])
+            bounds = layers.least_costs(prices, cells, full, nu)
+            least, most = min(least, float(bounds.lower.min())), min(most, float(bounds.upper.min()))
+    except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return None if least == -math.inf else (least, most)
+
+
+def stacked(cells: Sequence[Cells]) -> Cells:
+    """Boxes together; d is at most u, which narrows both."""
+    d, u = (
+        [np.concatenate([getattr(cell, name)[end] for cell in cells]) for end in (0, 1)]
+        for name in ("d", "u")
+    )
+    low, high = np.concatenate([cell.low for cell in cells]), np.concatenate([cell.high for cell in cells])
+    return Cells((d[0], np.minimum(d[1], u[1])), (np.maximum(u[0], d[0]), u[1]), low, high)
+
+
+def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
+    """The two parts of a box that a split makes, below first.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the split is outside the box, or malformed.
+    """
+    name = next((key for key in ("d", "u") if key in node), "k")
+    t = node["t" if name == "k" else name]
+    if isinstance(t, bool) or not isinstance(t, int | float):
+        raise TypeError(f"{t!r} is no place to split at")
+    if name == "k":
+        w = node["k"]
+        if isinstance(w, bool) or not isinstance(w, int) or not 0 <= w < cell.low.shape[1]:
+            raise ValueError(f"{w!r} is no symbol")
+        if not cell.low[0, w] <= t <= cell.high[0, w]:
+            raise ValueError("a split outside its box")
+        high, low = cell.high.copy(), cell.low.copy()
+        high[0, w] = low[0, w] = t
+        return Cells(cell.d, cell.u, cell.low, high), Cells(cell.d, cell.u, low, cell.high)
+    ends = cell.d if name == "d" else cell.u
+    if not ends[0][0] <= t <= ends[1][0]:
+        raise ValueError("a split outside its box")
+    at = np.full(1, float(t))
+    first, second = (ends[0], at), (at, ends[1])
+    if name == "d":
+        return Cells(first, cell.u, cell.low, cell.high), Cells(second, cell.u, cell.low, cell.high)
+    return Cells(cell.d, first, cell.low, cell.high), Cells(cell.d, second, cell.low, cell.high)
+
+
+def _leaves(tree: list[object], layers: Layers) -> Iterator[tuple[Cells, dict[str, object]]]:
+    """The boxes of the leaves; their union is the root."""
+    waiting = [layers.root]
+    for node in tree:
+        if not waiting or not isinstance(node, dict):
+            raise _NotAProof
+        cell = waiting.pop()
+        if "rows" in node:
+            yield cell, node
+            continue
+        below, above = parts(cell, node)
+        waiting += [above, below]
+    if waiting:
+        raise _NotAProof
+
+
+def _multipliers(leaf: dict[str, object], count: int) -> tuple[Floats, float]:
+    """The multipliers of a leaf over all rows, and that of the sum."""
+    rows, values = np.array(leaf["rows"], dtype=np.int64), np.array(leaf["values"], dtype=np.float64)
+    nu = leaf["nu"]
+    if isinstance(nu, bool) or not isinstance(nu, int | float) or not abs(nu) <= LARGEST:
+        raise _NotAProof
+    full: NDArray[np.float64] = np.zeros(count)
+    good = rows.ndim == 1 and rows.shape == values.shape and len(set(rows.tolist())) == len(rows)
+    if not good or ((rows < 0) | (rows >= count)).any() or not ((values >= 0) & (values <= LARGEST)).all():
+        raise _NotAProof
+    full[rows] = values
+    return full, float(nu)

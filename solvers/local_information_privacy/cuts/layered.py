@@ -1,0 +1,103 @@
+"""Posteriors and a bound by layers, for a share of the time; see :mod:`privopt.solvers.local_information_privacy.cuts.layers`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.solver import Budget
+from privopt.problems.local_information_privacy.bound import priced_bound
+from privopt.problems.local_information_privacy.layers import Cells, Layers, least_layer_cost
+from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.local_information_privacy.cuts.descents import Allowed
+from privopt.solvers.local_information_privacy.cuts.layers import LayerTree, Solved
+from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
+
+DESCENDING = 0.75
+"""When the search for posteriors ends, as a share of the time."""
+
+STARTS = 8
+"""Posteriors that one round seeks."""
+
+FADING = 0.95
+"""The prices of the boxes count so much less with every round, those of the mixture more."""
+
+AGAIN = (0.78, 0.84)
+"""When prices are sought again for the boxes that are open, as shares of the time."""
+
+
+@dataclass
+class Layered:
+    """One run.
+
+    Parameters
+    ----------
+    problem : LocalInformationPrivacy
+    layers : Layers
+        Of its set.
+    cuts : Mixtures
+        Take the posteriors.
+    until : callable
+        The budget that ends when a share of the time is spent.
+    """
+
+    problem: LocalInformationPrivacy
+    layers: Layers
+    cuts: Mixtures
+    until: Callable[[float], Budget]
+    boxes: int = 0
+    tree: LayerTree = field(init=False)
+    cells: list[Cells] = field(default_factory=list)
+    first: tuple[Floats, Floats] | None = None
+
+    def begin(self) -> float:
+        """What boxes are expected to prove after a while; infinity where no prices are found in time."""
+        self.tree = LayerTree(self.layers)
+        self.tree.prepare(self.until(0.5))
+        self.cells = self.tree.tight
+        self.first = self.tree.prices(self.until(0.55).remaining) if self.cells else None
+        if self.first is None:
+            return math.inf
+        self.tree.begin(self.first[0], self.until(0.6))
+        self.tree.run(self.until(0.6), math.inf)
+        return priced_bound(self.problem, self.tree.at, self.tree.bound)
+
+    def run(self) -> tuple[float, dict[str, object]] | None:
+        """The bound with its dual; None where no prices were found in time."""
+        if self.first is None:
+            return None
+        tree = self.tree
+        self._descend(*self.first)
+        for share in AGAIN:
+            tree.run(self.until(share), math.inf)
+            if (better := tree.prices(self.until(share + 0.02).remaining)) is not None:
+                tree.begin(better[0], self.until(share + 0.04))
+        tree.run(self.until(0.93), math.inf)
+        nodes = tree.root.preorder()
+        self.boxes = len(nodes)
+        ends = least_layer_cost(self.problem, tree.at, nodes)
+        if ends is None:
+            return None
+        dual: dict[str, object] = {"kind": "layers", "pi": tree.at.tolist(), "tree": nodes}
+        return priced_bound(self.problem, tree.at, ends[0]), dual
+
+    def _descend(self, prices: Floats, amounts: Floats) -> None:
+        """Round what the programmes of boxes mix to single posteriors, and go down from there."""
+        until, allowed = self.until(DESCENDING), Allowed(self.layers)
+        tree, rng = self.tree, np.random.default_rng(until.seed)
+        cells, chances, share = self.cells, amounts + 1e-3, 1.0
+        while until.remaining > 0:
+            now = share * prices + (1.0 - share) * self.cuts.prices
+            points: list[Floats] = []
+            for place in rng.choice(len(cells), STARTS, p=chances / chances.sum()).tolist():
+                solved = tree.programmes.solve(cells[place], now) if until.remaining > 0 else None
+                if isinstance(solved, Solved):
+                    point = allowed.descend(now, solved.drawn(rng, self.layers.p.mid), until)
+                    points += [] if point is None else [point]
+            if points:
+                self.cuts.mix(np.array(points))
+            share *= FADING
