@@ -115,7 +115,7 @@ def test_a_release_says_what_is_claimed_and_what_is_not_covered(folder: Path) ->
     lines = [line.split("  ", 1) for line in text.splitlines()]
     told = {name: [rest[0].strip() for key, *rest in lines if key == name] for name, *_ in lines}
     certificate = stored()
-    assert told["claim"] == [certificate.statement]
+    assert told["in words"] == [certificate.statement]
     assert told["kind"] == [f"privacy: {KINDS['privacy']}"]
     assert told["budget per"] == [certificate.unit]
     assert told["not covered"] == list(certificate.uncovered)
