@@ -56,6 +56,13 @@ def edges() -> Iterator[Lines]:
     slack[2]["rows"] = [[7, 1], [4, 4]]  # 7/8 - 3/2 1/2 = 1/8
     slack[4] = {"prices": [[0, [0, "1/2"]], [1, ["1/4", 0]]], "bound": "-1/4"}
     yield from (pairs, ldp, worst, given, useful, never, apart, empty, slack)
+    alone = plain()  # an input that occurs may be told apart, as long as no secret is
+    alone[2]["rows"] = [[1, 0], [0, 1]]
+    yield alone
+    for notion in ("lip", "ldp"):  # one that never occurs may not
+        gone = plain(notion=notion, distribution=[[2, 1, 0], [1, 2, 0]], loss=[[0, 1], [1, 0], [0, 0]])
+        gone[2]["rows"] = [[1, 1], [1, 1], [1, 0]]
+        yield gone
     tight = plain(notion="pairs", distribution=[[1, 1]], pairs=[[0, 1, "upper"]])
     tight[2]["rows"] = [[3, 2], [2, 3]]  # exactly 3/2
     tight[3]["cost"] = "2/5"
