@@ -25,6 +25,7 @@ def examples(ask: Callable[..., Problem[SequencePolicy]]) -> tuple[Example[Seque
         Example("one-letter", ask(letter, 1.0, horizon=1), -0.38448138875788973, 1e-7),
         Example("fair-coin", ask(coin, 0.5, horizon=6), -0.5 * math.exp(-0.5), 1e-7),
         Example("independent", ask(biased, 0.5, horizon=4), -0.29113471666206403, 1e-7),
+        Example("without-end", ask(biased, 0.5, horizon=math.inf), -0.29113471666206403, 1e-7),
         Example("nothing-leaks", ask(biased, 0.0, horizon=3), -0.4),
         Example("everything", ask(weather, math.inf, horizon=3), 0.0),
         Example("line", ask(line, 1.0, distortion="l1", horizon=2), -0.5310914970542981, 1e-6),

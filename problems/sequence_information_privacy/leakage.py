@@ -41,6 +41,8 @@ RELEASE = 16
 """Beliefs that take as long as beginning a release."""
 CARRIED = 2**17
 """Cells of kernels that a policy carries; as text they take some 3 MB."""
+BY_DIMENSION = 30_000
+"""Beliefs of a policy without end for each dimension that they have."""
 USERS = 4096
 DRAWN_CELLS = 2**19
 """Cells of all kernels that are drawn from, about 0.4 s; of large ones at most so many times :data:`LEAST_USERS`."""
@@ -532,8 +534,8 @@ def lasting(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
 
 
 def _followed(policy: SequencePolicy, cells: int) -> int:
-    """Beliefs of a machine: as many as are asked about, or as a file may carry the kernels of."""
-    most = affordable(policy, cells)
+    """Beliefs of a machine: as many as are asked about, or as a file may carry the kernels of; fewer where few are enough."""
+    most = min(affordable(policy, cells), BY_DIMENSION * max(1, policy.chain.k - 1))
     return most if policy.cost.same_everywhere else min(most, CARRIED // cells)
 
 

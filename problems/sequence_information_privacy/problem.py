@@ -91,10 +91,13 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
 
     @property
     def judging_seconds(self) -> float:
-        """Predicted seconds of judging the policy that releases the same always: kernels of all words, and states that follow."""
+        """Predicted seconds of judging the policy that releases the same always: kernels of all words, and states that follow.
+
+        In the long run all policies take about as long, as beliefs that are followed are as many as that allows.
+        """
         words, outputs = self.words
         releases = min(10, -(-self.span // self.batch))
-        followed = 3e-4 * min(100, -(-self.span // self.batch))
+        followed = 1.0 if self.lasting else 3e-4 * min(100, -(-self.span // self.batch))
         return 2e-7 * words * outputs * releases + followed + 2.5e-6 * self.chain.k**2
 
     @property

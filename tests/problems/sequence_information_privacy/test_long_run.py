@@ -297,9 +297,9 @@ def test_sets_of_chains_policies_with_an_end_and_baselines_are_refused() -> None
     rounded = problem.answer("closed-form")
     with pytest.raises(InvalidMechanism, match="rounds beliefs"):
         po.measures.sequence_leakage(problem.chain, rounded, 4)
-    for odd in ({"rounding": 8}, {"limit": math.inf, "rounding": -1}, {"limit": math.inf, "batch": 2}):
+    for limit, rounding, batch in ((2**20, 8, 1), (math.inf, -1, 1), (math.inf, 0, 2)):
         with pytest.raises(InvalidMechanism):
-            po.SequencePolicy(problem.chain, 1.0, **odd)
+            po.SequencePolicy(problem.chain, 1.0, batch, limit=limit, rounding=rounding)
 
 
 def test_a_policy_without_rounding_is_simulated_and_never_called_optimal() -> None:
