@@ -19,7 +19,7 @@ from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import find_solver, solvers_of
 from privopt.core.solution import Solution, Status
-from privopt.core.solver import Budget, Candidate, Guarantee, Proposal, Solver, missing_requirement
+from privopt.core.solver import Budget, Candidate, Guarantee, Proposal, Solver, fit, missing_requirement
 from privopt.errors import InvalidProblem, UnsuitableSolver
 
 BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
@@ -68,8 +68,7 @@ def fitness(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
         refusal = missing_requirement(solver) or solver.refuse(posed)
         if refusal is not None:
             return Candidate(solver, str(refusal))
-        seconds, polls = float(solver.cost(posed)), solver.polls(posed)
-        return Candidate(solver, None, solver.guarantee(posed), seconds, polls)
+        return fit(solver, posed)
     except Exception as cause:  # noqa: BLE001 - foreign code may raise anything; it becomes the refusal
         return Candidate(solver, f"its own check failed: {describe(cause)}")
 

@@ -224,6 +224,13 @@ class Candidate:
         return html_table([(str(self),)])
 
 
+def fit(solver: Solver[Any], problem: Problem[Any]) -> Candidate:
+    """A solver that takes a problem, with what it says of its run on it."""
+    return Candidate(
+        solver, None, solver.guarantee(problem), float(solver.cost(problem)), solver.polls(problem)
+    )
+
+
 _present: set[str] = set()
 """Packages that were seen installed: they need not be looked for at every solve."""
 
