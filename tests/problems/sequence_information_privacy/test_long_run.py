@@ -222,6 +222,8 @@ def test_bounds_of_prices_are_above_every_policy(distortion: str) -> None:
         rule = "closed-form" if distortion == "hamming" else "interval"
         solved = po.solve(problem, rule, time_limit=60)
         assert solved.certified
+        assert solved.utility is not None
+        assert solved.bound is not None
         assert solved.utility <= solved.bound
         long = po.solve(ask(problem.chain.transition, 0.8, 1000, distortion=distortion), rule, time_limit=60)
         assert solved.bound == pytest.approx(long.bound, abs=0.01)
@@ -233,8 +235,11 @@ def test_the_potential_of_three_letters_is_a_bound_in_the_long_run() -> None:
     solved = po.solve(problem, "potential", time_limit=60)
     plain = po.solve(problem, "closed-form", time_limit=60)
     assert solved.certified
+    assert plain.utility is not None
+    assert plain.bound is not None
+    assert solved.bound is not None
     assert plain.utility <= solved.bound < plain.bound
-    assert solved.dual is not None
+    assert isinstance(solved.dual, dict)
     assert problem.prove_bound({**solved.dual, "curvature": 0.0}) is None
     raised = [[u + 0.5 * (x == 0) for x, u in enumerate(row)] for row in solved.dual["pieces"]]
     other = problem.prove_bound({**solved.dual, "pieces": raised})
