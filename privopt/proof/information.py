@@ -182,7 +182,9 @@ class Tree:
         self, allowed: Any, occurs: list[int], low: list[Fraction], high: list[Fraction], node: Any
     ) -> Line:
         """Slopes and prices of rows."""
-        if (beyond := max(sum(low) - 1, 1 - sum(high))) > 0:  # no posterior is in the box, as probabilities add to 1
+        if (
+            beyond := max(sum(low) - 1, 1 - sum(high))
+        ) > 0:  # no posterior is in the box, as probabilities add to 1
             price = math.ceil((1 + 2 * max(map(abs, allowed.prices), default=Fraction(0))) * 64 / beyond)
             return {"slopes": [-price if sum(low) > 1 else price] * len(low), "rows": []}
         count, k = len(self.places), len(occurs) if self.itself else len(low)
