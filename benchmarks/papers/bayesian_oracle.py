@@ -65,7 +65,7 @@ def leakage(distribution: Floats, kernel: Floats) -> float:
 
 
 def worst_mechanism(distribution: Floats, tau: float) -> float:
-    """The most that a mechanism of level tau leaks: a linear programme an adversary, over Pr(y | x) of one output on all records."""
+    """The most that a mechanism of level tau leaks: a linear program an adversary, over Pr(y | x) of one output on all records."""
     from scipy.optimize import linprog
 
     limits = _neighbours(distribution.shape, tau)
@@ -75,7 +75,7 @@ def worst_mechanism(distribution: Floats, tau: float) -> float:
             -above.ravel(), limits, np.zeros(len(limits)), below.ravel()[None], [1.0], method="highs"
         )
         if answer.status != 0 or answer.fun is None:
-            raise ArithmeticError(f"a linear programme failed: {answer.message}")
+            raise ArithmeticError(f"a linear program failed: {answer.message}")
         worst = max(worst, math.log(-answer.fun))
     return worst
 

@@ -64,7 +64,7 @@ def randomised_response(epsilon: float) -> Kernels:
 
 
 def cheapest(epsilon: float, cost: Floats) -> Kernels:
-    """The kernel of least expected cost, shape (n, m), by a linear programme for each belief.
+    """The kernel of least expected cost, shape (n, m), by a linear program for each belief.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
         p = belief[seen] / belief[seen].sum()
         solved = solve_structure(p, cost[seen], levels, math.inf)
         if solved is None:
-            raise ArithmeticError(f"the linear programme of a belief of {len(p)} letters found no optimum")
+            raise ArithmeticError(f"the linear program of a belief of {len(p)} letters found no optimum")
         rows_of = solved.kernel / solved.kernel.sum(axis=1, keepdims=True)
         distribution = p @ rows_of
         kernel = np.tile(distribution, (len(belief), 1))

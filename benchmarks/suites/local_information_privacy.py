@@ -116,7 +116,7 @@ def _real() -> list[Instance]:
 
 
 def certification() -> tuple[Instance, ...]:
-    """Small distortions, where linear programmes in floats break the budget, and small vertices."""
+    """Small distortions, where linear programs in floats break the budget, and small vertices."""
     return tuple(
         Instance(f"{name}-{n}-{seed}", n, problem, f"{name}-{seed}", (0.01, 0.1, 1.0, 3.0))
         for n in (4, 10, 20)

@@ -489,7 +489,7 @@ def is_worst(
 def settled(problem: SequenceData, policy: SequencePolicy) -> SequencePolicy:
     """The same policy with the kernel of every belief within reach written into it, where they are few.
 
-    A linear programme has other optima on another processor; a policy that carries its kernels does not ask again.
+    A linear program has other optima on another processor; a policy that carries its kernels does not ask again.
     """
     if policy.cost.same_everywhere:
         return policy

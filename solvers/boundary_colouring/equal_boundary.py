@@ -202,7 +202,7 @@ class Shift(Solver[BoundaryColouring]):
     One integer says how far the balanced answer moves towards the heavier colour.
 
     Also for graphs whose quotient by colour refinement is such a line, as all outcomes of a vote are. The multipliers
-    of the linear programme are sums of weights discounted by e^-epsilon along the line, from both ends.
+    of the linear program are sums of weights discounted by e^-epsilon along the line, from both ends.
     """
 
     solves: ClassVar = BoundaryColouring

@@ -3,7 +3,7 @@
 Below a vertex v the best value as a function of p_v is concave and piecewise linear with its bends at levels. It is
 kept as differences between neighbouring levels. Seen from the parent, max over L(p) <= q <= U(p), the rising part of a
 child's function moves down by a step and the falling part moves up, so nothing is ever subtracted and the tails keep
-their relative accuracy. The slopes at the levels that are chosen give the multipliers of the linear programme.
+their relative accuracy. The slopes at the levels that are chosen give the multipliers of the linear program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The best weighted accuracy of two colours by one minimum cut over levels: a check of the linear programme."""
+"""The best weighted accuracy of two colours by one minimum cut over levels: a check of the linear program."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def _flow(tails: Ints, heads: Ints, capacity: Floats, unit: float, nodes: int) -
 class MinimumCut(Solver[BoundaryColouring]):
     """Upper sets of vertices, one a level, nested and closed under privacy; a maximum-weight closure (Picard, 1976).
 
-    It shares nothing with the linear programme but the levels, and gives no bound that the problem checks.
+    It shares nothing with the linear program but the levels, and gives no bound that the problem checks.
     """
 
     solves: ClassVar = BoundaryColouring
     name: ClassVar[str] = "minimum-cut"
     interruptible: ClassVar[bool] = False
     guaranteed: ClassVar[Guarantee | None] = Guarantee.ORACLE
-    """An oracle: exact, and slower than the linear programme."""
+    """An oracle: exact, and slower than the linear program."""
 
     def cost(self, problem: BoundaryColouring) -> float:
         """Grows with vertices times levels."""

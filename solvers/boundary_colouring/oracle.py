@@ -1,4 +1,4 @@
-"""The reference implementation: the definition of privacy, written out edge by edge as a linear programme."""
+"""The reference implementation: the definition of privacy, written out edge by edge as a linear program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The least distortion at every joint of a set: linear programmes, with joints added at which the answer breaks its bounds."""
+"""The least distortion at every joint of a set: linear programs, with joints added at which the answer breaks its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A linear programme over blocks of observations instead of observations: what is private of blocks is private of their members."""
+"""A linear program over blocks of observations instead of observations: what is private of blocks is private of their members."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHARE = 0.6
 @register
 @dataclass(frozen=True)
 class Coarse(Solver[LocalInformationPrivacy]):
-    """For a distortion: the linear programme over blocks of observations with nearly equal costs, finer and finer.
+    """For a distortion: the linear program over blocks of observations with nearly equal costs, finer and finer.
 
     A channel that reads blocks is a channel of their members, and each secret sees the same releases: the bounds hold as
     they do for blocks. Only utility is lost, by as much as costs differ within a block.

@@ -36,7 +36,7 @@ SURE = 5.0
 class ColumnGeneration(Solver[LocalInformationPrivacy]):
     """Posteriors come in as they are needed, with a proof that none is missed; stops any time with an honest gap.
 
-    A linear programme shares the distribution of W among the posteriors so far. Its prices say which other
+    A linear program shares the distribution of W among the posteriors so far. Its prices say which other
     ones would help: walks along the edges of the polytope find most, branch and bound on the entropy the
     rest, or proves that there are none. The vertex form is that of the lectures on privacy-utility trade-offs.
 

@@ -24,7 +24,7 @@ MAX_CELLS = {"ecos": 3_000_000, "scs": 2_000_000, "clarabel": 6_000_000}
 
 
 class Conic(Solver[LocalInformationPrivacy]):
-    """The linear programme over the channel, solved by one conic back end through CVXPY.
+    """The linear program over the channel, solved by one conic back end through CVXPY.
 
     What the back end returns is proposed but for columns of almost no probability, which are its noise. It may
     miss the bounds by its tolerance, which is absolute where bounds on lifts are relative.
@@ -92,7 +92,7 @@ def _call(problem: Any, backend: Backend) -> None:
 class ConicClarabel(Conic):
     """The linear program of a distortion through CVXPY and Clarabel.
 
-    The linear programme of a distortion by Clarabel, an interior-point method.
+    The linear program of a distortion by Clarabel, an interior-point method.
     """
 
     name: ClassVar[str] = "conic-clarabel"
@@ -106,7 +106,7 @@ class ConicClarabel(Conic):
 class ConicECOS(Conic):
     """The linear program of a distortion through CVXPY and ECOS.
 
-    The linear programme of a distortion by ECOS, an interior-point method.
+    The linear program of a distortion by ECOS, an interior-point method.
     """
 
     name: ClassVar[str] = "conic-ecos"
@@ -120,7 +120,7 @@ class ConicECOS(Conic):
 class ConicSCS(Conic):
     """The linear program of a distortion through CVXPY and SCS.
 
-    The linear programme of a distortion by SCS, a first-order method.
+    The linear program of a distortion by SCS, a first-order method.
     """
 
     name: ClassVar[str] = "conic-scs"

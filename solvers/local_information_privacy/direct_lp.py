@@ -97,7 +97,7 @@ TOLERANCE = 1e-10
 @register
 @dataclass(frozen=True)
 class DirectLp(Solver[LocalInformationPrivacy]):
-    """For a distortion: one sparse linear programme over the channel, with nothing enumerated.
+    """For a distortion: one sparse linear program over the channel, with nothing enumerated.
 
     The bounds on a release are linear in P(y | w) (the lectures on privacy-utility trade-offs), and so is
     the distortion. The multipliers of the bounds prove the optimum by weak duality.

@@ -27,7 +27,7 @@ ORDERS, FEWEST, FIRST_CELLS = 100, 5, 400_000
 """Orders of the secrets from which the first patterns are made: fewer where that would be more pairs of a pattern and a symbol."""
 
 LARGEST = 400
-"""Possible observations up to which the linear programme takes seconds."""
+"""Possible observations up to which the linear program takes seconds."""
 
 EARLY = 20_000
 """Parts of a search after which it ends if it has found what lowers the value."""
@@ -84,7 +84,7 @@ class Patterns(Solver[LocalInformationPrivacy]):
         if any(HIGHEST < level < math.inf for level in (problem.lower, problem.upper)):
             return f"beyond {HIGHEST:g} nats rounding of its posteriors breaks the bounds"
         if (n := len(problem.observation.support)) > LARGEST:
-            return f"its linear programmes take at most {LARGEST} symbols, this problem has {n}"
+            return f"its linear programs take at most {LARGEST} symbols, this problem has {n}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
@@ -93,7 +93,7 @@ class Patterns(Solver[LocalInformationPrivacy]):
 
 
 class _Rounds:
-    """The linear programme over the posteriors so far, and the best prices met."""
+    """The linear program over the posteriors so far, and the best prices met."""
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
         self.problem, self.budget, self.rng = problem, budget, np.random.default_rng(budget.seed)

@@ -65,7 +65,7 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     """Over a set of joints, or under a bound on a divergence: solve with rows around what is allowed, add those that the answer breaks, and again.
 
     What a joint demands of a release is a row of the polytope of its posteriors, and so is a half-space around the posteriors
-    that keep a divergence. Column generation, or one linear programme for a distortion, solves each round, and its dual bounds
+    that keep a divergence. Column generation, or one linear program for a distortion, solves each round, and its dual bounds
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
     those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows of large tables vary in wide intervals, a tree over the layers
@@ -164,7 +164,7 @@ class _Rounds:
         self.budget.report(self.utility, self.bound, fraction=0.5)
 
     def linear(self) -> Proposal:
-        """Rounds of the linear programme of a distortion."""
+        """Rounds of the linear program of a distortion."""
         while True:
             self.rounds += 1
             relaxed = self.cuts.relaxed()

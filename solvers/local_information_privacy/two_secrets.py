@@ -57,7 +57,7 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
     With two secrets the posteriors lie on a line, and an optimal release names one observation or two, of which one
     leaks too much and the other makes up for it. What a pair costs has a positive mixed difference in the inverse
     distances, so that the cheapest coupling of either side takes the worst with the safest (Hoffman's rule for
-    transport problems); a linear programme over pairs puts both sides together, and pairs that its prices ask for come
+    transport problems); a linear program over pairs puts both sides together, and pairs that its prices ask for come
     in until none is missed. All pairs are tried again in the proof.
     """
 

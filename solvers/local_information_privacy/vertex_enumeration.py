@@ -137,7 +137,7 @@ class Vertices(Solver[LocalInformationPrivacy]):
 class VerticesSystems(Vertices):
     """All vertices of the polytope of posteriors by small linear systems, then a linear program.
 
-    Every vertex of the posterior polytope by small linear systems, batched; then a linear programme.
+    Every vertex of the posterior polytope by small linear systems, batched; then a linear program.
 
     Each support and each choice of tight rows gives one small system.
     """
@@ -145,7 +145,7 @@ class VerticesSystems(Vertices):
     name: ClassVar[str] = "vertices-systems"
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The systems, solved once to answer and once to check, and the linear programme over their vertices."""
+        """The systems, solved once to answer and once to check, and the linear program over their vertices."""
         seconds = 2.0 * enumeration_seconds(problem)
         if seconds > LONGEST:
             return seconds
@@ -160,7 +160,7 @@ class VerticesSystems(Vertices):
         if self.cost(problem) > LONGEST:
             return f"it would solve {work(system(problem)):.1e} systems, in about {self.cost(problem):.1e} s"
         if (cells := expected_vertices(problem) * len(problem.observation.support)) > MAX_CELLS:
-            return f"its linear programme would have about {cells:.1e} entries, more than {MAX_CELLS:.0e}"
+            return f"its linear program would have about {cells:.1e} entries, more than {MAX_CELLS:.0e}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
@@ -224,7 +224,7 @@ def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:
 class VerticesCdd(Vertices):
     """All vertices of the polytope of posteriors by double description in floats, then a linear program.
 
-    Every vertex of the posterior polytope by cdd's double description in floats; then a linear programme.
+    Every vertex of the posterior polytope by cdd's double description in floats; then a linear program.
 
     On thin slabs cdd loses vertices without an error, so they are refused.
     """
@@ -234,7 +234,7 @@ class VerticesCdd(Vertices):
     interruptible: ClassVar[bool] = False
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """A process of its own, the double description, the linear programme and its check."""
+        """A process of its own, the double description, the linear program and its check."""
         return 1.0 + 2.0 * description_seconds(problem)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
@@ -268,7 +268,7 @@ class VerticesCdd(Vertices):
 class VerticesExact(Vertices):
     """All vertices of the polytope of posteriors by exact double description, then a linear program.
 
-    Every vertex of the posterior polytope in exact rationals, by PPL; then a linear programme.
+    Every vertex of the posterior polytope in exact rationals, by PPL; then a linear program.
 
     The distribution is the exact one; e^-lower is rounded up and e^upper down at 1e-12, so that no posterior breaks a bound, however thin the slab. Weights are solved exactly too.
     """
@@ -280,7 +280,7 @@ class VerticesExact(Vertices):
     guard: int = GUARD
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """A process of its own, the double description, the linear programme and its check."""
+        """A process of its own, the double description, the linear program and its check."""
         return 1.0 + 3.0 * description_seconds(problem)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
@@ -288,7 +288,7 @@ class VerticesExact(Vertices):
         if whole_release(problem) is not None:
             return None
         if 0 < (wide := width(problem)) < THINNEST_IN_FLOATS:
-            return f"lifts may differ by {wide:.1e} only, which swamps the linear programme; perfect-privacy takes it"
+            return f"lifts may differ by {wide:.1e} only, which swamps the linear program; perfect-privacy takes it"
         if expected_vertices(problem) > self.guard:
             return f"{_number(problem)}, more than its guard of {self.guard}"
         return None

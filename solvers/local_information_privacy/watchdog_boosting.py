@@ -181,7 +181,7 @@ LEAST = 1e-6
 class RandomisedBoosting(Solver[LocalInformationPrivacy]):
     """Spending delta in a randomised release: allowed posteriors mixed with some that break the bounds.
 
-    Joins the two ideas of the lectures on privacy-utility trade-offs: the optimal release as a linear programme
+    Joins the two ideas of the lectures on privacy-utility trade-offs: the optimal release as a linear program
     over the vertices of the posterior polytope, and boosting by delta. One more row of the programme says that violations
     have probability at most delta. For a few secrets the posteriors beyond the bounds are the vertices of
     the polytopes that leave out the bounds of some secrets, which holds an optimal release, and its prices prove that.
@@ -196,7 +196,7 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
         return Guarantee.OPTIMAL if _work(problem) <= MOST_PROVED else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The systems, solved again where the bound is checked, and the linear programme."""
+        """The systems, solved again where the bound is checked, and the linear program."""
         n, every = len(problem.observation.support), _work(problem)
         seconds = 2e-6 * every if every <= MOST_PROVED else 1e-6 * work(system(problem))
         return 0.1 + seconds + 1e-5 * 2.0 ** min(n, BLOCKS)

@@ -1,4 +1,4 @@
-"""One release over a long line: neighbouring letters merged until a linear programme fits, its prices read between them.
+"""One release over a long line: neighbouring letters merged until a linear program fits, its prices read between them.
 
 Letters of a class share a row, so that the answer is private for every one of them, and any prices prove a bound. What
 merging costs is therefore in the gap, and on a line it is small: distortions and prices change little between neighbours.

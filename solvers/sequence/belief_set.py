@@ -1,4 +1,4 @@
-"""One letter over a set of beliefs: linear programmes at some of them, and at those where the answer breaks its bounds."""
+"""One letter over a set of beliefs: linear programs at some of them, and at those where the answer breaks its bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_CELLS = 40_000
 @register
 @dataclass(frozen=True)
 class BeliefCuts(Solver[BeliefRelease]):
-    """Over a set of beliefs: one linear programme in P(y | x), with beliefs added at which the answer breaks its bounds.
+    """Over a set of beliefs: one linear program in P(y | x), with beliefs added at which the answer breaks its bounds.
 
     P(y | x) must lie between e^-epsilon times the largest and e^epsilon times the least P(y) of the set, each linear in the
     belief; the multipliers of the beliefs that were added prove the optimum.

@@ -44,7 +44,7 @@ WIDE = 2**21
 class PotentialBound(Solver[SequenceInformationPrivacy]):
     """Chains of three and four letters: a potential of posteriors bounds all releases together, found by cutting planes.
 
-    The potential is a minimum of quadratic functions of equal curvature. A linear programme raises the least amount by
+    The potential is a minimum of quadratic functions of equal curvature. A linear program raises the least amount by
     which a release and the potential after it exceed the potential before it, with a cut for each posterior where that
     fails; a triangulation that is refined where it is loose proves the rest. It proposes one release at a time.
 
@@ -59,7 +59,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
     curvature: float = 1.0
     """Of the potential, in units of the largest distortion."""
     rounds: int = 24
-    """Linear programmes of the potential; after every other one a triangulation looks for posteriors where it fails."""
+    """Linear programs of the potential; after every other one a triangulation looks for posteriors where it fails."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some programmes, and a triangulation that grows with the letters."""
@@ -199,7 +199,7 @@ class Search:
         return here
 
     def _raised(self, here: Potential, posteriors: Floats, trust: float) -> tuple[Potential, float] | None:
-        """The potential of a linear programme with a cut for each posterior, and the gain that it promises."""
+        """The potential of a linear program with a cut for each posterior, and the gain that it promises."""
         from scipy.optimize import linprog
 
         pieces, n = here.pieces, self.letters

@@ -1,4 +1,4 @@
-"""One release at a time: groups of neighbours, a sparse linear programme, and the definition written out, for any distortion.
+"""One release at a time: groups of neighbours, a sparse linear program, and the definition written out, for any distortion.
 
 Each formula serves one step, with its prices as proof, and every belief of a policy.
 """
@@ -78,7 +78,7 @@ class BeliefInterval(_BeliefStep):
 class BeliefStructureLp(_BeliefStep):
     """The best step for any distortion, by a sparse linear program over groups of letters, with prices as its proof.
 
-    One linear programme in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
+    One linear program in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
 
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
     Privacy"), in other variables: far better scaled than the programme in P(y | x). On a line that is too long for it,

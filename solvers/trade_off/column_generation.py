@@ -47,10 +47,10 @@ ALIKE = 1e-10
 """Posteriors that differ by less in no entry are one."""
 
 LEAST_CAP = 1e-8
-"""In nats; less is next to nothing in a linear programme, which is then solved for this."""
+"""In nats; less is next to nothing in a linear program, which is then solved for this."""
 
 LARGEST = 300
-"""Symbols up to which a linear programme over posteriors takes a fraction of a second."""
+"""Symbols up to which a linear program over posteriors takes a fraction of a second."""
 
 T = TypeVar("T", bound=TradeOff)
 
@@ -61,10 +61,10 @@ class Priced(Solver[T]):
     name: ClassVar[str] = "column-generation"
 
     def refuse(self, problem: T) -> str | None:
-        """Refuse mergings, and alphabets whose linear programmes take longer than a look at the clock may wait."""
+        """Refuse mergings, and alphabets whose linear programs take longer than a look at the clock may wait."""
         size = len(problem.observation.support)
         if size > LARGEST:
-            return f"its linear programmes take at most {LARGEST} symbols, this problem has {size}"
+            return f"its linear programs take at most {LARGEST} symbols, this problem has {size}"
         return CHANNELS_ONLY if problem.form != "stochastic" else None
 
 

@@ -139,7 +139,7 @@ class BalancedParts(Solver[PrivacyFunnel]):
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
 
     def cost(self, problem: PrivacyFunnel) -> float:
-        """A linear programme for each part."""
+        """A linear program for each part."""
         n, width = len(problem.observation.support), len(problem.observation.p_s)
         parts = min(MOST_PARTS, CHANNEL_CELLS // max(n, 1), n // width + 1)
         return 0.02 + 2.5e-3 * parts + 2e-6 * n * width + 5e-8 * n * parts

@@ -35,7 +35,7 @@ def choice(rng: np.random.Generator, graph: po.DatasetGraph, **options: Any) -> 
 
 
 def best_of_events(problem: po.BoundaryColouring) -> float:
-    """The linear programme with one row for every event of every arc, by another algorithm of SciPy.
+    """The linear program with one row for every event of every arc, by another algorithm of SciPy.
 
     An event is a set of answers; bounding Pr(u answers in it) for all of them is privacy by its definition.
     """

@@ -1,4 +1,4 @@
-"""Measures of colourings, repairs of boundary values and budgets an edge, against linear programmes and fractions."""
+"""Measures of colourings, repairs of boundary values and budgets an edge, against linear programs and fractions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def random_private(rng: np.random.Generator) -> tuple[po.BoundaryColouring, po.C
 
 
 def can_be_improved(problem: po.BoundaryColouring, p: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """How much accuracy can be added in all, with none lost anywhere: a linear programme."""
+    """How much accuracy can be added in all, with none lost anywhere: a linear program."""
     growth, rows, limits = math.exp(problem.epsilon), [], []
     n = problem.graph.size
     for a, b in problem.graph.edges().tolist():

@@ -232,7 +232,7 @@ def measured(one: _bayesian_data.Families | _bayesian_data.Stream, quick: bool) 
 
 
 LP = 1e-6
-"""What the tolerance of linear programmes may explain."""
+"""What the tolerance of linear programs may explain."""
 SOME_BUDGETS = (0.1, 1.0, 5.0, 20.0)
 
 

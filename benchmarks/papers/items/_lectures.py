@@ -130,7 +130,7 @@ def programme(
     equal: tuple[Floats, Floats],
     below: tuple[Floats, Floats] | None = None,
 ) -> tuple[float, Floats]:
-    """The value and a vertex of a linear programme over x >= 0, by HiGHS; matrices come with right sides.
+    """The value and a vertex of a linear program over x >= 0, by HiGHS; matrices come with right sides.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def programme(
     above, limits = (None, None) if below is None else below
     optimum = linprog(cost, A_ub=above, b_ub=limits, A_eq=equal[0], b_eq=equal[1], method="highs-ds")
     if optimum.fun is None:
-        raise ArithmeticError(f"the linear programme has no value: {optimum.message}")
+        raise ArithmeticError(f"the linear program has no value: {optimum.message}")
     return float(optimum.fun), np.asarray(optimum.x, dtype=np.float64)
 
 

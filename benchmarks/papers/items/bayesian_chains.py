@@ -60,7 +60,7 @@ def markov_bound(setting: Setting) -> Reproduced:
         for name in ("Activity", "Electricity 80")
     ]
     why = (
-        "Sound on random chains of two and three states, against the worst of all mechanisms by linear programmes. It is loose: for chains of any "
+        "Sound on random chains of two and three states, against the worst of all mechanisms by linear programs. It is loose: for chains of any "
         f"length what is added to a large tau is {rest[0]:.4f} for Activity and {rest[1]:.4f} for Electricity 80, not 8.080 and 6.011."
     )
     return Reproduced(verdict.ours, verdict.finding, why)

@@ -95,9 +95,7 @@ def independence(setting: Setting) -> Reproduced:
         )
         return max(abs(value - tau) for value in leakages)
 
-    why = (
-        "Two mechanisms, and the worst of all by linear programmes, leak their level of differential privacy."
-    )
+    why = "Two mechanisms, and the worst of all by linear programs, leak their level of differential privacy."
     return invariant(check, setting, setting.count(8, 100), why, _bayesian.LP)
 
 
@@ -213,7 +211,7 @@ def general_bound(setting: Setting) -> Reproduced:
 
     verdict = invariant(check, setting, setting.count(3, 30), "", _bayesian.LP)
     why = (
-        "The worst of all mechanisms by linear programmes over all adversaries; a noisy count of identical records leaks m tau "
+        "The worst of all mechanisms by linear programs over all adversaries; a noisy count of identical records leaks m tau "
         f"(to {max(near):.0e})."
     )
     return Reproduced(verdict.ours, verdict.finding, why)

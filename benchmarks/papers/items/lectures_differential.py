@@ -240,7 +240,7 @@ LN2 = _lectures_measures.LN2
 
 @reproduces("F-G9")
 def boundary_morphism(setting: Setting) -> Reproduced:
-    """The optimum of the line, pulled back, against a linear programme on the graph."""
+    """The optimum of the line, pulled back, against a linear program on the graph."""
 
     def check(rng: np.random.Generator) -> float:
         graph, (epsilon, delta) = _lectures_measures.coloured(rng, 13), _lectures_measures.budget(rng)
@@ -371,9 +371,9 @@ def announced(setting: Setting) -> Reproduced:
     caption = "Errors of blue vertices by distance from the boundary at epsilon 1; all columns are ours."
     return holds(
         fine,
-        f"unequal boundaries {unequal:.1e} and three colours {many:.1e} off linear programmes; Laplace errs {ratio[0]:.4f} times "
+        f"unequal boundaries {unequal:.1e} and three colours {many:.1e} off linear programs; Laplace errs {ratio[0]:.4f} times "
         "as often as the optimum",
-        "All three are done here: the envelope of unequal values, a linear programme for more colours, and noise with a "
+        "All three are done here: the envelope of unequal values, a linear program for more colours, and noise with a "
         "threshold, where geometric noise is optimal and Laplace loses cosh(epsilon / 2) at every distance.",
         [Exhibit("Standard mechanisms on a line", caption, frame)],
     )

@@ -113,7 +113,7 @@ def releases_needed(setting: Setting) -> Reproduced:
         used.append(count - len(joint.useful))
     shown = ", ".join(f"|X|{extra:+d} in {used.count(extra)}" for extra in sorted(set(used)))
     why = (
-        f"Random tables, optima proved to {gap:.1e} nats. Sharing X among their posteriors is a linear programme with |X| + 1 "
+        f"Random tables, optima proved to {gap:.1e} nats. Sharing X among their posteriors is a linear program with |X| + 1 "
         "rows, so a basic solution needs no more releases; at a fixed multiplier |X| are enough."
     )
     return holds(max(used) <= 1 and gap < 1e-5 and worse < 1e-9, f"releases: {shown}", why)
@@ -229,7 +229,7 @@ def linear_constraints(setting: Setting) -> Reproduced:
         return max(worst, (abs(ours.utility + _least_error(square, epsilon)) - 1e-7))
 
     why = (
-        "Releases within a level form a convex set under both, and the least error probability is a linear programme. I(X;Y) is "
+        "Releases within a level form a convex set under both, and the least error probability is a linear program. I(X;Y) is "
         "convex too but is to be maximised, so that problem becomes linear only through the vertices of the set."
     )
     return invariant(check, setting, setting.count(5, 60), why)

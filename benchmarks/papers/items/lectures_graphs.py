@@ -47,7 +47,7 @@ def one_edge(setting: Setting) -> Reproduced:
     linear = _lectures_measures.programme(cube, 0.5, 0.0, weights, {votes_211: 0.6})
     assert linear is not None
     apart = abs(float(linear[votes_221]) - least)
-    why = f"One step along the edge 211 - 221; a linear programme over the whole cube differs by {apart:.1e}."
+    why = f"One step along the edge 211 - 221; a linear program over the whole cube differs by {apart:.1e}."
     return compared([0.36, 0.64], [least, 1 - least], 0.005, why)
 
 
@@ -67,7 +67,7 @@ def who_voted(setting: Setting) -> Reproduced:
         same and float(np.abs(p - linear).max()) < 1e-8,
         f"{graph.edge_count} edges; Pr[blue] at epsilon ln 2 {', '.join(f'{x:.4f}' for x in p)}",
         "The slide names no neighbours; with one voter joining or leaving, colours by counting agree, and the balanced "
-        "mechanism, on sets 1 to 7 as bit masks, is that of a linear programme.",
+        "mechanism, on sets 1 to 7 as bit masks, is that of a linear program.",
     )
 
 
@@ -101,7 +101,7 @@ def definitions(setting: Setting) -> Reproduced:
         return wrong + unseen + misread + max(0.0, falls)
 
     why = (
-        "A private mechanism is called optimal exactly where a linear programme finds none that dominates it, and the "
+        "A private mechanism is called optimal exactly where a linear program finds none that dominates it, and the "
         "weighted and the worst accuracy are reasonable: neither is lower for a mechanism that dominates."
     )
     return invariant(check, setting, setting.count(30, 300), why, 1e-7)
@@ -148,7 +148,7 @@ def at_most_one(setting: Setting) -> Reproduced:
     instances = setting.count(40, 400)
     verdict = invariant(check, setting, instances, "", 1e-6)
     why = (
-        "Two linear programmes with different random weights end at the same mechanism, that of the propagation, or have "
+        "Two linear programs with different random weights end at the same mechanism, that of the propagation, or have "
         f"none where it proves that the values contradict each other ({none[0]} of {instances})."
     )
     return Reproduced(verdict.ours, verdict.finding, why)
@@ -169,7 +169,7 @@ def lost_example(setting: Setting) -> Reproduced:
     return substitute(
         f"Pr[blue] from 1/20 on the boundary inwards: {', '.join(f'{x:.4g}' for x in orbit)}",
         "Graph and values of the picture are lost; on a line, and on a grid with boundary values 0.5, 0.6 and 0.35, where "
-        f"a linear programme differs by {np.abs(ours - linear).max():.1e}.",
+        f"a linear program differs by {np.abs(ours - linear).max():.1e}.",
     )
 
 

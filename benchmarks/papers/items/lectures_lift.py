@@ -198,14 +198,14 @@ def vertex_programme(setting: Setting) -> Reproduced:
             raise ValueError(f"the solvers differ at {epsilon}: {values}")
         told.append(f"{values[0] / _lectures.BITS:.9f} bits at {epsilon:g}")
     why = (
-        "The linear programme over the vertices, found by trying every choice of tight inequalities, gives the optimum of our "
+        "The linear program over the vertices, found by trying every choice of tight inequalities, gives the optimum of our "
         f"solvers. On the lectures' table: {', '.join(told)}."
     )
     return invariant(check, setting, setting.count(8, 100), why, 2e-6)
 
 
 def _programme(joint: JointDistribution, epsilon: float) -> float:
-    """The optimum by the definition: every vertex by trial, then a linear programme."""
+    """The optimum by the definition: every vertex by trial, then a linear program."""
     n = len(joint.useful)
     s_given_x, prior = joint.s_given_x, joint.p_s[:, None]
     rows = np.vstack(

@@ -190,7 +190,7 @@ def algorithm_2(setting: Setting) -> Reproduced:
 
 @reproduces("S-GRD")
 def global_optimum(setting: Setting) -> Reproduced:
-    """Stopping coordinates one by one does not find the optimum of a linear programme."""
+    """Stopping coordinates one by one does not find the optimum of a linear program."""
     ratios = [run.cost / best for run, best in _runs(setting.quick)]
     return Reproduced(
         f"{listed(ratios)} times the optimum",

@@ -174,7 +174,7 @@ def batched_distance(setting: Setting) -> Reproduced:
 
 
 def direct(belief: Floats, cost: Floats, epsilon: float) -> float:
-    """The least expected cost by the linear programme as the paper writes it, in the variables a(y | x)."""
+    """The least expected cost by the linear program as the paper writes it, in the variables a(y | x)."""
     from scipy.optimize import linprog
 
     n, m = cost.shape
@@ -190,7 +190,7 @@ def direct(belief: Floats, cost: Floats, epsilon: float) -> float:
     objective = (belief[:, None] * cost).ravel()
     solution = linprog(objective, np.array(below), np.zeros(len(below)), sums, np.ones(n), method="highs-ds")
     if solution.fun is None:
-        raise ArithmeticError(f"the linear programme found no optimum: {solution.message}")
+        raise ArithmeticError(f"the linear program found no optimum: {solution.message}")
     return float(solution.fun)
 
 

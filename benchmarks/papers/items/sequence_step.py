@@ -43,7 +43,7 @@ def metric(rng: np.random.Generator, n: int) -> Floats:
 
 
 def optimal_gap(rng: np.random.Generator) -> float:
-    """How far the printed kernel is from a linear programme's optimum, where it is private, on a random metric."""
+    """How far the printed kernel is from a linear program's optimum, where it is private, on a random metric."""
     epsilon = float(rng.uniform(0.8, 2.5))
     belief = heavy(rng, epsilon)
     cost = metric(rng, len(belief))
@@ -64,7 +64,7 @@ def theorem_4(setting: Setting) -> Reproduced:
     shown = f"ratio {listed([far])} at belief (.9, .1), e^ε = 2; error {listed([worse])} against {listed([best])} at e^ε = 1.5"
     why = (
         "It is private only where every possible letter has belief 1 / (e^ε + 1) or more; there it is optimal "
-        f"for every metric (largest difference from a linear programme {gap:.1g})."
+        f"for every metric (largest difference from a linear program {gap:.1g})."
     )
     return Reproduced(shown, verdict(far <= 2 and worse <= best), why)
 

@@ -46,7 +46,7 @@ Linear: TypeAlias = LocalInformationPrivacy | BeliefRelease
 
 
 def no_linear_programme(problem: LocalInformationPrivacy) -> str | None:
-    """Why a problem on ratios is not one linear programme over P(y | x); None if it is."""
+    """Why a problem on ratios is not one linear program over P(y | x); None if it is."""
     if problem.matrix is None:
         return "this utility is not linear in the channel"
     return no_plain_ratios(problem)

@@ -1,4 +1,4 @@
-"""A colouring as one linear programme over Pr(colour | dataset): HiGHS, and CVXPY with three back ends, all by default."""
+"""A colouring as one linear program over Pr(colour | dataset): HiGHS, and CVXPY with three back ends, all by default."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _answer(problem: BoundaryColouring, matrix: Floats, claimed: float) -> PeerA
 
 @register_peer("boundary_colouring", "highs", ("scipy",), _fits("highs"))
 def highs(problem: BoundaryColouring, seconds: float) -> PeerAnswer:
-    """The linear programme through SciPy's ``linprog``."""
+    """The linear program through SciPy's ``linprog``."""
     from scipy import optimize
     from scipy.sparse import eye_array, kron
 

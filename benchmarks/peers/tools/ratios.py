@@ -1,6 +1,6 @@
 """The most informative release from the vertices of the polytope of posteriors, enumerated by cddlib and by PPL.
 
-The mutual information is convex in the channel, so that the best release mixes vertices: a linear programme picks them.
+The mutual information is convex in the channel, so that the best release mixes vertices: a linear program picks them.
 Source: Sadeghi, "Fundamental trade-offs between privacy and utility in data sharing" (CSCIT 2021).
 """
 
@@ -55,7 +55,7 @@ for _backend in BACKENDS:
 @register_peer("local_information_privacy", "highs", ("scipy",), no_linear_programme)
 @register_peer("belief_release", "highs", ("scipy",))
 def highs(problem: Linear, seconds: float) -> PeerAnswer:
-    """The linear programme through SciPy's ``linprog``."""
+    """The linear program through SciPy's ``linprog``."""
     from scipy import optimize
     from scipy.sparse import csr_array, eye_array, kron
 

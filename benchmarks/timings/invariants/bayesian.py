@@ -17,7 +17,7 @@ from privopt.measures.bayesian.tables import exact_small, laplace_leakage, respo
 from privopt.models import GaussianModel
 
 LP = 1e-6
-"""What the tolerance of linear programmes may explain, in nats."""
+"""What the tolerance of linear programs may explain, in nats."""
 NOISE = 1e-9
 
 
@@ -93,7 +93,7 @@ INVARIANTS: dict[str, Check] = {
 
 register_invariants(
     "bayesian-laws",
-    "Bayesian privacy: invariants against all adversaries by linear programmes; violations counted",
+    "Bayesian privacy: invariants against all adversaries by linear programs; violations counted",
     INVARIANTS,
     few=2,
     many=60,

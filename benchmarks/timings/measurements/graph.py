@@ -21,7 +21,7 @@ from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring.closed_forms import Balanced
 from privopt.solvers.boundary_colouring.equal_boundary import Shift
-from privopt.solvers.boundary_colouring.linear_programmes import Solved, solve_programme
+from privopt.solvers.boundary_colouring.linear_programs import Solved, solve_programme
 
 TOLERANCE = 1e-8
 EPSILONS, DELTAS = (0.0, 0.05, 0.4, 1.0, 3.0), (0.0, 0.0, 0.01, 0.2)
@@ -300,12 +300,12 @@ def scale(quick: bool) -> Sequence[Timing]:
     "graph-agreement", "Boundary colouring: solvers against each other on random small graphs"
 )
 def agreement(quick: bool) -> Sequence[Timing]:
-    """Linear programme, minimum cut, forests and events; disagreements counted."""
+    """Linear program, minimum cut, forests and events; disagreements counted."""
     return list(disagreements(8 if quick else 1000))
 
 
 @register_measurement(
-    "graph-peers", "Boundary colouring: against networkx and a linear programme, and published mechanisms"
+    "graph-peers", "Boundary colouring: against networkx and a linear program, and published mechanisms"
 )
 def peers(quick: bool) -> Sequence[Timing]:
     """The same distances and the same optimum by others, then errors by distance of published mechanisms."""

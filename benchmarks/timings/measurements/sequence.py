@@ -140,7 +140,7 @@ def beliefs(count: int) -> list[tuple[Floats, float]]:
 
 
 def agreement(count: int) -> Iterator[Timing]:
-    """Agreement with a linear programme, then the gap that the prices prove."""
+    """Agreement with a linear program, then the gap that the prices prove."""
     drawn = beliefs(count)
     ours, theirs, differences, gaps, proving = 0.0, 0.0, [0.0], [0.0], 0.0
     for p, epsilon in drawn:
@@ -237,7 +237,7 @@ def user_steps(users: int, steps: int, letters: int) -> Iterator[Timing]:
 
 
 @register_measurement(
-    "sequence-closed-form", "Sequence release: the closed form against a linear programme, and its proof"
+    "sequence-closed-form", "Sequence release: the closed form against a linear program, and its proof"
 )
 def closed_form(quick: bool) -> Sequence[Timing]:
     """Random beliefs: largest difference of the errors, largest proved gap."""
@@ -252,7 +252,7 @@ def speed(quick: bool) -> Sequence[Timing]:
 
 
 @register_measurement(
-    "sequence-structure", "Sequence release: the linear programme of one step, written in two ways"
+    "sequence-structure", "Sequence release: the linear program of one step, written in two ways"
 )
 def structure(quick: bool) -> Sequence[Timing]:
     """Absolute distance, one size a row."""

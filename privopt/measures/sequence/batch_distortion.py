@@ -56,7 +56,7 @@ def iid_batch_distortion(
 
     A kernel reads the whole word and releases a word; its leakage |ln P(y | x) / P(y)| is at most epsilon, the budget
     of the whole batch. For letters that are all alike likely and Hamming distortion there is a closed form, for any
-    number of letters. Otherwise a linear programme over joint types of words, C(w + 3, 3) numbers for two letters,
+    number of letters. Otherwise a linear program over joint types of words, C(w + 3, 3) numbers for two letters,
     with the bound of its prices.
 
     Source of the problem: Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy",
@@ -83,7 +83,7 @@ def iid_batch_distortion(
     InvalidProblem
         If an argument is out of its range, or there are more than 60 000 joint types.
     NotSolved
-        If the linear programme fails.
+        If the linear program fails.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def iid_batch_distortion(
 
 
 def _orbits(distribution: Floats, cost: Floats, length: int, budget: float) -> BatchDistortion:
-    """By the linear programme, or at once where nothing or all may leak."""
+    """By the linear program, or at once where nothing or all may leak."""
     possible = np.flatnonzero(distribution > 0)
     p, cost = distribution[possible], cost[possible]
     if budget in (0.0, math.inf):
@@ -120,7 +120,7 @@ def _orbits(distribution: Floats, cost: Floats, length: int, budget: float) -> B
     unit = float(np.abs(cost).max()) or 1.0
     answer = solve_orbits(types, types.distribution(p), types.cost(cost / unit), budget)
     if answer is None:
-        raise NotSolved("the linear programme over joint types did not end: try a smaller budget or length")
+        raise NotSolved("the linear program over joint types did not end: try a smaller budget or length")
     return BatchDistortion(unit * answer.value, unit * answer.bound, "orbits")
 
 

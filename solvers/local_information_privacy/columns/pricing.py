@@ -263,7 +263,7 @@ def prove(
     problem : LocalInformationPrivacy
     prices : array (n,)
         One for each observation of positive probability, in nats; best are the duals of the rows
-        sum_y weight_y v_y = P(w) in the linear programme over posteriors.
+        sum_y weight_y v_y = P(w) in the linear program over posteriors.
     budget : Budget
         Any time gives a bound; more time a better one, until it is within 1e-7 of the best.
 

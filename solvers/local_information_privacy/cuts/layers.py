@@ -144,7 +144,7 @@ class Solved:
 
 
 class Programmes:
-    """Linear programmes of boxes, one after the other."""
+    """Linear programs of boxes, one after the other."""
 
     def __init__(self, layers: Layers) -> None:
         self.layers = layers

@@ -118,7 +118,7 @@ class Generation:
 
     @property
     def tolerance(self) -> float:
-        """Gap at which to stop, in nats; linear programmes in floats tell no less apart than ``LEAST``."""
+        """Gap at which to stop, in nats; linear programs in floats tell no less apart than ``LEAST``."""
         return max(LEAST, self.relative * self.pool.scale)
 
     @property

@@ -266,7 +266,7 @@ def _optimum(result: Any) -> float:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_extremes_and_posteriors_are_those_of_linear_programmes(seed: int) -> None:
+def test_extremes_and_posteriors_are_those_of_linear_programs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k = 4
     middle = rng.dirichlet(np.ones(k))

@@ -19,7 +19,7 @@ STAYS = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
 
 
 def best_release(moves: Floats, cost: Floats, epsilon: float, later: Potential, before: Floats) -> float:
-    """The least cost over posteriors of a grid within the bounds, an upper bound on the optimum: a linear programme by HiGHS."""
+    """The least cost over posteriors of a grid within the bounds, an upper bound on the optimum: a linear program by HiGHS."""
     belief, n, steps = before @ moves, len(moves), 14
     grid = [np.array(k) / steps for k in itertools.product(range(steps + 1), repeat=n) if sum(k) == steps]
     sides = [belief * factor for factor in (math.exp(-epsilon), math.exp(epsilon))]

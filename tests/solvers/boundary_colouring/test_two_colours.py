@@ -300,7 +300,7 @@ def test_the_programme_on_forests_closes_its_gap(epsilon: float, delta: float) -
 
 
 def _by_highs(problem: po.BoundaryColouring) -> float:
-    """The best weighted accuracy as a linear programme in the chances of the first colour."""
+    """The best weighted accuracy as a linear program in the chances of the first colour."""
     from scipy.optimize import linprog
 
     graph, growth = problem.graph, math.exp(problem.epsilon)

@@ -1,4 +1,4 @@
-"""Linear programmes over blocks: what they propose keeps the bounds of the whole problem, and is near its optimum."""
+"""Linear programs over blocks: what they propose keeps the bounds of the whole problem, and is near its optimum."""
 
 from __future__ import annotations
 

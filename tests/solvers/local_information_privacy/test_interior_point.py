@@ -1,4 +1,4 @@
-"""The interior-point method for distortions: the optimum of a linear programme, and a proof wherever it stops."""
+"""The interior-point method for distortions: the optimum of a linear program, and a proof wherever it stops."""
 
 import time
 from collections.abc import Mapping

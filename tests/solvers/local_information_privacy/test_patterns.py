@@ -1,4 +1,4 @@
-"""Mixtures of patterns, against the linear programme over every vertex and against the other solvers."""
+"""Mixtures of patterns, against the linear program over every vertex and against the other solvers."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_run_without_time_still_answers(problem: TradeOff, solver: str) -> Non
 @pytest.mark.parametrize(("n_s", "n_x"), [(3, 6), (3, 8), (4, 9), (2, 7)])
 @pytest.mark.parametrize("seed", range(3))
 def test_perfect_privacy_is_optimal(n_s: int, n_x: int, seed: int) -> None:
-    """Against a linear programme over all vertices of {v >= 0, P(s | v) = P(s)}, tried one by one."""
+    """Against a linear program over all vertices of {v >= 0, P(s | v) = P(s)}, tried one by one."""
     model = joint(n_s, n_x, seed)
     solution = po.solve(po.PrivacyFunnel(model, max_leakage=0.0), time_limit=20)
     assert solution.status is po.Status.OPTIMAL

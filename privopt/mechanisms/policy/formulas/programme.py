@@ -1,4 +1,4 @@
-"""The linear programme of one release, its prices, and its optimum from few releases.
+"""The linear program of one release, its prices, and its optimum from few releases.
 
 Write L = e^-epsilon and theta = 1 / (e^epsilon + 1). A kernel keeps the bounds exactly when it is
 (1 - L) K(y | x) + L Q(y) with a kernel K of the same output distribution Q and K(y | x) <= Q(y) / theta. In the variables

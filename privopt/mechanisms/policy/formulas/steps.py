@@ -185,7 +185,7 @@ def refuse_structure(step: Step) -> str | None:
 
 
 def structure(step: Step, seconds: float) -> Answer | None:
-    """The optimum by one sparse linear programme in K and Q / theta; None if it is not solved in time."""
+    """The optimum by one sparse linear program in K and Q / theta; None if it is not solved in time."""
     known = all_or_nothing(step, {"iterations": 0, "stop": "all or nothing"})
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""The best accuracy by linear programmes, with proofs: weighted mean of two colours, mean or worst case of more."""
+"""The best accuracy by linear programs, with proofs: weighted mean of two colours, mean or worst case of more."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SHORT = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The optimum of the linear programme.
+    """The optimum of the linear program.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def snapped(problem: BoundaryColouring, p: Floats) -> Pair:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """The optimum of the linear programme.
+    """The optimum of the linear program.
 
     Parameters
     ----------
