@@ -138,7 +138,7 @@ def proposal(
     stats = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
     slow = reading_seconds(problem)
     for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
-        if budget is not None and budget.remaining < slow:
+        if budget is not None and budget.remaining <= slow:
             break
         bound = levels.prove_level(problem, t) if 0 < t < math.inf else None
         if bound is not None:
@@ -158,7 +158,7 @@ def _lowered(
     """A lower level that is proved to be too high, with its bound, by halving the logarithm of what lies between."""
     low = max(low, proved[0] * 2.0**-40)
     for _ in range(HALVINGS):
-        if budget is not None and budget.remaining < slow:
+        if budget is not None and budget.remaining <= slow:
             break
         middle = math.sqrt(low * proved[0])
         bound = levels.prove_level(problem, middle)

@@ -25,6 +25,9 @@ EACH = 4
 MOST_NEW = 250
 """Rows that one round adds: a second of work for the largest sets."""
 
+RAREST = 1e-290
+"""Probability of a symbol below which posteriors over it are no floats."""
+
 SCALE = 2**60
 """Columns are rounded to integers of this size where the joint is sought at which they leak most."""
 
@@ -36,7 +39,10 @@ def set_refused(ambiguity: JointAmbiguity | None, observation: Observation) -> s
     outside = set(never_seen(ambiguity))
     odd = next((w for w in observation.unseen if w not in outside), None)
     if odd is None:
-        return None
+        least = float(observation.p_w[observation.support].min())
+        return (
+            f"a symbol has probability {least:g}: ratios to it leave the floats" if least < RAREST else None
+        )
     return (
         f"the nominal joint gives {ambiguity.useful[odd]!r} probability 0 and the set does not: leave the symbol out, or "
         "give a nominal joint with all of them"

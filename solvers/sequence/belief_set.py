@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +14,8 @@ from privopt.solvers.common.cutting import least_cost
 
 MOST_CELLS = 40_000
 """Entries of a channel beyond which the programme of all ratios takes minutes."""
+LARGEST = 500.0
+"""Nats beyond which ratios of probabilities need not be floats."""
 
 
 @register
@@ -44,6 +47,8 @@ class BeliefCuts(Solver[BeliefRelease]):
         odd = next((x for x in ratios.observation.unseen if x not in outside), None)
         if odd is not None:
             return f"the nominal belief gives {problem.letters[odd]!r} probability 0 and the set does not: give a center with all letters"
+        if LARGEST < problem.budget < math.inf:
+            return f"e to the epsilon of {problem.budget:g} nats, over a small probability, leaves the floats of its program"
         if problem.matrix.size > MOST_CELLS:
             return f"its programme has {problem.matrix.size} cells, more than {MOST_CELLS}"
         return None

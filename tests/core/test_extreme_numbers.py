@@ -6,9 +6,12 @@ import math
 import re
 from typing import Any
 
+import numpy as np
 import pytest
+from oracles import hostile_sets
 
 import privopt as po
+from privopt.measures.bayesian.chain_sets import prove_chain_set, prove_chain_set_leak
 
 LEAST = 5e-324
 FOREIGN = re.compile(r"(?:Error|Exception|Warning)\b|cannot be judged|process of the solver died")
@@ -82,3 +85,23 @@ def test_what_comes_is_an_answer_or_a_sentence(solver: str, problem: po.Problem[
     assert solution.status.ok or solution.status in {po.Status.REFUSED, po.Status.NOT_PRIVATE}
     if solution.certified:
         assert po.verify(problem, solution).ok
+
+
+@pytest.mark.parametrize("seed", [3000015, 3000135, 3000136, 3000172, 3000244, 3000252, 3000287])
+@pytest.mark.filterwarnings("error")
+def test_sets_of_distributions_at_the_ends_of_the_floats(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = hostile_sets.kinds()
+    problem = hostile_sets.problem(kinds[seed % len(kinds)], rng)()
+    solution = po.solve(problem, time_limit=2.0)
+    assert not [line for line in (solution.reason, *solution.alternatives) if FOREIGN.search(line)]
+    assert solution.status.ok
+
+
+@pytest.mark.parametrize("level", [300.0, 450.0, 499.0])
+def test_levels_whose_ratios_leave_the_floats_are_bounded_by_the_chain(level: float) -> None:
+    rows = [po.RowSet.interval([0.75, 0.15], [0.85, 0.25]), po.RowSet.interval([0.25, 0.65], [0.35, 0.75])]
+    near = po.ChainAmbiguity(rows, rows, po.RowSet.all(2), nominal=po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]))
+    proved, least = prove_chain_set(near, level), prove_chain_set_leak(near, level)
+    assert level <= least <= proved
+    assert proved <= level + 4 * math.log(0.85 / 0.15)

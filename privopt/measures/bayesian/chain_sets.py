@@ -306,18 +306,16 @@ class _Side:
     def _unknown(self, ratios: Pair) -> Pair:
         """One more unknown record, if nothing is known."""
         steps = [_step(each, a, b) for each, a, b in product(self._ends(ratios), self.cross, self.back)]
-        return self._rounded(max(steps), 1.0 / min(steps))
+        return self._rounded(max(steps), _quotient(1.0, min(steps)))
 
     def _informed(self, known: _Known) -> Pair:
         """One more unknown record before the one that is known."""
         low, high = self._ends(known.ratios)
         up = max(_informed(f, known.eta, a, b) for f, a, b in product((low, high), self.cross, self.back))
-        turned = (
-            1.0 / known.eta[1] if known.eta[1] else math.inf,
-            1.0 / known.eta[0] if known.eta[0] else math.inf,
-        )
+        turned = _quotient(1.0, known.eta[1]), _quotient(1.0, known.eta[0])
         down = max(
-            _informed(1.0 / f, turned, b, a) for f, a, b in product((low, high), self.cross, self.back)
+            _informed(_quotient(1.0, f), turned, b, a)
+            for f, a, b in product((low, high), self.cross, self.back)
         )
         return self._rounded(up, down)
 
@@ -353,17 +351,19 @@ def _step(ratio: float, a: float, b: float) -> float:
 
 
 def _informed(f: float, eta: Ends, a: float, b: float) -> float:
-    """The largest ratio for the values 1 and 0 over an interval of eta, for given F, a and b."""
+    """The largest ratio for the values 1 and 0 over an interval of eta, for given F in [0, inf], a and b.
+
+    It is the step of eta F over the step of eta; where F left the floats, its limit, from which it differs by less than rounding.
+    """
     best = 1.0
     for each in eta:
         if 0 < each < math.inf:
-            over = (b + (1.0 - b) * each * f) * ((1.0 - a) + a * each)
-            under = (b + (1.0 - b) * each) * ((1.0 - a) + a * each * f)
-            best = max(best, _quotient(over, under))
+            best = max(best, _quotient(_step(each * f, a, b), _step(each, a, b)))
     if 0 < a < 1 and 0 < b < 1:
         s, t, r = math.sqrt(b / (1.0 - b)), math.sqrt((1.0 - a) / a), math.sqrt(f)
-        if eta[0] * (1 - 1e-12) <= s * t / r <= eta[1] * (1 + 1e-12):
-            best = max(best, ((s + t * r) / (t + s * r)) ** 2)
+        if eta[0] * (1 - 1e-12) <= _quotient(s * t, r) <= eta[1] * (1 + 1e-12):
+            root = t / s if math.isinf(r) else (s + t * r) / (t + s * r)
+            best = max(best, root * root)
     return best
 
 
