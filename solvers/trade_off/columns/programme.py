@@ -26,10 +26,12 @@ RARE = 1e-9
 ATTEMPTS = (
     ("highs-ds", 1e-10, True),
     ("highs-ds", 1e-8, True),
+    ("highs-ipm", 1e-8, True),
     ("highs-ds", 1e-8, False),
-    ("highs-ipm", 1e-8, False),
 )
 """Methods of HiGHS with their tolerances on rows and on reduced costs, and whether it presolves; columns that are almost equal can defeat one."""
+LAST = 1.0
+"""Seconds of the last attempt, which may find no end."""
 
 UNUSED = 1e-13
 """Weights up to this are rounding."""
@@ -94,6 +96,7 @@ def solve_master(
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "presolve": presolve,
+            "time_limit": math.inf if presolve else LAST,
         }
         rows = {} if row is None else {"A_ub": row[None], "b_ub": [limit]}
         result = solver(costs, A_eq=columns.T, b_eq=p_w, **rows, method=method, options=options)

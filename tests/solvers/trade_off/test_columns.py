@@ -414,6 +414,7 @@ def test_out_of_time_it_returns_an_honest_gap() -> None:
     assert solution.bound >= solution.objective
 
 
+@pytest.mark.long
 def test_tiny_caps_are_monotone_and_nearly_closed() -> None:
     joint = JointDistribution.normalised(np.random.default_rng(3).integers(1, 9, (3, 5)).tolist())
     values, bounds = [], []
