@@ -20,7 +20,7 @@ TESTS = Path(__file__).resolve().parents[3] / "tests"
 """Where a checkout keeps the exact arithmetic; an installed package has none."""
 FIRST = 10**6
 """Seed of the first instance: those of the tests are others."""
-MECHANISMS, PROBLEMS = (4000, 12), (10**6, 2 * 10**4)
+MECHANISMS, PROBLEMS = (1500, 12), (10**6, 2 * 10**4)
 """How many are judged and solved, quickly and in full."""
 DRAWS = (10**6, 10**8)
 SURE = 1e-9
