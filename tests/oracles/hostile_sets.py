@@ -181,8 +181,9 @@ def problem(kind: str, rng: Rng) -> hostile.Build:
 def ends(allowed: po.RowSet, rng: Rng, count: int = 6) -> list[Row]:
     """Distributions at the border of a set, in exact numbers, and its middle; with no zero that the others do not share."""
     found = [_end(allowed, rng) for _ in range(count)]
-    middle = [sum(column) / count for column in zip(*found, strict=True)]
-    return [middle, *([a + INSIDE * (b - a) for a, b in zip(end, middle, strict=True)] for end in found)]
+    middle: Row = [sum(column, Fraction(0)) / count for column in zip(*found, strict=True)]
+    inside: list[Row] = [[a + INSIDE * (b - a) for a, b in zip(end, middle, strict=True)] for end in found]
+    return [middle, *inside]
 
 
 def _end(allowed: po.RowSet, rng: Rng) -> Row:

@@ -29,11 +29,11 @@ def random_chain(seed: int, n: int = 3) -> po.MarkovChain:
 
 def brute(problem: Ask, policy: po.SequencePolicy) -> tuple[float, float]:
     """Expected distortion a letter and the largest leakage a letter, over all states and outputs in exact fractions."""
-    chain, w = problem.chain, problem.batch
+    chain, w, horizon = problem.chain, problem.batch, int(problem.horizon)
     states = range(chain.k)
     start = [Fraction(x, chain.exact_initial.total) for x in chain.exact_initial.weights]
     paths = {}
-    for path in itertools.product(states, repeat=problem.horizon):
+    for path in itertools.product(states, repeat=horizon):
         p = start[path[0]]
         for t, (i, j) in enumerate(itertools.pairwise(path)):
             row = chain.exact_step(t)[i]
@@ -43,8 +43,8 @@ def brute(problem: Ask, policy: po.SequencePolicy) -> tuple[float, float]:
     letter = {s: chain.states[s][-1] if chain.order > 1 else chain.states[s] for s in states}  # type: ignore[index]
     cost, worst = Fraction(0), 1.0
     alive: list[tuple[Any, dict[tuple[int, ...], Fraction]]] = [(policy.start(), paths)]
-    for begin in range(0, problem.horizon, w):
-        length = min(w, problem.horizon - begin)
+    for begin in range(0, horizon, w):
+        length = min(w, horizon - begin)
         part = policy.part(length)
         table = part.setting.cost.tolist()
         following = []
@@ -63,10 +63,10 @@ def brute(problem: Ask, policy: po.SequencePolicy) -> tuple[float, float]:
                     size = math.inf if ratio == 0 else max(float(ratio), float(1 / ratio)) ** (1 / length)
                     worst = max(worst, size)
                     cost += after[path] * Fraction(table[places[path]][y]) * length
-                if begin + length < problem.horizon:
+                if begin + length < horizon:
                     following.append((policy.advance(state, output), {q: p for q, p in after.items() if p}))
         alive = following
-    return float(cost / problem.horizon), math.log(worst)
+    return float(cost / horizon), math.log(worst)
 
 
 CASES = [
