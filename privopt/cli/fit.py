@@ -167,20 +167,8 @@ def fit(
     make one symbol. With --confidence the model is not the counted table itself but the set of all that the rows allow. The model remembers the columns and their roles, bins and order, and 'privopt release' reads raw cells by them. A row is a group of Gaussian records, one a column; or with --groups a row is one record, and --roles says which member of its group.
     """
     show.check_output(output, data)
-    if column is None and (period is not None or (bins and not sensitive)):
-        raise FileRefused(
-            "--bins are of a --column, or of --sensitive and --useful; --period is of a --column"
-        )
-    if start_step and period is None:
-        raise FileRefused("--start-step says where in a --period row 1 is: give --period too")
-    if (ordered or missing != "refuse" or minimum_count or hierarchy) and not sensitive:
-        raise FileRefused(
-            "--ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
-        )
-    if method is not None and (confidence is None or not sensitive):
-        raise FileRefused(
-            "--method says how --confidence bounds a joint distribution: give both, with --sensitive and --useful"
-        )
+    rules = JointOptions(bins or (), ordered or (), missing, minimum_count, hierarchy or ())
+    _refuse_strays(column, sensitive or (), rules, (period, start_step), (confidence, method))
     if record or groups is not None or roles is not None:
         if confidence is not None:
             raise FileRefused("--confidence is for a chain or a joint distribution, not for a Gaussian model")
@@ -189,46 +177,90 @@ def fit(
                 "--record, --groups and --roles fit a Gaussian model; give no other model's columns beside them"
             )
         fit_gaussian(data, record or [], groups, roles, output, as_json)
-        return
-    if column is None:
+    elif column is None:
         if not sensitive or not useful or by is not None or states is not None:
             raise FileRefused(
                 "give --column NAME for a chain (with --by, --order, --smoothing, --states), "
                 "--sensitive NAME and --useful NAME for a joint distribution, or --record NAME for a Gaussian model"
             )
-        options = JointOptions(bins or (), ordered or (), missing, minimum_count, hierarchy or ())
         sure = None if confidence is None else (confidence, method or "clopper-pearson")
-        _fit_joint(data, (sensitive, useful), options, sure, output, as_json)
-        return
-    if sensitive or useful:
+        _fit_joint(data, (sensitive, useful), rules, sure, output, as_json)
+    elif sensitive or useful:
         raise FileRefused(
             "--column fits a chain, --sensitive and --useful a joint distribution; give one of the two"
         )
-    if confidence is not None and (period is not None or smoothing):
+    else:
+        options = ChainOptions(states, order, smoothing, period, JointOptions(bins or ()).rules(), start_step)
+        _fit_column(data, (column, by), options, confidence, output, as_json)
+
+
+def _refuse_strays(
+    column: str | None,
+    sensitive: Sequence[str],
+    rules: JointOptions,
+    steps: tuple[int | None, int],
+    sure: tuple[float | None, str | None],
+) -> None:
+    """Refuse options of a model that is not the one asked for.
+
+    Raises
+    ------
+    FileRefused
+        With the model that they belong to.
+    """
+    period, start_step = steps
+    confidence, method = sure
+    if column is None and (period is not None or (rules.bins and not sensitive)):
+        raise FileRefused(
+            "--bins are of a --column, or of --sensitive and --useful; --period is of a --column"
+        )
+    if start_step and period is None:
+        raise FileRefused("--start-step says where in a --period row 1 is: give --period too")
+    if not sensitive and (
+        rules.ordered or rules.missing != "refuse" or rules.minimum_count or rules.hierarchies
+    ):
+        raise FileRefused(
+            "--ordered, --hierarchy, --missing and --minimum-count are for a joint distribution (--sensitive, --useful)"
+        )
+    if method is not None and (confidence is None or not sensitive):
+        raise FileRefused(
+            "--method says how --confidence bounds a joint distribution: give both, with --sensitive and --useful"
+        )
+
+
+def _fit_column(
+    data: Path,
+    columns: tuple[str, str | None],
+    options: ChainOptions,
+    confidence: float | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit a chain to a column of letters, of each user by itself where a column of users is given."""
+    column, by = columns
+    if confidence is not None and (options.period is not None or options.smoothing):
         raise FileRefused(
             "--confidence is for counts of a chain with one matrix: leave --period and --smoothing out"
         )
     read = read_table(data, list(dict.fromkeys([column, *user_columns(by)])))
     sequences = list(users(data, by, read).values())
-    rules = JointOptions(bins or ()).rules()
-    chain = fit_chain(
-        data, column, by, read, sequences, ChainOptions(states, order, smoothing, period, rules, start_step)
-    )
+    chain = fit_chain(data, column, by, read, sequences, options)
     model = chain if confidence is None else _confident_chain(chain, confidence)
     _keep(model, output)
     if as_json:
         show.emit(model.to_dict())
         return
-    empty = read.columns[column].count("")
     facts: list[tuple[str, object]] = [
         ("model", model),
         ("set", model.described if isinstance(model, po.ChainAmbiguity) else ""),
         ("records", read.rows),
         ("sequences", len(sequences)),
-        ("empty cells", empty or None),
+        ("empty cells", read.columns[column].count("") or None),
+        *period_facts(chain, options.start_step),
+        ("shown", chain.period and "the first step of the period"),
+        ("written", output),
     ]
-    facts += period_facts(chain, start_step)
-    show.facts([*facts, ("shown", chain.period and "the first step of the period"), ("written", output)])
+    show.facts(facts)
     if chain.k > MOST_STATES:
         print(
             f"{chain.k} states: too many for a table here; give --bins {column}=quantiles:8 for a column of numbers, "
