@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+
+if TYPE_CHECKING:
+    from flint import fmpq
 
 NEGLIGIBLE = 1e-9
 """Probability of a release that is rounding rather than part of the answer."""
@@ -89,23 +93,35 @@ def exact_channel(
     ArithmeticError
         If the posteriors do not average to the distribution.
     """
+    from flint import fmpq
+
     kept = [(a, v) for a, v in zip(weights, posteriors, strict=True) if a > 0]
-    if any(sum(a * v[w] for a, v in kept if v[w]) != q for w, q in enumerate(p)):
-        raise ArithmeticError("the exact posteriors do not average to the distribution of the observations")
     groups = _columns(problem, np.array([[float(q) for q in v] for _, v in kept])).tolist()
     count = max(groups) + 1 if problem.matrix is None else problem.matrix.shape[1]
-    average = [
-        sum((a for (a, _), g in zip(kept, groups, strict=True) if g == y), Fraction(0)) for y in range(count)
-    ]
+    average, none = [Fraction(0)] * count, fmpq(0)
+    masses: list[dict[int, fmpq]] = [{} for _ in p]  # as quotients of flint: there are many, of long numbers
+    for (a, v), y in zip(kept, groups, strict=True):
+        average[y] += a
+        share = fmpq(a.numerator, a.denominator)
+        for mass, q in zip(masses, v, strict=True):
+            if q:
+                mass[y] = mass.get(y, none) + share * fmpq(q.numerator, q.denominator)
+    whole = [fmpq(q.numerator, q.denominator) for q in p]
+    if any(sum(mass.values(), none) != at for mass, at in zip(masses, whole, strict=True)):
+        raise ArithmeticError("the exact posteriors do not average to the distribution of the observations")
     observed = problem.observation
     rows = [average] * len(observed.p_w)
-    for k, w in enumerate(observed.support.tolist()):
+    for mass, at, w in zip(masses, whole, observed.support.tolist(), strict=True):
         row = [Fraction(0)] * count
-        for (a, v), y in zip(kept, groups, strict=True):
-            if v[k]:
-                row[y] += a * v[k] / p[k]
+        for y, part in mass.items():
+            row[y] = as_fraction(part / at)
         rows[w] = row
     return problem.answer(rows)
+
+
+def as_fraction(quotient: fmpq) -> Fraction:
+    """A quotient of flint as a Fraction."""
+    return Fraction(int(quotient.p), int(quotient.q))
 
 
 def exact_distribution(problem: LocalInformationPrivacy) -> list[Fraction]:

@@ -180,8 +180,10 @@ def independent_release(problem: PrivacyFunnel, budget: Budget) -> Independent:
     channel = proposed.mechanism
     if not isinstance(channel, Channel) or len(channel.outputs) < 2:
         return Independent(None, proposed.bound, proposed.dual)
-    rows = fractions_of(channel)
     weights, total = observed.weights, sum(observed.weights)
+    if all(weights):
+        return Independent(channel, proposed.bound, proposed.dual)
+    rows = fractions_of(channel)
     average = [
         sum((w * p for w, p in zip(weights, column, strict=True)), Fraction(0)) / total
         for column in zip(*rows, strict=True)

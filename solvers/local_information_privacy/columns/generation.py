@@ -105,6 +105,9 @@ MIXTURES = 2
 PEELING = 0.2
 """Share of the time that they may take."""
 
+FIRST = 0.7
+"""Share of the time in which the first must end, without which nothing is known but the whole."""
+
 MARGIN = 1e-11
 """Share of its room that a row leaves to rounding, so that a mixture of vertices needs no repair."""
 
@@ -156,8 +159,12 @@ class Generation:
     def _begin(self, budget: Budget) -> None:
         """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
         self._enter(self.p[None], [None], [0])
-        some = replace(budget, deadline=time.monotonic() + PEELING * budget.remaining)
-        for _ in range(PEELS):
+        begun, left = time.monotonic(), budget.remaining
+        for share in (
+            FIRST,
+            *(PEELING,) * (PEELS - 1),
+        ):  # of the first one the rest is the answer until walks help
+            some = replace(budget, deadline=begun + share * left)
             if some.remaining == 0:
                 break
             peeled = self.edges.inside(np.array(peel(self.lp, self.p, self.rng, some)), self.p)

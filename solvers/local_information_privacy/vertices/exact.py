@@ -17,7 +17,7 @@ from privopt.arrays import Floats
 from privopt.core.exact import ensure_nearest
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.answer import exact_channel, exact_distribution
+from privopt.solvers.local_information_privacy.answer import as_fraction, exact_channel, exact_distribution
 from privopt.solvers.local_information_privacy.vertices.mixture import Best
 
 GRID = 10**12
@@ -66,7 +66,7 @@ class ExactPolytope:
         def along(row: Row) -> int:
             return sum(row[w] * z for w, z in whole)
 
-        inside = min(point) >= 0 and all(along(row) <= 0 for row in self.unequal)
+        inside = all(v.numerator >= 0 for v in point) and all(along(row) <= 0 for row in self.unequal)
         return inside and all(along(row) == 0 for row in self.equal)
 
     def snapped(self, vertex: Floats) -> Point | None:
@@ -293,7 +293,7 @@ def exact_mixture(
     vertices : lists of Fraction, optional
         The other posteriors of ``best``, exactly; by default they are solved again from the floats.
     deadline : float
-        On the clock of ``time.monotonic()``: past it, posteriors count as if they had no exact form.
+        On the clock of ``time.monotonic()``: past it, posteriors count as if they had no exact form. The likely ones come first.
     lost : Fraction
         Weight of posteriors without an exact form that may be replaced by one more release.
     """
@@ -306,7 +306,8 @@ def exact_mixture(
             return None
         return polytope.snapped(best.posteriors[i]) if vertices is None else vertices[i]
 
-    exact = {i: v for i in best.solved.basis.tolist() if (v := point(i)) is not None}
+    likely = sorted(best.solved.basis.tolist(), key=lambda i: -float(best.solved.weights[i]))
+    exact = {i: v for i in likely if (v := point(i)) is not None}
     posteriors = list(exact.values())
     weights = exact_weights(posteriors, p) if len(p) <= MAX_WEIGHED else None
     if weights is not None and min(weights) >= 0:
@@ -331,13 +332,23 @@ def _patched(
     polytope: ExactPolytope, weights: Sequence[Fraction], posteriors: list[Point], p: Point
 ) -> tuple[list[Fraction], list[Point]] | None:
     """Weights a little smaller, and one more posterior that completes the distribution; by the least share that allows it."""
-    average = [
-        sum((a * v[w] for a, v in zip(weights, posteriors, strict=True) if v[w]), Fraction(0))
-        for w in range(len(p))
-    ]
+    average = _average(weights, posteriors, len(p))
     for share in SHARES:
         rest = [q - (1 - share) * a for q, a in zip(p, average, strict=True)]
         total = sum(rest, Fraction(0))
         if total > 0 and polytope.allowed(last := [a / total for a in rest]):
             return [*((1 - share) * a for a in weights), total], [*posteriors, last]
     return None
+
+
+def _average(weights: Sequence[Fraction], posteriors: Sequence[Point], size: int) -> Point:
+    """The weighted sum of posteriors, with quotients of flint: there are many, of long numbers."""
+    from flint import fmpq
+
+    sums = [fmpq(0)] * size
+    for a, v in zip(weights, posteriors, strict=True):
+        share = fmpq(a.numerator, a.denominator)
+        for w, q in enumerate(v):
+            if q:
+                sums[w] += share * fmpq(q.numerator, q.denominator)
+    return [as_fraction(q) for q in sums]
