@@ -102,9 +102,23 @@ def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
     provers = [c for c in takers if c.guarantee in PROVING]
     safe = _whole(provers, seconds)
-    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_ready_after)
+    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_precedence)
     longer = [c for c in provers if c not in fitting and c.polls]
     return fitting + sorted(longer, key=lambda c: _hopeless(c, longer, seconds))
+
+
+def _precedence(c: Candidate) -> float:
+    """Predicted seconds; of one that is sure to close the gap a fraction of them.
+
+    A bound that may stay loose goes before it only where it is far sooner.
+    """
+    sure = c.polls and c.guarantee is Guarantee.OPTIMAL
+    return _ready_after(c) / (HOPE if sure else 1.0)
+
+
+def _closes(c: Candidate, seconds: float) -> bool:
+    """Whether a prover that polls is sure to close the gap, and predicted to end in half of some seconds."""
+    return c.polls and c.guarantee is Guarantee.OPTIMAL and predicted(c) <= 0.5 * seconds
 
 
 def _hopeless(c: Candidate, others: Sequence[Candidate], seconds: float) -> bool:
@@ -271,6 +285,8 @@ class Search(Generic[M]):
             return left
         if not any(after.polls for after in provers[1:]):
             return left if self._answered else 0.6 * left
+        if c.guarantee is not Guarantee.OPTIMAL and any(_closes(o, left) for o in provers[1:]):
+            return min(SLICE * predicted(c), left / 3)
         several = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 

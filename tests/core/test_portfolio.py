@@ -19,6 +19,7 @@ from privopt.core.beside import Lane, two_cores
 from privopt.core.compare import spent
 from privopt.core.dispatch import solve_from
 from privopt.core.isolate import START, SolverTimeout
+from privopt.core.portfolio import proving
 
 RNG = np.random.default_rng(5)
 WIDE = po.LocalInformationPrivacy(po.JointDistribution.normalised(RNG.dirichlet(np.ones(12), 8)), 1.0)
@@ -319,6 +320,38 @@ def test_no_time_is_kept_for_who_could_not_end_in_it(monkeypatch: pytest.MonkeyP
     first, second = Noting.times  # both provers ended by themselves
     assert first > 0.75 * 5.0
     assert 0 < second <= first
+
+
+@pytest.mark.parametrize(("loose", "first"), [(1.0, "endless"), (0.2, "planted")])
+def test_a_bound_takes_no_time_from_a_sure_proof(
+    loose: float, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, float] = {}
+
+    @dataclass(frozen=True)
+    class Loosening(Noting):
+        seconds: ClassVar[float] = loose
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            given.setdefault(self.name, budget.remaining)
+            return po.Proposal(problem.safe())
+
+    @dataclass(frozen=True)
+    class Sure(Loosening):
+        name: ClassVar[str] = "endless"
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.OPTIMAL
+        seconds: ClassVar[float] = 5.0
+
+    only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Loosening, Sure)}
+    monkeypatch.setattr(_registry, "_solvers", only)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
+    listed = proving([c for c in po.candidates(WIDE) if c.refusal is None], 20.0)
+    assert next(c.name for c in listed) == first
+    po.solve(WIDE, time_limit=20.0)
+    assert next(iter(given)) == first
+    if first == "planted":
+        assert given["planted"] <= 4 * loose  # far less than a third of the time
 
 
 def test_no_process_is_started_for_a_fraction_of_what_is_predicted(monkeypatch: pytest.MonkeyPatch) -> None:
