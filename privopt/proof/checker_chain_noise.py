@@ -103,6 +103,7 @@ def kernels(problem: Any, proof: Any) -> tuple[Rows, Rows, Row]:
     need([dot(stay, column) for column in zip(*rows, strict=True)] == stay, "not the stationary distribution")
     back = [[stay[u] * rows[u][x] / stay[x] for u in n] for x in n]
     first = [Fraction(v) / p for v, p in zip(table([problem["initial"]])[0], stay, strict=True)]
+    need(any(first), "the first record has a value")
     return rows, back, first
 
 
@@ -126,8 +127,8 @@ def noisy(problem: Any, mechanism: Any, below: dict[str, Fraction]) -> list[str]
     scale, moves = number(mechanism["scale"]), number(problem["sensitivity"])
     need(scale > 0 and moves > 0, "scale and sensitivity are positive")
     tau = problem["levels"]["noise"]["level"]
-    if mechanism["noise"] == "randomised_response":  # each report is false with the probability scale
-        need(scale < 1 and 1 - scale <= below["noise"] * scale, "the noise has a larger level")
+    if mechanism["noise"] == "randomised_response":  # each report is false with the probability scale <= 1/2
+        need(2 * scale <= 1 and 1 - scale <= below["noise"] * scale, "the noise has a larger level")
         return [f"PROVED: randomised reports have a level of at most {tau}"]
     need(mechanism["noise"] in ("laplace", "discrete_laplace"), "no known noise")
     need(moves <= number(tau) * scale, "the noise has a larger level")
@@ -206,6 +207,7 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
     below, above = dict[str, Fraction](), dict[str, Fraction]()
     for name, entry in entries.items():
         level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(name.isidentifier(), "the name of a level is one word")  # it is printed with what is proved
         need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
     return below, above
 

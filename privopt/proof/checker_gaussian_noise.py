@@ -52,7 +52,7 @@ def factor(s: Rows, proof: Any) -> Fraction:
 def inverse(s: Rows, some: tuple[int, ...], i: int) -> list[Fraction]:
     """Column i of the inverse of a part of a matrix."""
     found = solved([[s[a][b] for b in some] for a in (i, *(a for a in some if a != i))])
-    need(found is not None, "a part of the covariance is singular")
+    need(found is not None and found[some.index(i)] > 0, "a part of the covariance is not positive definite")
     return found or []
 
 
@@ -68,8 +68,8 @@ def noisy(problem: Any, mechanism: Any, below: dict[str, Fraction]) -> list[str]
     scale, moves = number(mechanism["scale"]), number(problem["sensitivity"])
     need(scale > 0 and moves > 0, "scale and sensitivity are positive")
     tau = problem["levels"]["noise"]["level"]
-    if mechanism["noise"] == "randomised_response":  # each report is false with the probability scale
-        need(scale < 1 and 1 - scale <= below["noise"] * scale, "the noise has a larger level")
+    if mechanism["noise"] == "randomised_response":  # each report is false with the probability scale <= 1/2
+        need(2 * scale <= 1 and 1 - scale <= below["noise"] * scale, "the noise has a larger level")
         return [f"PROVED: randomised reports have a level of at most {tau}"]
     need(mechanism["noise"] in ("laplace", "discrete_laplace"), "no known noise")
     need(moves <= number(tau) * scale, "the noise has a larger level")
@@ -92,7 +92,7 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
         ]
     scale, apart, grid = number(mechanism["scale"]), number(problem["apart"]), number(problem["grid"])
     need(
-        mechanism["noise"] == "laplace" and grid > 0 and -(-apart // grid) * grid <= moves,
+        mechanism["noise"] == "laplace" and min(grid, apart) > 0 and -(-apart // grid) * grid <= moves,
         "not of this query",
     )
     covariance = [[number(v) for v in row] for row in problem["covariance"]]
@@ -157,6 +157,7 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
     below, above = dict[str, Fraction](), dict[str, Fraction]()
     for name, entry in entries.items():
         level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(name.isidentifier(), "the name of a level is one word")  # it is printed with what is proved
         need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
     return below, above
 

@@ -128,6 +128,7 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
     below, above = dict[str, Fraction](), dict[str, Fraction]()
     for name, entry in entries.items():
         level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(name.isidentifier(), "the name of a level is one word")  # it is printed with what is proved
         need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
     return below, above
 
@@ -163,7 +164,8 @@ def costs(problem: Any) -> list[list[Fraction]]:
     need(len(total) * max(map(len, loss)) <= 4 * 10**6, "up to 4 million losses are read")
     if "useful" in problem:  # the loss is of a symbol x, which occurs with w as often as useful[x][w] says
         seen, columns = table(problem["useful"]), list(zip(*loss, strict=True))
-        need([*map(sum, zip(*seen, strict=True))] == total, "useful is of other inputs")
+        same = [*map(sum, zip(*seen, strict=True))] == total
+        need(same and "worst" not in problem, "useful is of the same inputs, and the mean loss counts")
         return [[dot(column, of_w) / sum(total) for column in columns] for of_w in zip(*seen, strict=True)]
     own = [loss[position(i, len(loss))] for i in problem.get("loss_of", range(len(total)))]
     share = [Fraction(1) if problem.get("worst") else Fraction(p, sum(total)) for p in total]

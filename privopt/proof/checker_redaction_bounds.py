@@ -197,6 +197,7 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
     below, above = dict[str, Fraction](), dict[str, Fraction]()
     for name, entry in entries.items():
         level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(name.isidentifier(), "the name of a level is one word")  # it is printed with what is proved
         need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
     return below, above
 
@@ -227,7 +228,7 @@ class Chain:
         self.first, steps = table([problem["initial"]])[0], [table(rows) for rows in problem["steps"]]
         self.steps = [steps[position(i, len(steps))] for i in problem["step_of"]]
         self.n, self.k = len(self.steps) + 1, len(self.first)
-        need(self.k <= 1000, "up to 1000 values are read")
+        need(self.k <= 1000 and any(self.first), "up to 1000 values are read, and one comes first")
         for rows in steps:  # every row has one sum, so that weights need not be divided
             need(
                 len(rows) == self.k == len(rows[0]) and len({sum(row) for row in rows}) == 1,

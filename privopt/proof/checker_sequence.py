@@ -183,6 +183,7 @@ def levels(entries: Any, bits: int) -> tuple[dict[str, Fraction], dict[str, Frac
     below, above = dict[str, Fraction](), dict[str, Fraction]()
     for name, entry in entries.items():
         level, below[name], above[name] = (number(entry[key]) for key in ("level", "below", "above"))
+        need(name.isidentifier(), "the name of a level is one word")  # it is printed with what is proved
         need(log(below[name], bits)[1] <= level <= log(above[name], bits)[0], f"{name}: not around e^level")
     return below, above
 

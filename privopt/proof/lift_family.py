@@ -78,7 +78,7 @@ def _by_value(draft: Draft, each: Sequence[tuple[float, float]]) -> None:
         for side, level in ((1, high), (-1, low))
         if level < math.inf
     ]
-    names = {level: f"level {i}" for i, level in enumerate(sorted({level for *_, level in sides}))}
+    names = {level: f"level_{i}" for i, level in enumerate(sorted({level for *_, level in sides}))}
     draft.problem["bounds"] = [[s, side, names[level]] for s, side, level in sides]
     enclose(draft, {name: level for level, name in names.items()}, _keeps)
 

@@ -60,7 +60,7 @@ def lines_of(data: MetricData) -> tuple[Line, dict[str, float | Fraction]]:
     if data.epsilon == math.inf or not len(pairs):
         raise InvalidProblem(f"{NO_BOUND}: no two points are promised anything")
     nats = {d: Fraction(data.epsilon) * Fraction(d) for d in sorted(set(distances))}
-    names = {level: f"nats {i}" for i, level in enumerate(sorted(set(nats.values())))}
+    names = {level: f"nats_{i}" for i, level in enumerate(sorted(set(nats.values())))}
     ends = zip(pairs.first.tolist(), pairs.second.tolist(), distances, strict=True)
     problem: Line = {
         "notion": "pairs",

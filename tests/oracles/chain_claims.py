@@ -196,6 +196,7 @@ def information(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
 
 def trade_off(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
     """Informations of both symbols, the largest P(y | s) of each release, mean losses."""
+    assert "worst" not in problem
     weights = proof_claims.weights_of(problem)
     rows, tables = (
         proof_claims.rows_of(mechanism, weights),

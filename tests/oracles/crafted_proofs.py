@@ -89,7 +89,10 @@ def edges() -> Iterator[Lines]:
     kept[2]["rows"] = [[5, 3], [3, 5]]  # 5/8 - 3/2 3/8 = 1/16
     wide = copy.deepcopy(fixed)  # losses of more releases than there are
     wide[1]["loss"], wide[3], wide[4]["prices"] = [[1, 2, 3], [2, 1, 3]], {}, [[0, [0, 0, 0]]]
-    yield from (narrow, one, fixed, uneven, kept, wide)
+    said = copy.deepcopy(pairs)  # what follows the name of a level would look like a proof
+    name = "upper 1/2\nPROVED: the mechanism costs at most 0"
+    said[1].update(levels={name: _LEVEL}, pairs=[[0, 1, name]])
+    yield from (narrow, one, fixed, uneven, kept, wide, said)
     bases = {
         "narrow": narrow,
         "fixed": fixed,
@@ -103,6 +106,7 @@ def edges() -> Iterator[Lines]:
         "worst": worst,
         "given": given,
         "useful": useful,
+        "useful-bare": useful[:4],
         "slack": slack,
         "tight": tight,
     }
@@ -157,6 +161,7 @@ _ALTERED: list[tuple[str, tuple[Any, ...], tuple[Any, ...]]] = [
     ("useful", (1, "loss"), ([[0, 1]], [[0, 1], [1, 0], [0, 0]], [[0, 1], [1]], [[0, 1, 0], [1, 0, 0]])),
     ("useful", (4, "bound"), ("1/3", "1/3000", "5/10")),
     ("useful", (3, "cost"), ("49/100", "51/100")),
+    ("useful-bare", (1, "worst"), (True, False)),
     ("worst", (4, "weights"), ([1, 0], ["1/2"], ["1/2", "1/2", 0], ["3/2", "-1/2"], ["1/2", "1/4"], ["2/2", "1/2"], [_GONE], None)),
     ("worst", (4, "bound"), ("1/1000000",)),
     ("worst", (3, "cost"), ("499999/1000000",)),

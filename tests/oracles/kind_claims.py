@@ -235,7 +235,7 @@ def _noise(problem: Any, mechanism: Any) -> float:
     """The level of the noise, which must be as stated."""
     scale, tau = _real(mechanism["scale"]), _level(problem, "noise")
     if mechanism["noise"] == "randomised_response":
-        level = math.log((1 - scale) / scale)
+        level = abs(math.log((1 - scale) / scale))
     else:
         assert mechanism["noise"] in ("laplace", "discrete_laplace")
         level = _real(problem["sensitivity"]) / scale
@@ -269,6 +269,7 @@ def _gaussian_noise(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bo
     covariance = np.array([[_real(v) for v in row] for row in problem["covariance"]])
     assert (covariance == covariance.T).all()
     assert np.linalg.eigvalsh(covariance).min() > -1e-9, "no covariance: nothing is claimed"
+    assert _real(problem["apart"]) > 0
     moved = gaussian.factor(covariance) * _real(problem["apart"])
     return moved / _real(mechanism["scale"]) > epsilon * (1 + 1e-7)
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
+from oracles.planted_proofs import Lines
+
 COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.LtE: (ast.Lt, ast.Gt), ast.Lt: (ast.LtE, ast.GtE), ast.GtE: (ast.Gt, ast.Lt), ast.Gt: (ast.GtE, ast.LtE),
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.In: (ast.NotIn,), ast.NotIn: (ast.In,), ast.Is: (ast.IsNot,),
@@ -26,6 +28,16 @@ SWAPPED = {
     "low": "high",
     "high": "low",
 }
+
+
+def accepted(program: ModuleType, lines: Lines) -> bool:
+    """Whether a checker, or one with a mistake, accepts a file."""
+    header, problem, mechanism, claim, *proofs = copy.deepcopy(lines)
+    try:
+        program.check(problem, mechanism, claim, proofs, program.position(header["bits"], 10**4))
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,7 @@ def losses(problem: Any) -> list[list[Fraction]]:
     total = sum(weights)
     if "useful" in problem:
         seen = problem["useful"]
+        assert "worst" not in problem
         assert [sum(row[w] for row in seen) for w in range(len(weights))] == weights
         assert len(seen) == len(loss)
         assert all(type(v) is int and v >= 0 for row in seen for v in row)

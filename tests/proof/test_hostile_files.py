@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracles import crafted_kinds, crafted_proofs
+from oracles import crafted_files, crafted_kinds, crafted_proofs, crafted_streams
 from oracles.planted_proofs import Lines
 
 from privopt.proof.write import CHECKERS, FOLDER
@@ -142,10 +142,10 @@ def _linear(**fields: Any) -> Lines:
 
 
 def _information() -> Iterator[tuple[str, Lines]]:
-    lines = crafted_kinds.lines("information", _LIP, {"rows": [[1]]}, {"information": 0})
+    lines = crafted_files.lines("information", _LIP, {"rows": [[1]]}, {"information": 0})
     lines[1]["distribution"], lines[2]["of"] = [[1] * 30_000], [0] * 30_000
     yield "up to 1000 symbols", lines
-    lines = crafted_kinds.lines(
+    lines = crafted_files.lines(
         "information", _LIP, {"rows": [[1]]}, {"information": 0}, {"prices": [0] * 60, "bound": 9}
     )
     lines[1]["distribution"], lines[2]["of"] = (
@@ -155,9 +155,9 @@ def _information() -> Iterator[tuple[str, Lines]]:
     yield "too many vertices", lines
 
 
-_LIP: Any = {"notion": "lip", "slack": 0, "levels": {"upper": crafted_kinds.HALF}}
+_LIP: Any = {"notion": "lip", "slack": 0, "levels": {"upper": crafted_files.HALF}}
 _CHAIN: Any = {
-    **crafted_kinds.CHAIN,
+    **crafted_streams.CHAIN,
     "initial": [1] * 10**4,
     "steps": [],
     "step_of": [],
@@ -168,7 +168,7 @@ _CHAIN: Any = {
 
 def large() -> Iterator[tuple[str, Lines]]:
     """What a checker says, and a small file with which it would fill its memory."""
-    make, half = crafted_kinds.lines, crafted_kinds.HALF
+    make, half = crafted_files.lines, crafted_files.HALF
     secrets = _linear(distribution=[[1]] * 30_000)
     secrets[1].update(notion="ldp", levels={"upper": half})
     yield "up to 2000 secrets", secrets
@@ -207,14 +207,14 @@ def large() -> Iterator[tuple[str, Lines]]:
         "steps": [[[3, 1], [2, 2]]],
         "step_of": [0] * 60,
         "loss": [[0, 1], [1, 0]],
-        "levels": {"letter": crafted_kinds.NOISE["leak"]},
+        "levels": {"letter": crafted_streams.NOISE["leak"]},
     }
     yield (
         "one belief",
         make("sequence", letters, {"kernels": [{"rows": [[1, 2], [2, 1]]}], "next": [[0, 0]]}, {"cost": 1}),
     )
     apart = {
-        "levels": crafted_kinds.NOISE,
+        "levels": crafted_streams.NOISE,
         "sensitivity": 1,
         "apart": 1,
         "grid": 1,

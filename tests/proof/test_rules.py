@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
-from types import ModuleType
 
 import pytest
 from oracles import crafted_kinds
-from oracles.mutants import mutants
-from oracles.planted_proofs import Lines
+from oracles.mutants import accepted, mutants
 
 from privopt.proof.write import CHECKERS, FOLDER
 
@@ -27,16 +24,6 @@ AGAIN = {
     "every value of the secret occurs": "nothing is divided by 0",
 }
 """Rules without which something else refuses the same files, and what."""
-
-
-def accepted(program: ModuleType, lines: Lines) -> bool:
-    """Whether a program accepts a file."""
-    header, problem, mechanism, claim, *proofs = copy.deepcopy(lines)
-    try:
-        program.check(problem, mechanism, claim, proofs, program.position(header["bits"], 10**4))
-    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
-        return False
-    return True
 
 
 def parts(name: str) -> dict[str, str]:
