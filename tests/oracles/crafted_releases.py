@@ -17,22 +17,26 @@ from privopt.proof import (
 from privopt.proof.rationals import written
 
 
+def information_file(problem: Any, rows: Any, proof: Any, claim: Any = 0) -> Lines:
+    """A file with the best bound that its prices prove."""
+    bound = checker_information.most_information(problem, above(problem), proof, 32)
+    return lines(
+        "information", problem, {"rows": rows}, {"information": claim}, {**proof, "bound": written(bound)}
+    )
+
+
 def information() -> Iterator[Lines]:
     """With vertices and with trees; with a useful symbol of its own, inputs and secrets that never occur."""
-
-    def file(problem: Any, rows: Any, proof: Any, claim: Any = 0) -> Lines:
-        bound = checker_information.most_information(problem, above(problem), proof, 32)
-        return lines(
-            "information", problem, {"rows": rows}, {"information": claim}, {**proof, "bound": written(bound)}
-        )
 
     two = [[5, 4], [4, 5]]
     leaf = {"slopes": ["1/3", "-1/5"], "rows": [[0, "1/7"], [1, "1/9"]]}
     flat = {"slopes": [1, 2], "rows": []}
     said = checker_information.information([[15, 12], [12, 15]], 32)[0]
-    yield file(lip(), two, {"prices": ["1/10", "1/20"]}, written(said))
-    yield file(lip(), two, {"prices": ["1/10", "1/20"], "tree": [{"x": 0, "at": "1/2"}, leaf, flat]})
-    yield file(
+    yield information_file(lip(), two, {"prices": ["1/10", "1/20"]}, written(said))
+    yield information_file(
+        lip(), two, {"prices": ["1/10", "1/20"], "tree": [{"x": 0, "at": "1/2"}, leaf, flat]}
+    )
+    yield information_file(
         lip(),
         two,
         {
@@ -40,20 +44,31 @@ def information() -> Iterator[Lines]:
             "tree": [{"x": 1, "at": "1/3"}, leaf, {"x": 0, "at": "2/3"}, flat, leaf],
         },
     )
-    yield file(
+    yield information_file(
         lip(distribution=[[2, 1, 1], [1, 2, 1]], useful=[[2, 1, 2], [1, 2, 0]], levels={"upper": HALF, "lower": FIFTH}),
         [[5, 4], [4, 5], [1, 1]], {"prices": ["1/10", "1/20", "-1/8"]},
     )  # fmt: skip
-    yield file(
+    yield information_file(
         lip(notion="ldp", distribution=[[2, 1, 0], [0, 0, 0], [1, 2, 0]], levels={"upper": HALF}),
         [[5, 4], [4, 5], [1, 1]], {"prices": ["1/10", "1/20"]},
     )  # fmt: skip
     three = [[3, 1, 1], [1, 3, 1], [1, 1, 3]]
-    yield file(
+    yield information_file(
         lip(distribution=three, levels={"upper": QUARTER}),
         [[3, 2, 2], [2, 3, 2], [2, 2, 3]],
         {"prices": ["1/10", "1/20", 0]},
     )
+
+
+def exceptions_file(problem: Any, rows: Any, proof: Any, claim: Any) -> Lines:
+    """A file with the best bound that its prices prove."""
+    bits = 32
+    bound = (
+        checker_exceptions.least_cost(problem, above(problem), proof)
+        if "cost" in claim
+        else checker_exceptions.most_said(problem, above(problem), proof, bits)
+    )
+    return lines("exceptions", problem, {"rows": rows}, claim, {**proof, "bound": written(bound)})
 
 
 def exceptions() -> Iterator[Lines]:
@@ -61,38 +76,33 @@ def exceptions() -> Iterator[Lines]:
     loss: Any = {"loss": [[0, 1], [1, 0]]}
     problem: Any = {"distribution": LINES, "delta": "1/3", "levels": {"upper": FIFTH}, **loss}
 
-    def file(problem: Any, rows: Any, proof: Any, claim: Any) -> Lines:
-        bits = 32
-        bound = (
-            checker_exceptions.least_cost(problem, above(problem), proof)
-            if "cost" in claim
-            else checker_exceptions.most_said(problem, above(problem), proof, bits)
-        )
-        return lines("exceptions", problem, {"rows": rows}, claim, {**proof, "bound": written(bound)})
-
     every = [[[0, ["1/6", 0]], [1, [0, "1/6"]]], [[1, ["1/7", "1/5"]]], [[0, ["1/7", "1/5"]]], []]
-    yield file(problem, [[1, 0], [1, 2]], {"price": "1/2", "prices": every}, {"cost": "1/6"})
-    yield file({**problem, "delta": "2/3"}, [[1, 0], [0, 1]], {"price": 0, "prices": every}, {"cost": 0})
+    yield exceptions_file(problem, [[1, 0], [1, 2]], {"price": "1/2", "prices": every}, {"cost": "1/6"})
+    yield exceptions_file(
+        {**problem, "delta": "2/3"}, [[1, 0], [0, 1]], {"price": 0, "prices": every}, {"cost": 0}
+    )
     sides = {"upper": HALF, "lower": FIFTH}
     least = [[[2, ["1/6", 0]], [1, [0, "1/6"]]], [[1, ["1/7", "1/5"]]], [[0, ["1/7", "1/5"]]], []]
-    yield file(
+    yield exceptions_file(
         {**problem, "delta": 1, "levels": sides},
         [[1, 0], [0, 1]],
         {"price": "1/3", "prices": least},
         {"cost": 0},
     )
     never = {**problem, "distribution": [[2, 1, 0], [0, 0, 0], [1, 2, 0]], "loss": [[0, 1]] * 3}
-    yield file(never, [[6, 4], [4, 6], [1, 1]], {"price": "1/2", "prices": every}, {"cost": "1/2"})
+    yield exceptions_file(never, [[6, 4], [4, 6], [1, 1]], {"price": "1/2", "prices": every}, {"cost": "1/2"})
     said: Any = {"distribution": LINES, "delta": "1/8", "levels": {"upper": FIFTH}}
-    yield file(said, [[5, 4], [4, 5]], {"price": "1/2", "prices": ["1/10", "1/20"]}, {"information": 0})
+    yield exceptions_file(
+        said, [[5, 4], [4, 5]], {"price": "1/2", "prices": ["1/10", "1/20"]}, {"information": 0}
+    )
     useful = {**said, "distribution": [[2, 1, 1], [1, 2, 1]], "useful": [[2, 1, 2], [1, 2, 0]]}
-    yield file(
+    yield exceptions_file(
         useful,
         [[5, 4], [4, 5], [1, 1]],
         {"price": "1/3", "prices": ["1/10", "1/20", "-1/8"]},
         {"information": 0},
     )
-    yield file(
+    yield exceptions_file(
         {**said, "distribution": [[2, 1, 0], [0, 0, 0], [1, 2, 0]]},
         [[5, 4], [4, 5], [1, 1]],
         {"price": "1/3", "prices": ["1/10", "1/20"]},
@@ -100,19 +110,23 @@ def exceptions() -> Iterator[Lines]:
     )
 
 
+def post_randomisation_file(problem: Any, rows: Any, proof: Any, cost: Any) -> Lines:
+    """A file with the best bound that its prices prove."""
+    bound = checker_post_randomisation.least_cost(problem, above(problem), proof)
+    return lines(
+        "post_randomisation", problem, {"rows": rows}, {"cost": cost}, {**proof, "bound": written(bound)}
+    )
+
+
 def post_randomisation() -> Iterator[Lines]:
     """Two symbols and three, log-lifts and pairs, with and without a table that is kept."""
-
-    def file(problem: Any, rows: Any, proof: Any, cost: Any) -> Lines:
-        bound = checker_post_randomisation.least_cost(problem, above(problem), proof)
-        return lines(
-            "post_randomisation", problem, {"rows": rows}, {"cost": cost}, {**proof, "bound": written(bound)}
-        )
 
     loss = [[0, 1], [1, 0]]
     plain = lip(kept=[], loss=loss, levels={"upper": HALF})
     prices = [[0, ["1/6", 0]], [1, [0, "1/6"]]]
-    yield file(plain, [[2, 1], [1, 2]], {"kept": [["1/12", "-1/12"]], "prices": prices}, "1/3")
+    yield post_randomisation_file(
+        plain, [[2, 1], [1, 2]], {"kept": [["1/12", "-1/12"]], "prices": prices}, "1/3"
+    )
     table = lip(
         distribution=[[1, 1, 1], [2, 2, 1]],
         kept=[[1, 1, 2], [1, 1, 0]],
@@ -120,7 +134,7 @@ def post_randomisation() -> Iterator[Lines]:
         levels={"upper": HALF},
     )
     kept = [[0, "1/9", "1/8"], ["1/7", 0, "-1/9"], [0, 0, "1/5"]]
-    yield file(
+    yield post_randomisation_file(
         table, [[1, 1, 0], [1, 1, 0], [0, 0, 2]], {"kept": kept, "prices": [[1, ["1/6", 0, "1/9"]]]}, "3/8"
     )
     pairs = {
@@ -132,18 +146,22 @@ def post_randomisation() -> Iterator[Lines]:
         "kept": [],
         "loss": loss,
     }
-    yield file(pairs, [[3, 2], [2, 3]], {"kept": [["1/12", "-1/12"]], "prices": prices}, "2/5")
+    yield post_randomisation_file(
+        pairs, [[3, 2], [2, 3]], {"kept": [["1/12", "-1/12"]], "prices": prices}, "2/5"
+    )
+
+
+def trade_off_file(problem: Any, rows: Any, *proofs: Any, **claim: Any) -> Lines:
+    """A file with the best bounds that trees prove."""
+    full = []
+    for proof in proofs:
+        bound = checker_trade_off.Cost(problem, proof, 32).most_weighed(proof["tree"])
+        full.append({**proof, "bound": written(bound)})
+    return lines("trade_off", problem, {"rows": rows}, claim, *full)
 
 
 def trade_off() -> Iterator[Lines]:
     """Informations, maximal leakage and losses; bounds of funnels and bottlenecks with splits of both kinds."""
-
-    def file(problem: Any, rows: Any, *proofs: Any, **claim: Any) -> Lines:
-        full = []
-        for proof in proofs:
-            bound = checker_trade_off.Cost(problem, proof, 32).most_weighed(proof["tree"])
-            full.append({**proof, "bound": written(bound)})
-        return lines("trade_off", problem, {"rows": rows}, claim, *full)
 
     problem: Any = {"distribution": LINES, "loss": [[0, 1], [1, 0]]}
     rows = [[3, 1], [1, 3]]
@@ -155,9 +173,9 @@ def trade_off() -> Iterator[Lines]:
     split = {"x": 0, "at": "1/2"}
     funnel = {"secret": -1, "useful": "1/3", "prices": ["1/10", "1/20"]}
     neck = {"secret": 1, "useful": "-1/3", "prices": ["1/10", "1/20"]}
-    yield file(problem, rows, secret=secret, useful=useful, maximal=leak, cost="1/4")
-    yield file(problem, rows, {**funnel, "tree": [leaf]}, {**neck, "tree": [other]})
-    yield file(
+    yield trade_off_file(problem, rows, secret=secret, useful=useful, maximal=leak, cost="1/4")
+    yield trade_off_file(problem, rows, {**funnel, "tree": [leaf]}, {**neck, "tree": [other]})
+    yield trade_off_file(
         problem,
         rows,
         {**funnel, "tree": [split, leaf, other]},
@@ -166,7 +184,9 @@ def trade_off() -> Iterator[Lines]:
     wide: Any = {"distribution": [[3, 1, 1], [1, 3, 1]]}
     leaves = [{"slopes": ["1/3", "-1/5", v], "r": [1, 2]} for v in ("1/7", 1, 0)]
     support = [{"support": 0}, leaves[0], {"support": 1}, leaves[1], leaves[2]]
-    yield file(wide, [[3, 1], [1, 3], [1, 1]], {**funnel, "prices": ["1/10", "1/20", 0], "tree": support})
+    yield trade_off_file(
+        wide, [[3, 1], [1, 3], [1, 1]], {**funnel, "prices": ["1/10", "1/20", 0], "tree": support}
+    )
     box = [
         {"x": 2, "at": "1/4"},
         leaves[0],
@@ -176,9 +196,11 @@ def trade_off() -> Iterator[Lines]:
         leaves[2],
         leaves[0],
     ]
-    yield file(wide, [[3, 1], [1, 3], [1, 1]], {**funnel, "prices": ["1/10", "1/20", 0], "tree": box})
+    yield trade_off_file(
+        wide, [[3, 1], [1, 3], [1, 1]], {**funnel, "prices": ["1/10", "1/20", 0], "tree": box}
+    )
     apart: Any = {"distribution": [[3, 1, 0], [1, 3, 0]], "useful": [[1, 2, 0], [3, 2, 0]]}
-    yield file(
+    yield trade_off_file(
         apart,
         [[3, 1], [1, 3], [1, 1]],
         {**funnel, "tree": [split, leaf, other]},
@@ -186,21 +208,23 @@ def trade_off() -> Iterator[Lines]:
         {**funnel, "useful": 0, "secret": -1, "tree": [leaf]},
     )
     certain: Any = {"distribution": [[3, 0], [0, 0], [0, 2]]}
-    yield file(certain, [[1, 0], [0, 1]], {**neck, "tree": [{"slopes": [0, 0, 0], "r": [1, 1]}]})
+    yield trade_off_file(certain, [[1, 0], [0, 1]], {**neck, "tree": [{"slopes": [0, 0, 0], "r": [1, 1]}]})
+
+
+def lift_family_file(problem: Any, rows: Any, claim: Any, proof: Any) -> Lines:
+    """A file with the best bound that its prices prove."""
+    factors = above(problem) if "levels" in problem else {}
+    ways = checker_lift_family.half_spaces(problem, factors, proof, 32)
+    if "cost" in claim:
+        bound = checker_lift_family.least_cost(problem, ways, proof)
+    else:
+        bound = checker_lift_family.most_said(problem, ways, proof, 32)
+    return lines("lift_family", problem, {"rows": rows}, claim, {**proof, "bound": written(bound)})
 
 
 def lift_family() -> Iterator[Lines]:
     """Bounds of single values and of each divergence, losses and informations, inputs that never occur."""
     loss: Any = {"loss": [[0, 1], [1, 0]]}
-
-    def file(problem: Any, rows: Any, claim: Any, proof: Any) -> Lines:
-        factors = above(problem) if "levels" in problem else {}
-        ways = checker_lift_family.half_spaces(problem, factors, proof, 32)
-        if "cost" in claim:
-            bound = checker_lift_family.least_cost(problem, ways, proof)
-        else:
-            bound = checker_lift_family.most_said(problem, ways, proof, 32)
-        return lines("lift_family", problem, {"rows": rows}, claim, {**proof, "bound": written(bound)})
 
     values: Any = {
         "distribution": LINES,
@@ -209,10 +233,10 @@ def lift_family() -> Iterator[Lines]:
         "bounds": [[0, 1, "a"], [1, -1, "b"]],
     }
     prices = [[0, ["1/6", 0]], [1, [0, "1/6"]]]
-    yield file({**values, **loss}, [[5, 4], [4, 5]], {"cost": "4/9"}, {"prices": prices})
-    yield file(values, [[5, 4], [4, 5]], {"information": 0}, {"prices": ["1/10", "1/20"]})
+    yield lift_family_file({**values, **loss}, [[5, 4], [4, 5]], {"cost": "4/9"}, {"prices": prices})
+    yield lift_family_file(values, [[5, 4], [4, 5]], {"information": 0}, {"prices": ["1/10", "1/20"]})
     never: Any = {**values, "distribution": [[2, 1, 0], [1, 2, 0]], "loss": [[0, 1], [1, 0], [0, 0]]}
-    yield file(never, [[5, 4], [4, 5], [1, 1]], {"cost": "4/9"}, {"prices": prices})
+    yield lift_family_file(never, [[5, 4], [4, 5], [1, 1]], {"cost": "4/9"}, {"prices": prices})
     ways = {
         "l1": {"along": [1, -1], "far": "1/8"},
         "chi2": {"along": [1, -1], "far": "3/8"},
@@ -221,7 +245,7 @@ def lift_family() -> Iterator[Lines]:
     for (notion, way), bound in zip(ways.items(), ("1/8", "1/8", "1/8"), strict=True):
         problem: Any = {"distribution": LINES, "notion": notion, "bound": bound}
         other = {**way, "along": [-1, 1], **({"powers": ["3/8", "11/4"]} if notion == "average" else {})}
-        yield file(
+        yield lift_family_file(
             {**problem, **loss},
             [[5, 4], [4, 5]],
             {"cost": "4/9"},
@@ -229,9 +253,11 @@ def lift_family() -> Iterator[Lines]:
         )
         leaf = {"slopes": ["1/3", "-1/5"], "rows": [[0, "1/7"]]}
         tree = {"prices": ["1/10", "1/20"], "tree": [{"x": 0, "at": "1/2"}, leaf, leaf]}
-        yield file(problem, [[5, 4], [4, 5]], {"information": 0}, {"directions": [way, other], **tree})
+        yield lift_family_file(
+            problem, [[5, 4], [4, 5]], {"information": 0}, {"directions": [way, other], **tree}
+        )
         apart: Any = {**problem, "distribution": [[2, 1, 0], [1, 2, 0]]}
-        yield file(
+        yield lift_family_file(
             apart,
             [[5, 4], [4, 5], [1, 1]],
             {"information": 0},

@@ -60,31 +60,33 @@ def sets() -> Iterator[Lines]:
     yield lines("sets", {**three, "prior": absent}, {"rows": [[2, 1], [1, 1], [1, 2]]}, {"worst": 1})
 
 
+def set_bounds_file(problem: Any, members: Any, prices: Any) -> Lines:
+    """A file with the best bound that prices at members prove."""
+    proof = {"members": members, "prices": prices}
+    bound = checker_set_bounds.least_cost(problem, above(problem), proof)
+    return lines("set_bounds", problem, {}, {}, {**proof, "bound": written(bound)})
+
+
 def set_bounds() -> Iterator[Lines]:
     """Log-lifts and ratios, members of each kind of set."""
     member = [["1/2", "1/2"], ["3/4", "1/4"], ["11/24", "13/24"]]
     other = [["1/2", "1/2"], ["1/2", "1/2"], ["1/3", "2/3"]]
 
-    def file(problem: Any, members: Any, prices: Any) -> Lines:
-        proof = {"members": members, "prices": prices}
-        bound = checker_set_bounds.least_cost(problem, above(problem), proof)
-        return lines("set_bounds", problem, {}, {}, {**proof, "bound": written(bound)})
-
-    yield file(BASE, [member, other], [[0, 0, None, ["1/6", 0]], [1, 1, None, [0, "1/6"]]])
-    yield file(
+    yield set_bounds_file(BASE, [member, other], [[0, 0, None, ["1/6", 0]], [1, 1, None, [0, "1/6"]]])
+    yield set_bounds_file(
         {**BASE, "levels": {"upper": HALF, "lower": FIFTH}},
         [member],
         [[0, None, 0, ["1/6", 0]], [0, 1, None, [0, "1/6"]]],
     )
     ball = [["1/2", "1/2"], ["1/2", "1/2"], ["1/3", "2/3"]]
-    yield file(
+    yield set_bounds_file(
         {**BASE, "notion": "ldp", "rows": [INTERVAL, BALL]},
         [ball],
         [[0, 0, 1, ["1/6", 0]], [0, 1, 0, [0, "1/6"]]],
     )
     edge: Any = {"kind": "chi2", "center": ["1/2", "1/2", 0], "radius": "1/2"}
     rim = [["1/2", "1/2"], ["3/4", "1/4", 0], ["1/4", "3/4", 0]]
-    yield file(
+    yield set_bounds_file(
         {
             **BASE,
             "distribution": [[2, 1, 0], [1, 2, 0]],
@@ -96,7 +98,7 @@ def set_bounds() -> Iterator[Lines]:
     )
     single = [[1, 0], ["1/2", "1/2"], ["1/3", "2/3"]]
     free = {"kind": "interval", "lower": [0, 0], "upper": [1, 1]}
-    yield file({**BASE, "prior": free}, [single], [[0, 0, None, ["1/6", 0]]])
+    yield set_bounds_file({**BASE, "prior": free}, [single], [[0, 0, None, ["1/6", 0]]])
 
 
 PLANTED: Planted = {

@@ -88,35 +88,37 @@ def redaction_bounds() -> Iterator[Lines]:
         )
 
 
+def sequence_file(problem: Any, kernels: Any, following: Any, proof: Any) -> Lines:
+    """A file with the cost of a policy, and the best bound that prices prove."""
+    mechanism = {"kernels": [{"rows": rows} for rows in kernels], "next": following}
+    below, above = (ends["letter"] for ends in checker.levels(problem["levels"], 32))
+    count = len(problem["step_of"]) + 1
+    cost = checker_sequence.lost(problem, mechanism, below) / count
+    bound = checker_sequence.least_cost(problem, above, proof) / count
+    return lines("sequence", problem, mechanism, {"cost": written(cost)}, {**proof, "bound": written(bound)})
+
+
 def sequence() -> Iterator[Lines]:
     """One release, three, and three with a kernel for each course."""
     loss = [[0, 1], [1, 0]]
     step = [[3, 1], [1, 3]]
 
-    def file(problem: Any, kernels: Any, following: Any, proof: Any) -> Lines:
-        mechanism = {"kernels": [{"rows": rows} for rows in kernels], "next": following}
-        below, above = (ends["letter"] for ends in checker.levels(problem["levels"], 32))
-        count = len(problem["step_of"]) + 1
-        cost = checker_sequence.lost(problem, mechanism, below) / count
-        bound = checker_sequence.least_cost(problem, above, proof) / count
-        return lines(
-            "sequence", problem, mechanism, {"cost": written(cost)}, {**proof, "bound": written(bound)}
-        )
-
     one: Any = {"initial": [1, 1], "steps": [], "step_of": [], "loss": loss, "levels": {"letter": HALF}}
     means = {"prices": [["1/6", "1/5"]], "means": ["1/9", "-1/8"]}
-    yield file(one, [[[2, 1], [1, 2]]], [[0, 0]], {"each": [{"prices": [["1/6", "1/6"]]}], "use": [0]})
-    yield file(one, [[[2, 1], [1, 2]]], [[0, 0]], {"each": [means], "use": [0]})
+    yield sequence_file(
+        one, [[[2, 1], [1, 2]]], [[0, 0]], {"each": [{"prices": [["1/6", "1/6"]]}], "use": [0]}
+    )
+    yield sequence_file(one, [[[2, 1], [1, 2]]], [[0, 0]], {"each": [means], "use": [0]})
     more: Any = {**one, "initial": [3, 1], "steps": [step, [[1, 3], [2, 2]]], "step_of": [0, 1]}
     kernels = [[[4, 3], [3, 4]], [[5, 4], [4, 5]], [[4, 5], [5, 5]], *[[[8, 7], [7, 8]]] * 4]
     following = [[1, 2], [3, 4], [5, 6], *[[0, 0]] * 4]
     told = {"prices": [["1/6", "1/5"], ["1/7", "1/9"]]}
-    yield file(more, kernels, following, {"each": [means, told], "use": [0, 1, 0]})
-    yield file(
+    yield sequence_file(more, kernels, following, {"each": [means, told], "use": [0, 1, 0]})
+    yield sequence_file(
         more, kernels, following, {"each": [{"prices": [["1/6", "1/5"]]}, told, means], "use": [0, 1, 1]}
     )
     silent: Any = {**one, "initial": [1, 0], "steps": [[[2, 0], [1, 1]]], "step_of": [0]}
-    yield file(
+    yield sequence_file(
         silent, [[[1, 0], [0, 1]], [[1, 0], [0, 1]]], [[1, 0], [0, 0]], {"each": [means, told], "use": [0, 1]}
     )
 

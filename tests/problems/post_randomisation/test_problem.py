@@ -164,7 +164,7 @@ def test_malformed_duals_prove_nothing() -> None:
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
 def test_no_multipliers_prove_less_than_a_channel_reaches(notion: str | po.Metric) -> None:
     problem = po.PostRandomisation(VOTE, "hamming", 0.4, notion=notion)
-    best = po.solve(problem, "oracle").objective
+    best = po.solve(problem, "oracle", time_limit=60).objective
     rng = np.random.default_rng(1)
     for _ in range(20):
         prices = rng.normal(size=(1, 4)).tolist()

@@ -173,7 +173,7 @@ def test_files_and_fingerprints() -> None:
 @pytest.mark.parametrize("chain", [STARTED, CYCLE])
 def test_impossible_values_are_hidden_by_every_solver(solver: str, chain: po.MarkovChain) -> None:
     problem = po.Redaction(chain, 5, 3, 1.0)
-    solution = po.solve(problem, solver)
+    solution = po.solve(problem, solver, time_limit=60)
     if solution.status is po.Status.REFUSED:
         return
     assert solution.certified

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances.few import few
 from oracles import enumeration
 
 import privopt as po
@@ -165,9 +166,7 @@ def rare_chains() -> list[po.MarkovChain]:
 
 
 @pytest.mark.parametrize("number", range(len(rare_chains())))
-@pytest.mark.parametrize(
-    "epsilon", [1.0, 745.0, *(pytest.param(e, marks=pytest.mark.long) for e in (1e-3, 30.0, 700.0))]
-)
+@pytest.mark.parametrize("epsilon", few((1.0, 745.0, 1e-3, 30.0, 700.0), 1))
 def test_rare_steps_are_solved_or_refused_in_a_sentence(number: int, epsilon: float) -> None:
     chain = rare_chains()[number]
     problem = po.Redaction(chain, 4, 1, epsilon)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances.few import few
 from oracles import enumeration
 
 import privopt as po
@@ -51,9 +52,7 @@ def test_the_family_of_two_rates_in_turn() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(60), *(pytest.param(n, marks=pytest.mark.long) for n in range(60, 150))]
-)
+@pytest.mark.parametrize("seed", few(range(150), 25))
 def test_leakages_are_those_of_enumeration_and_files_verify(seed: int) -> None:
     problem = random_problem(seed)
     (p,) = problem.private

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances.few import few
 
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
@@ -70,7 +71,7 @@ def test_errors_of_single_releases_add_up_to_less_than_is_said(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("epsilon", few((0.5, 2.0), 1))
 def test_no_release_of_a_lasting_policy_leaks_more_than_its_budget_at_the_true_belief(
     name: str, epsilon: float
 ) -> None:
