@@ -21,6 +21,7 @@ from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBL
 from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
+from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
@@ -37,23 +38,26 @@ NEAR = 1e-3
 ROWS = 250
 """Rows of other joints that are kept from round to round: walks solve systems of as many."""
 
-LARGE = 200
-"""Entries of a table from which the layers of its posteriors may bound what cuts leave open: on smaller ones cuts prove more."""
-
-FAR = 0.1
-"""They do where cuts leave open more than this share of the utility."""
-
 ROOM = 5000
-"""Entries of a table, and of the bounds of one programme of a box, up to which they do."""
+"""Entries of a table whose rows vary in intervals, and of the bounds of one programme of a box, up to which descents and layers may be tried."""
 
-EARLY = 0.4
+EARLY = 0.15
 """Share of the time that cuts may take there at first."""
+
+DESCENDING = 0.4
+"""When descents end that seek what these leave open, as a share of the time."""
+
+LARGE = 200
+"""Entries from which layers of posteriors may bound what is open: on smaller tables cuts prove more."""
+
+FAR = 0.25
+"""They do where more than this share of the utility is open."""
 
 WORTH = 0.85
 """Layers go on where their bound after a while leaves open less than this share of what cuts do; otherwise cuts do."""
 
-LATER = 0.7
-"""Share of the time in which cuts that go on seek further joints."""
+LATER = 0.5
+"""When cuts that go on turn from further joints to the proof, as a share of the time."""
 
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
@@ -68,8 +72,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     that keep a divergence. Column generation, or one linear program for a distortion, solves each round, and its dual bounds
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
-    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows of large tables vary in wide intervals, a tree over the layers
-    of posteriors proves more, and posteriors are sought by descents.
+    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows vary in intervals and cuts leave something open, posteriors
+    are sought by descents, and a tree over the layers of posteriors proves more for large tables and wide intervals.
 
     Parameters
     ----------
@@ -197,21 +201,23 @@ class _Rounds:
         self.part = 1.0
         if self._enough() or self.budget.remaining == 0:
             return self.answer(stop)
-        if self.bound - self.utility <= FAR * self.utility:
-            return self.answer(self._cut(LATER))
-        return self.answer("out of time" if self._layered(layers) else self._cut(LATER))
+        allowed = Allowed(layers)
+        Descents(allowed, self.cuts, self.budget.seed).run(self.until(DESCENDING))
+        secrets, symbols = self.problem.sizes[:2]
+        far = self.bound - self.utility > FAR * self.utility and secrets * symbols >= LARGE
+        return self.answer("out of time" if far and self._layered(layers, allowed) else self._cut(LATER))
 
     def _layers(self) -> Layers | None:
-        """Layers, where there are some, the table is large enough that cuts leave much open, and programmes of boxes are small."""
+        """Layers, where there are some and programmes of boxes are small."""
         secrets, symbols = self.problem.sizes[:2]
-        if self.problem.ambiguity is None or not LARGE <= secrets * symbols <= ROOM:
+        if self.problem.ambiguity is None or secrets * symbols > ROOM:
             return None
         layers = Layers.of(self.problem, self.problem.ambiguity)
         return None if layers is None or layers.above.shape[0] * symbols > ROOM else layers
 
-    def _layered(self, layers: Layers) -> bool:
+    def _layered(self, layers: Layers, allowed: Allowed) -> bool:
         """Whether layers bound what cuts leave open well enough to be gone on with."""
-        run = Layered(self.problem, layers, self.cuts, self.until)
+        run = Layered(self.problem, layers, allowed, self.cuts, self.until)
         first = run.begin()
         if not first - self.utility < WORTH * (self.bound - self.utility):
             return False

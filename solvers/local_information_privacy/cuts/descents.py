@@ -11,12 +11,31 @@ from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import Layers
 from privopt.solvers.common.highs import silent_highs
 from privopt.solvers.local_information_privacy.columns.programme import phi
+from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
 
 FLOOR = 1e-4
 """Entries below this count as this in the slope -ln t."""
 
 STEPS = 12
 """Most programmes for one start."""
+
+PEAKS = 10
+"""Starts of a round that are high at a few symbols and level elsewhere."""
+
+MOST = 3
+"""Symbols at which such a start is high, at most."""
+
+NEAR = 3
+"""Starts of a round beside a posterior met before, and as many half way between two."""
+
+SPREAD = (0.3, 1.7)
+"""Factors of the entries of a start beside a posterior."""
+
+STALL = 1e-4
+"""A round counts as fruitless if it gains less, relatively."""
+
+PATIENCE = 25
+"""Fruitless rounds in a row after which the search ends."""
 
 
 class Allowed:
@@ -45,10 +64,9 @@ class Allowed:
         mass = np.maximum(np.array(self._highs.getSolution().col_value)[:n], 0.0) * self.p
         return np.asarray(mass / mass.sum())
 
-    def descend(self, prices: Floats, start: Floats, budget: Budget) -> Floats | None:
-        """The last vertex on the way down from a start: the entropy is concave, so each tangent leads no higher."""
-        best, point = np.inf, start
-        last: Floats | None = None
+    def descend(self, prices: Floats, start: Floats, budget: Budget) -> list[Floats]:
+        """The vertices on the way down from a start: the entropy is concave, so each tangent leads no higher."""
+        best, point, path = np.inf, start, list[Floats]()
         for _ in range(STEPS):
             vertex = self.least(-np.log(np.maximum(point, FLOOR)) - prices) if budget.remaining > 0 else None
             if vertex is None:
@@ -56,8 +74,47 @@ class Allowed:
             reduced = float(phi(vertex).sum() - prices @ vertex)
             if reduced >= best - 1e-9:
                 break
-            best, point, last = reduced, vertex, vertex
-        return last
+            best, point = reduced, vertex
+            path.append(vertex)
+        return path
+
+
+class Descents:
+    """Rounds of descents at the prices of the best mixture so far, which what they meet then improves.
+
+    Parameters
+    ----------
+    allowed : Allowed
+    mixtures : Mixtures
+        Take the posteriors.
+    seed : int
+    """
+
+    def __init__(self, allowed: Allowed, mixtures: Mixtures, seed: int) -> None:
+        self.allowed, self.mixtures = allowed, mixtures
+        self._rng = np.random.default_rng(seed)
+
+    def run(self, until: Budget) -> None:
+        """Go on until time is spent or rounds no longer gain."""
+        fruitless = 0
+        while until.remaining > 0 and fruitless < PATIENCE:
+            before, prices = self.mixtures.value, self.mixtures.prices
+            points = [v for start in self._starts() for v in self.allowed.descend(prices, start, until)]
+            if points:
+                self.mixtures.mix(np.array(points))
+            fruitless = 0 if self.mixtures.value < before * (1.0 - STALL) else fruitless + 1
+
+    def _starts(self) -> list[Floats]:
+        rng, p, pool = self._rng, self.allowed.p, self.mixtures.pool
+        starts = []
+        for _ in range(PEAKS):
+            chosen = rng.choice(len(p), min(len(p), int(rng.integers(1, MOST + 1))), replace=False)
+            start = 0.5 * p
+            start[chosen] += rng.random(len(chosen))
+            starts.append(start)
+        for one, two in rng.integers(len(pool), size=(NEAR, 2)).tolist():
+            starts += [pool[one] * rng.uniform(*SPREAD, len(p)), pool[one] + pool[two]]
+        return [start / start.sum() for start in starts]
 
 
 def _model(layers: Layers) -> Any:

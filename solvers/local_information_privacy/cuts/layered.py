@@ -18,7 +18,7 @@ from privopt.solvers.local_information_privacy.cuts.layers import LayerTree, Sol
 from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
 
 DESCENDING = 0.75
-"""When the search for posteriors ends, as a share of the time."""
+"""When descents from boxes end, as a share of the time."""
 
 STARTS = 8
 """Posteriors that one round seeks."""
@@ -39,6 +39,8 @@ class Layered:
     problem : LocalInformationPrivacy
     layers : Layers
         Of its set.
+    allowed : Allowed
+        The posteriors that it allows.
     cuts : Mixtures
         Take the posteriors.
     until : callable
@@ -47,6 +49,7 @@ class Layered:
 
     problem: LocalInformationPrivacy
     layers: Layers
+    allowed: Allowed
     cuts: Mixtures
     until: Callable[[float], Budget]
     boxes: int = 0
@@ -87,7 +90,7 @@ class Layered:
 
     def _descend(self, prices: Floats, amounts: Floats) -> None:
         """Round what the programmes of boxes mix to single posteriors, and go down from there."""
-        until, allowed = self.until(DESCENDING), Allowed(self.layers)
+        until, allowed = self.until(DESCENDING), self.allowed
         tree, rng = self.tree, np.random.default_rng(until.seed)
         cells, chances, share = self.cells, amounts + 1e-3, 1.0
         while until.remaining > 0:
@@ -96,8 +99,7 @@ class Layered:
             for place in rng.choice(len(cells), STARTS, p=chances / chances.sum()).tolist():
                 solved = tree.programmes.solve(cells[place], now) if until.remaining > 0 else None
                 if isinstance(solved, Solved):
-                    point = allowed.descend(now, solved.drawn(rng, self.layers.p.mid), until)
-                    points += [] if point is None else [point]
+                    points += allowed.descend(now, solved.drawn(rng, self.layers.p.mid), until)
             if points:
                 self.cuts.mix(np.array(points))
             share *= FADING

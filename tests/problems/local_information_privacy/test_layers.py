@@ -15,6 +15,7 @@ import privopt as po
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import OWN, Cells, Layers, stacked
 from privopt.problems.robust_reading import SetReader
+from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.layers import LayerTree
 from privopt.solvers.local_information_privacy.cuts.mixtures import OverSet
@@ -164,7 +165,7 @@ def test_a_run_stays_on_its_side_of_the_optimum() -> None:
     best = po.solve(problem, "cuts", time_limit=20)
     mixtures, begun = OverSet(problem, problem.ambiguity), time.monotonic()
     mixtures.mix(np.eye(len(layers.p.mid)))
-    run = Layered(problem, layers, mixtures, lambda share: Budget(begun + 15.0 * share, 0))
+    run = Layered(problem, layers, Allowed(layers), mixtures, lambda share: Budget(begun + 15.0 * share, 0))
     assert run.begin() < math.inf
     proved = run.run()
     assert proved is not None
@@ -179,6 +180,23 @@ def test_a_run_stays_on_its_side_of_the_optimum() -> None:
     assert judged.leakage <= 0.8 + 1e-9
     assert judged.utility <= best.bound + 1e-9
     assert judged.utility >= 0.95 * best.objective
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sides", SIDES)
+def test_descents_come_near_the_optimum_and_keep_the_bounds_at_every_joint(sides: dict[str, Any]) -> None:
+    problem, layers = over(**sides)
+    assert problem.ambiguity is not None
+    best = po.solve(problem, "cuts", time_limit=20)
+    mixtures = OverSet(problem, problem.ambiguity)
+    mixtures.mix(np.eye(len(layers.p.mid)))
+    Descents(Allowed(layers), mixtures, 0).run(Budget(time.monotonic() + 30.0, 0))
+    assert mixtures.best is not None
+    assert best.objective is not None
+    assert best.bound is not None
+    judged = problem.evaluate(mixtures.best)
+    assert judged.violation <= 1e-9
+    assert 0.97 * best.objective <= judged.utility <= best.bound + 1e-9
 
 
 @pytest.mark.long
