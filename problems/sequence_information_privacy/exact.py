@@ -17,7 +17,7 @@ from privopt.files.labels import Label
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.models import MarkovChain
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
-from privopt.problems.sequence_information_privacy.leakage import affordable
+from privopt.problems.sequence_information_privacy.reach import affordable
 
 if TYPE_CHECKING:
     from flint import fmpz_mat

@@ -27,7 +27,8 @@ from privopt.models import ChainAmbiguity, MarkovChain
 from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
-from privopt.problems.sequence_information_privacy.leakage import HOPE, affordable, hopeless, walk
+from privopt.problems.sequence_information_privacy.leakage import walk
+from privopt.problems.sequence_information_privacy.reach import HOPE, affordable, hopeless
 
 MOST_CELLS = 2**24
 """Of all kernels of one release."""

@@ -22,10 +22,11 @@ from privopt.models.ambiguity.joint import Ambiguity
 from privopt.problems.robust import farthest_radius
 from privopt.problems.sequence_information_privacy import over_set as over
 from privopt.problems.sequence_information_privacy.bound import check_dual
+from privopt.problems.sequence_information_privacy.carried import lasting, settled
 from privopt.problems.sequence_information_privacy.certificate import judge, terms_of
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.examples import examples
-from privopt.problems.sequence_information_privacy.leakage import is_worst, lasting, read, settled, walk
+from privopt.problems.sequence_information_privacy.leakage import is_worst, read, walk
 from privopt.problems.sequence_information_privacy.over_set import level_over
 
 

@@ -30,8 +30,8 @@ from privopt.problems.sequence_information_privacy.bound import (
     MIN_THETA,
     sequence_bound,
 )
-from privopt.problems.sequence_information_privacy.leakage import asked
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.problems.sequence_information_privacy.steps import Step, steps
 
 MAX_ROWS = 200

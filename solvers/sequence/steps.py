@@ -20,8 +20,9 @@ from privopt.mechanisms.policy.formulas.steps import (
 )
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.belief_release.problem import BeliefRelease
-from privopt.problems.sequence_information_privacy.leakage import asked, slow_seconds
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.reach import slow_seconds
+from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.solvers.sequence._merged_line import merged
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.problems.sequence_information_privacy import leakage
+from privopt.problems.sequence_information_privacy import leakage, reach
 
 CHAINS = (
     po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5]),
@@ -25,7 +25,7 @@ def test_counting_rounds_is_the_same_as_following_them(
     problem = po.SequenceInformationPrivacy(chain, 0.5, batch=batch, horizon=horizon)
     policy = problem.anchor()
     counted = leakage._walk.__wrapped__(problem, policy, (0, 0))
-    monkeypatch.setattr(leakage, "FEW", 0)
+    monkeypatch.setattr(reach, "FEW", 0)
     followed = leakage._walk.__wrapped__(problem, policy, (0, 0))
     assert counted.complete
     assert followed.complete

@@ -7,7 +7,8 @@ import time
 import privopt as po
 from privopt.core.registry import find_solver
 from privopt.core.solver import Budget
-from privopt.problems.sequence_information_privacy.leakage import asked, walk
+from privopt.problems.sequence_information_privacy.leakage import walk
+from privopt.problems.sequence_information_privacy.simulated import asked
 
 CHAIN = po.MarkovChain([[0.8, 0.2], [0.3, 0.7]], [0.5, 0.5])
 

@@ -101,12 +101,12 @@ def test_readings_and_certificates_are_those_of_an_enumeration(problem: Ask) -> 
 def test_long_horizons_are_simulated_and_agree_with_the_exact_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from privopt.problems.sequence_information_privacy import leakage as reading
+    from privopt.problems.sequence_information_privacy import reach
 
     problem = Ask(random_chain(3), 0.8, horizon=6)
     policy = problem.answer("closed-form")
     exact = problem.evaluate(policy)
-    monkeypatch.setattr(reading, "MAX_BELIEFS", 3)
+    monkeypatch.setattr(reach, "MAX_BELIEFS", 3)
     simulated = problem.evaluate(policy)
     assert exact.exact
     assert not simulated.exact
@@ -117,10 +117,10 @@ def test_long_horizons_are_simulated_and_agree_with_the_exact_reading(
 
 
 def test_long_horizons_are_certified_by_construction(monkeypatch: pytest.MonkeyPatch) -> None:
-    from privopt.problems.sequence_information_privacy import leakage as reading
+    from privopt.problems.sequence_information_privacy import reach, simulated
 
-    monkeypatch.setattr(reading, "MAX_BELIEFS", 500)
-    monkeypatch.setattr(reading, "USERS", 64)
+    monkeypatch.setattr(reach, "MAX_BELIEFS", 500)
+    monkeypatch.setattr(simulated, "USERS", 64)
     problem = Ask(random_chain(4), 0.5, horizon=20)
     solution = po.solve(problem, "closed-form")
     assert solution.certified
