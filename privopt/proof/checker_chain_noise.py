@@ -112,10 +112,11 @@ def chain_ratio(problem: Any, proof: Any, growth: Fraction) -> Fraction:
     rows, back, first = kernels(problem, proof)
     n = range(len(rows))
     depth, length = position(proof["depth"], 10**4), problem.get("length")
+    need(length is None or position(length, 10**6) > 0, "there are records")
     right = side(rows, [Fraction(1)] * len(rows), growth, depth)
     left = side(back, first, growth, depth)
-    if length is not None and position(length, 10**6) <= depth + 1:
-        pairs = [(left[0][t], right[0][int(length) - 1 - t]) for t in range(length)]
+    if length is not None and length <= depth + 1:
+        pairs = [(left[0][t], right[0][length - 1 - t]) for t in range(length)]
     else:
         slack = number(proof["slack"])
         pairs = [(beyond(back, *left, growth, slack), beyond(rows, *right, growth, slack))]

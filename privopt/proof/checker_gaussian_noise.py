@@ -85,10 +85,11 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
     tau, epsilon = (number(problem["levels"][name]["level"]) for name in ("noise", "leak"))
     need(not claim, "only leakage is of this kind of file")
     if proof["method"] == "group":
-        need(position(problem["size"], 10**6) * tau <= epsilon, "a release may leak more")
+        size = position(problem["size"], 10**6)
+        need(size > 0 and size * tau <= epsilon, "a release may leak more")
         return [
             *said,
-            f"PROVED: a release leaks at most {epsilon} nats about each of {problem['size']} records",
+            f"PROVED: a release leaks at most {epsilon} nats about each of {size} records",
         ]
     scale, apart, grid = number(mechanism["scale"]), number(problem["apart"]), number(problem["grid"])
     need(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from oracles import crafted_releases, crafted_sets, crafted_streams
+from oracles import crafted_edges, crafted_ends, crafted_releases, crafted_sets, crafted_streams
 from oracles.crafted_files import Planted, changed, neighbours
 from oracles.planted_proofs import Lines
 
@@ -27,13 +27,29 @@ def planted(kind: str) -> Iterator[Lines]:
     made = list(MADE[kind]())
     for place, path, value in PLANTED[kind]:
         yield changed(made[place], path, value)
-    for group in (crafted_releases, crafted_sets, crafted_streams):
-        yield from (file for file in group.more() if file[0]["kind"] == kind)
+    for more in (
+        crafted_releases.more,
+        crafted_sets.more,
+        crafted_streams.more,
+        crafted_edges.wrong,
+        crafted_ends.wrong,
+    ):
+        yield from (file for file in more() if file[0]["kind"] == kind)
+
+
+def edges(kind: str) -> Iterator[Lines]:
+    """Files that are accepted, of which only programs with a small mistake say otherwise."""
+    found = {**crafted_edges.EDGES, **crafted_ends.EDGES}
+    if kind in found:
+        yield from found[kind]()
 
 
 def corpus(kind: str) -> Iterator[Lines]:
     """All files of a kind: those made by hand first."""
     made = list(MADE[kind]())
     yield from made
+    for file in edges(kind):
+        yield from (file, *crafted_edges.near(file))
+    yield from planted(kind)
     for file in made:
         yield from neighbours(file)

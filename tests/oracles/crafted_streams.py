@@ -292,6 +292,10 @@ def more() -> Iterator[Lines]:
     known = {"method": "chain", "stationary": [1] * 4, "slack": 0, "depth": 1}
     high = {"noise": HALF, "leak": {"level": 1, "below": 2, "above": 3}}
     yield lines("chain_noise", {**four, "levels": high}, {"noise": "laplace", "scale": 2}, {}, known)
-    empty = next(chain_noise())
-    empty[1]["initial"] = [0, 0]
-    yield empty
+    for field in ({"initial": [0, 0]}, {"length": 0}):
+        empty = next(chain_noise())
+        empty[1].update(field)
+        yield empty
+    yield lines(
+        "gaussian_noise", {"levels": leak, "sensitivity": 1, "size": 0}, laplace, {}, {"method": "group"}
+    )

@@ -265,6 +265,7 @@ def _chain_noise(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
 def _gaussian_noise(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
     tau, epsilon = _noise(problem, mechanism), _level(problem, "leak")
     if bounds[0]["method"] == "group":
+        assert int(problem["size"]) > 0
         return int(problem["size"]) * tau > epsilon * (1 + ROOM)
     covariance = np.array([[_real(v) for v in row] for row in problem["covariance"]])
     assert (covariance == covariance.T).all()

@@ -19,7 +19,7 @@ HARMLESS = {
     "log: GtE 0 made Gt": "the logarithm of 1 is enclosed by 0 and 0, which have no sign",
     "prior: lengths": "a table has rows of one length",
     "costs: lengths may differ at 110": "a table has rows of one length",
-    "costs: lengths may differ at 111": "a table has rows of one length",
+    "costs: lengths may differ at 112": "a table has rows of one length",
     "compared: filter dropped in for w, v in enumerate(row) if v": "a weight of 0 adds nothing",
     "compared: 1 made one more at 90": "the weights of a hypothesis are divided by their sum",
     "compared: 1 made one more at 92": "the weights of a hypothesis are divided by their sum",
