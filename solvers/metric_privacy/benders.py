@@ -32,7 +32,8 @@ class Benders(Solver[MetricPrivacy]):
     borders allow some. The first borders are uniform rows, for which there always are.
 
     Source: Qiu, "Enhancing scalability of metric differential privacy via secret dataset partitioning and Benders
-    decomposition". The subsets here are the points nearest to centres that are far apart.
+    decomposition". The subsets here are the points nearest to centres that are far apart: Gonzalez, "Clustering to minimize
+    the maximum intercluster distance".
 
     Parameters
     ----------
