@@ -45,6 +45,9 @@ HOPE = 10.0
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
+MOSTLY = 0.8
+"""Share of what is left that one gets at most which is sure to close the gap in half of it."""
+
 
 class Call(Protocol[M]):
     """One call of solve, as the search sees it."""
@@ -287,7 +290,8 @@ class Search(Generic[M]):
             return left if self._answered else 0.6 * left
         if c.guarantee is not Guarantee.OPTIMAL and any(_closes(o, left) for o in provers[1:]):
             return min(SLICE * predicted(c), left / 3)
-        several = min(max(SLICE * predicted(c), left / 3), 0.6 * left)
+        most = MOSTLY if _closes(c, left) else 0.6
+        several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
