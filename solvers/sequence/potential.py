@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -36,6 +37,12 @@ POSTERIORS = 700
 """At which the potential is held in a programme, at most."""
 COLUMNS = 4
 """New posteriors of a release in each round of column generation."""
+STAGES = 1 / 9, 1 / 3, 1.0
+"""Shares of the linear programs after which what is known is proved."""
+AGAIN = 1.5
+"""How many times as long as the last proof there must be for another one."""
+STEEP = 4.0
+"""The largest price, in units of what a release and what follows can cost."""
 WIDE = 2**21
 
 
@@ -56,10 +63,10 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
     name: ClassVar[str] = "potential"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
     """With a bound that is checked."""
-    curvature: float = 1.0
+    curvature: float = 0.3
     """Of the potential, in units of the largest distortion."""
-    rounds: int = 24
-    """Linear programs of the potential; after every other one a triangulation looks for posteriors where it fails."""
+    rounds: int = 48
+    """Linear programs of the potential, at most; after every other one a triangulation looks for posteriors where it fails."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some programmes, and a triangulation that grows with the letters."""
@@ -78,14 +85,22 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
         policy = _policy(problem, budget)
         unit = float(np.abs(problem.setting(1).cost).max()) or 1.0
         search = Search(releases_of(problem), self.curvature * unit, budget)
-        potential, rounds = search.potential(self.rounds)
-        dual = search.dual(potential, None if problem.lasting else np.array(problem.chain.initial))
-        proved = problem.prove_bound(dual)
-        if proved is None:
-            return Proposal(policy, stats={"iterations": rounds, "stop": "out of time"})
-        return Proposal(
-            policy, proved[1], dual, stats={"iterations": rounds, "pieces": len(potential.pieces)}
-        )
+        belief = None if problem.lasting else np.array(problem.chain.initial)
+        bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
+        for share in STAGES:
+            potential, rounds = search.potential(max(1, math.ceil(self.rounds * share)))
+            begun = time.monotonic()
+            found = search.dual(potential, belief)
+            proved = problem.prove_bound(found)
+            if proved is not None and -proved[1] > bound:
+                bound, dual = -proved[1], found
+                stats = {"iterations": rounds, "pieces": len(potential.pieces)}
+                budget.report(None, -bound)
+            if search.ended or budget.remaining < AGAIN * (time.monotonic() - begun):
+                break
+        if dual is None:
+            return Proposal(policy, stats={"iterations": search.rounds, "stop": "out of time"})
+        return Proposal(policy, -bound, dual, stats=stats)
 
 
 def _policy(problem: SequenceInformationPrivacy, budget: Budget) -> Mechanism:
@@ -106,13 +121,27 @@ class Step:
 
 
 @dataclass(eq=False)
+class _State:
+    """The potential of the last programme, where it is held, the best one with its least gain, and how far one may move."""
+
+    here: Potential
+    held: Floats
+    best: Potential
+    most: float
+    trust: float
+
+
+@dataclass(eq=False)
 class Search:
     """A potential for the releases of a chain, and the triangulation that proves it."""
 
     releases: Releases
     curvature: float
     budget: Budget
+    rounds: int = 0
+    ended: bool = False
     _cuts: list[tuple[Floats, Floats, Floats]] = field(default_factory=list)
+    _state: _State | None = None
 
     @property
     def letters(self) -> int:
@@ -139,9 +168,11 @@ class Search:
         low, up = releases.factors
         far = np.minimum(1 - low, (up - 1) * beliefs / np.maximum(1 - beliefs, 1e-12)).clip(1e-9, 1.0)
         points = beliefs[:, None, :] + far[:, :, None] * (np.eye(n) - beliefs[:, None, :])
+        steep = STEEP * float(np.abs(releases.cost).max() + np.abs(later.pieces).max() + later.curvature)
         values, basis = self._costs(later, points), np.tile(np.arange(n), (len(beliefs), 1))
         while True:
             value, prices, basis = solve_many(points, values, beliefs, basis)
+            prices = prices.clip(-steep, steep)  # those of letters that are impossible mean nothing
             found = releases.charges(later, beliefs, prices)
             charged = releases.charged(found, beliefs)
             least, rounds = charged.min(axis=1), rounds - 1
@@ -161,32 +192,38 @@ class Search:
         return costs
 
     def potential(self, most_rounds: int) -> tuple[Potential, int]:
-        """The best potential of so many programmes, or in the time that there is, and how many it took."""
-        cover = Cover.uniform(self.letters, DEPTHS[self.letters])
-        held = cover.vertices()
+        """The best potential of so many programmes in all, or in half the time that there is, and how many it took.
+
+        It goes on where it ended before.
+        """
         until = 0.5 * self.budget.remaining if self.budget.remaining < math.inf else 0.0
-        here = self._settled(held, until)
-        best, most, trust, rounds = here, -math.inf, 0.1 * self.curvature, 0
-        while rounds < most_rounds and self.budget.remaining > until:
-            following = self._raised(here, held, trust)
-            rounds, trust = rounds + 1, max(0.9 * trust, 0.01 * self.curvature)
+        if self._state is None:
+            held = Cover.uniform(self.letters, DEPTHS[self.letters]).vertices()
+            first = self._settled(held, until)
+            self._state = _State(first, held, first, -math.inf, 0.1 * self.curvature)
+        state = self._state
+        while not self.ended and self.rounds < most_rounds and self.budget.remaining > until:
+            following = self._raised(state.here, state.held, state.trust)
+            self.rounds, state.trust = self.rounds + 1, max(0.9 * state.trust, 0.01 * self.curvature)
             if following is None:
+                self.ended = True
                 break
-            here, reached = following
-            if rounds % 2:
-                continue
-            met, gains = self._probed(here, until)
-            if gains.min() > most:
-                best, most = here, float(gains.min())
-            if gains.min() >= reached * (1 - NEAR):
-                break
-            failed = np.argsort(gains)[:150]
-            failed = failed[gains[failed] < reached * (1 - NEAR)]
-            held = np.unique(np.concatenate([held, met[failed]]), axis=0)
-            if len(held) > POSTERIORS:
-                gains = self.step(here, held, 2).value - here(held)
-                held = held[np.argsort(gains)[: POSTERIORS * 2 // 3]]
-        return best, rounds
+            state.here, reached = following
+            if self.rounds % 2 == 0:
+                self._looked(state, reached, until)
+        return state.best, self.rounds
+
+    def _looked(self, state: _State, reached: float, until: float) -> None:
+        """Keep the potential if it is the best one, and hold it from now on where it fails."""
+        met, gains = self._probed(state.here, until)
+        if gains.min() > state.most:
+            state.best, state.most = state.here, float(gains.min())
+        failed = np.argsort(gains)[:150]
+        failed = failed[gains[failed] < reached * (1 - NEAR)]
+        state.held = np.unique(np.concatenate([state.held, met[failed]]), axis=0)
+        if len(state.held) > POSTERIORS:
+            gains = self.step(state.here, state.held, 2).value - state.here(state.held)
+            state.held = state.held[np.argsort(gains)[: POSTERIORS * 2 // 3]]
 
     def _settled(self, posteriors: Floats, until: float) -> Potential:
         """Value iteration on the first triangulation, each time with the least minimum of quadratics above the values."""

@@ -9,7 +9,9 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.core.solver import Budget
-from privopt.solvers.sequence.potential import Cover, PotentialBound, solve_many
+from privopt.core.trace import Reached
+from privopt.problems.sequence_information_privacy.potential import Potential, Releases
+from privopt.solvers.sequence.potential import Cover, PotentialBound, Search, solve_many
 
 
 def near(letters: int, stay: float) -> po.MarkovChain:
@@ -56,6 +58,43 @@ def test_it_is_nearer_than_prices_of_single_releases(
     reached = problem.evaluate(problem.answer("closed-form")).utility
     assert reached <= together.bound < alone.bound
     assert together.bound - reached < share * abs(reached)
+
+
+@pytest.mark.long
+def test_chains_with_impossible_moves_have_a_bound_that_further_programmes_only_lower() -> None:
+    """A walk on a line: at a corner one letter cannot follow, and its price means nothing."""
+    walk = po.MarkovChain([[0.8, 0.2, 0.0], [0.2, 0.6, 0.2], [0.0, 0.2, 0.8]])
+    problem = Ask(walk, 0.7, horizon=100)
+    proved: list[float] = []
+
+    def note(_: float, reached: str) -> None:
+        assert isinstance(reached, Reached)
+        assert reached.bound is not None
+        proved.append(reached.bound)
+
+    found = PotentialBound(rounds=9).run(problem, Budget(progress=note))
+    alone = po.solve(problem, "closed-form", time_limit=30)
+    assert alone.objective is not None
+    assert alone.bound is not None
+    assert proved
+    assert proved == sorted(proved, reverse=True)
+    assert found.bound == proved[-1] == problem.prove_bound(found.dual)[1]  # type: ignore[index]
+    assert alone.objective <= proved[-1] < alone.bound
+
+
+def test_prices_where_a_letter_is_impossible_prove_the_best_release() -> None:
+    """A belief of two letters out of three: the optimum is that of two letters."""
+    moves = np.array([[0.8, 0.2, 0.0], [0.2, 0.6, 0.2], [0.0, 0.2, 0.8]])
+    search = Search(Releases(moves, 1 - np.eye(3), 0.7), 1.0, Budget())
+    nothing = Potential.nothing(3)
+    step = search.step(nothing, np.array([[1.0, 0.0, 0.0]]))
+    optimum = po.solve(po.BeliefRelease([0.8, 0.2], 0.7), "closed-form").objective
+    assert optimum is not None
+    assert np.abs(step.prices).max() < 10
+    charges = search.releases.charges(nothing, np.array([[0.8, 0.2, 0.0]]), step.prices)
+    proved = float(search.releases.charged(charges, np.array([[0.8, 0.2, 0.0]])).min())
+    assert proved == pytest.approx(-optimum, abs=1e-3)
+    assert proved <= -optimum + 1e-9
 
 
 def test_it_refuses_other_chains_in_one_sentence() -> None:
