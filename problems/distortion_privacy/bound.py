@@ -14,6 +14,9 @@ The kinds of dual:
   multipliers of the rows that these and the nominal joint demand; where distortion is bounded, at the level of the proof and
   with a mixture of members, ``weighing``, whose distortion is above the bound. See
   :mod:`privopt.problems.local_information_privacy.members`.
+- ``{"kind": "averages", "pool": ..., "members": ..., "prices": [[m, member, [[...], ...]], ...]}``: over a set of joints, where
+  an information is bounded: prices m >= 0, each of the information at a member, with a distribution over S for each release.
+  What is bounded over the set is bounded at each of its members.
 - ``{"kind": "bands", "above": [[...], ...], "below": [[...], ...]}``: where "lip" or "ldp" is bounded, multipliers >= 0 of
   P(y | s) <= e^e h(y) and of h(y) <= P(y | s) e^e ("lip"; h(y) <= P(y | s) for "ldp"), a list a release with a number for each
   value of S of positive probability, in the unit of the distortion. For "lip" h(y) is P(y), for "ldp" the least P(y | s).
@@ -50,7 +53,8 @@ from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.entropy_boxes import log_balls
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.bound import linear_value, numbers
-from privopt.problems.local_information_privacy.members import demanded, weighed
+from privopt.problems.local_information_privacy.members import MOST, demanded, weighed
+from privopt.problems.local_information_privacy.members import tables as members_of
 
 if TYPE_CHECKING:
     from flint import arb
@@ -76,6 +80,8 @@ def prove(problem: DistortionData, dual: object) -> Enclosure | None:
         return None if value is None else enclose(value)
     if kind == "set" and problem.ambiguity is not None and problem.order is None:
         return _over_set(problem, problem.ambiguity, dual)
+    if kind == "averages" and problem.ambiguity is not None and problem.max_leakage is not None:
+        return _averages(problem, problem.ambiguity, dual)
     if kind == "bands" and problem.max_leakage is not None and problem.order is None:
         return _bands(problem, problem.budget, dual)
     if kind == "level" and problem.max_leakage is None and problem.order is None:
@@ -191,18 +197,55 @@ def _posteriors(problem: DistortionData, rows: object, price: object) -> Enclosu
     joint = _quotients(table, total)
     prior = _quotients([[sum(row) for row in table]], total)[0]
     value = joint.T @ _scores(posteriors, prior, order).T
-    costs, paid = problem.costs, Balls.exact(price)
-    excess = _quotients([[c - min(row) for c in row] for row in costs.cells], costs.scale)
+    costs, paid, excess = problem.costs, Balls.exact(price), _excess(problem)
     if problem.max_leakage is None:
         room = Balls.fractions([problem.floor - costs.least])[0]
         low, high = ((value + paid * excess).min(axis=1).sum() - paid * room).ends
         most = -_information(low, order)[0] + 0.0
         return (0.0, 0.0) if most == 0 else (-_information(high, order)[1], most)
+    return _within(problem, order, paid * value, paid)
+
+
+def _within(problem: DistortionData, order: float, sums: Balls, paid: Balls) -> Enclosure | None:
+    """What prices ``paid`` of informations prove that are at least ``sums / paid`` each, where these are bounded by the budget."""
     limit = Balls.between(*_transformed(problem.budget, order))
-    low, high = ((excess + paid * value).min(axis=1).sum() - paid * limit).ends
+    low, high = ((_excess(problem) + sums).min(axis=1).sum() - paid * limit).ends
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
-    return enclose(-(costs.least + Fraction(high)))[0], enclose(-(costs.least + Fraction(low)))[1]
+    least = problem.costs.least
+    return enclose(-(least + Fraction(high)))[0], enclose(-(least + Fraction(low)))[1]
+
+
+def _excess(problem: DistortionData) -> Balls:
+    """E[D] of each release given each observation above the least."""
+    costs = problem.costs
+    return _quotients([[c - min(row) for c in row] for row in costs.cells], costs.scale)
+
+
+def _averages(
+    problem: DistortionData, ambiguity: JointAmbiguity, dual: dict[str, object]
+) -> Enclosure | None:
+    """What prices of the informations at members of a set prove."""
+    tables, prices, order = members_of(ambiguity, dual), dual.get("prices"), problem.order
+    if tables is None or order is None or not isinstance(prices, list) or len(prices) > MOST:
+        return None
+    sums, paid = Balls.exact(np.zeros(problem.matrix.shape)), Balls.exact(0.0)
+    for price, number, rows in prices:
+        if any(isinstance(v, bool) for v in (price, number)) or not isinstance(price, (int, float)):
+            return None
+        if not isinstance(number, int) or not 0 <= number < len(tables) or not 0 <= price < math.inf:
+            return None
+        member = tables[number]
+        if member is None:
+            return None
+        table = [row for row in member[0] if any(row)]
+        posteriors = numbers(rows, (problem.matrix.shape[1], len(table)))
+        if posteriors is None or (posteriors < 0).any() or not (posteriors.sum(axis=1) > 0).all():
+            return None
+        prior = _quotients([[sum(row) for row in table]], member[1])[0]
+        information = _quotients(table, member[1]).T @ _scores(posteriors, prior, order).T
+        sums, paid = sums + information * price, paid + Balls.exact(float(price))
+    return _within(problem, order, sums, paid)
 
 
 def _quotients(rows: Sequence[Sequence[int]], below: int) -> Balls:

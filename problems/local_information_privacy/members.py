@@ -136,8 +136,37 @@ def extreme(ambiguity: JointAmbiguity, notion: str, column: Sequence[int], s: in
 
 def farthest(ambiguity: JointAmbiguity, values: Sequence[int]) -> Demand:
     """The joint of a set at which an integer function of X is expected to be largest; it demands nothing."""
-    chosen = [_farthest(row, list(values)) for row in ambiguity.rows]
-    return Demand(_farthest(ambiguity.prior, _expected(chosen, values)), tuple(chosen), 0, 0)
+    return farthest_of_each(ambiguity, [values] * len(ambiguity.rows))
+
+
+def farthest_of_each(ambiguity: JointAmbiguity, values: Sequence[Sequence[int]]) -> Demand:
+    """The joint of a set at which integer functions of X, one for each s, are expected to be largest; it demands nothing."""
+    chosen = [_farthest(row, list(v)) for row, v in zip(ambiguity.rows, values, strict=True)]
+    expected = [Fraction(sum(map(mul, row, v)), sum(row)) for row, v in zip(chosen, values, strict=True)]
+    common = math.lcm(*(v.denominator for v in expected))
+    return Demand(_farthest(ambiguity.prior, [int(v * common) for v in expected]), tuple(chosen), 0, 0)
+
+
+def cells(demand: Demand) -> tuple[list[list[int]], int] | None:
+    """P(s, w) at a joint as integers over one denominator; None where it is not given in full."""
+    rows = [row for row in demand.rows if row is not None]
+    if demand.prior is None or len(rows) != len(demand.rows):
+        return None
+    totals = [sum(row) for row in rows]
+    common = math.lcm(*totals)
+    table = [
+        [p * (common // total) * v for v in row]
+        for p, row, total in zip(demand.prior, rows, totals, strict=True)
+    ]
+    return table, sum(demand.prior) * common
+
+
+def tables(
+    ambiguity: JointAmbiguity, dual: dict[str, object]
+) -> list[tuple[list[list[int]], int] | None] | None:
+    """The members of a dual as :func:`cells`; None if a distribution of theirs is not of the set."""
+    members = _members(ambiguity, dual)
+    return None if members is None else [cells(Demand(prior, rows, 0, 0)) for prior, rows in members]
 
 
 def _expected(rows: Sequence[Vector], values: Sequence[int]) -> list[int]:

@@ -21,6 +21,7 @@ from privopt.solvers.common.separation import Separation, set_refused
 from privopt.solvers.common.tightened import tightened
 from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
 from privopt.solvers.distortion_privacy.direct_lp import DirectLp
+from privopt.solvers.distortion_privacy.members import MembersBound
 
 ANALYTIC = {"kind": "analytic"}
 
@@ -33,6 +34,12 @@ HIGHEST = 64.0
 BELOW = 1e-9
 """A level is proved too low a little below where the programme says so, relative to it."""
 
+ANSWERING = 0.6
+"""Share of the time for an answer where an average is capped; the bound has the rest."""
+
+CHECKING = 0.1
+"""Share of what is left then for the bound to be proved."""
+
 SCALE = 2**40
 """Distortions are rounded to integers of this size where the joint of the largest one is sought."""
 
@@ -44,7 +51,8 @@ class RobustCuts(Solver[DistortionPrivacy]):
 
     A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
     mixture of joints that proves a level too low. Averages, maximal leakage and mutual information, are solved at the nominal
-    joint with smaller and smaller caps, and mixed until their bound over the set is met.
+    joint with smaller and smaller caps, and mixed until their bound over the set is met; mutual information is bounded by
+    cutting planes at several joints of the set.
     """
 
     solves: ClassVar = DistortionPrivacy
@@ -77,9 +85,7 @@ class RobustCuts(Solver[DistortionPrivacy]):
                 problem.constant(), 0.0, ANALYTIC, stats={"iterations": 0, "stop": "a constant is enough"}
             )
         if problem.order is not None and problem.max_leakage is not None and 0 < problem.budget < math.inf:
-            return tightened(
-                problem, lambda cap, until: _capped(problem, cap, until), replace(budget, incumbent=None)
-            )
+            return _averaged(problem, ambiguity, budget)
         if problem.order is not None:
             half = replace(budget, incumbent=None)
             proposal = _of_nominal(problem).run(_nominal(problem), half)
@@ -89,6 +95,22 @@ class RobustCuts(Solver[DistortionPrivacy]):
         if problem.max_leakage is None:
             return _Levels(problem, ambiguity, budget).run()
         return _within(problem, budget)
+
+
+def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Budget) -> Proposal:
+    """Smaller caps at the nominal joint, and, for mutual information, a bound at several joints of the set."""
+    until = replace(budget.earlier(1 - ANSWERING), incumbent=None)
+    proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), until)
+    if problem.order != 1 or proposal.mechanism is None or budget.remaining == 0:
+        return proposal
+    inside = problem.check(proposal.mechanism).matrix
+    if inside.shape != problem.matrix.shape:
+        return proposal
+    dual = MembersBound(problem, ambiguity, inside).run(budget.earlier(CHECKING))
+    proved = None if dual is None else problem.prove_bound(dual)
+    if proved is None or (proposal.bound is not None and proved[1] >= proposal.bound):
+        return proposal
+    return replace(proposal, bound=proved[1], dual=dual)
 
 
 def _of_nominal(problem: DistortionPrivacy) -> Solver[DistortionPrivacy]:

@@ -107,3 +107,36 @@ def test_a_proof_of_a_level_needs_members_of_the_set() -> None:
     assert problem.check_bound(-math.inf, {**dual, "weighing": [[-1.0, 0]]}) is None
     higher = {**dual, "proof": {**dual["proof"], "level": dual["proof"]["level"] * 1.01}}
     assert problem.check_bound(-math.inf, higher) is None
+
+
+@pytest.mark.long
+def test_a_cap_on_information_is_bounded_at_members_of_the_set() -> None:
+    counts = np.array([[60, 20, 30, 40], [20, 50, 45, 10], [30, 30, 10, 60]])
+    hamming = 1 - np.eye(4)
+    near = po.JointAmbiguity.from_counts(counts, 0.9)
+    problem = po.DistortionPrivacy(near, hamming, max_leakage=0.05, leakage="mutual_information")
+    solution = po.solve(problem, "cuts", time_limit=20)
+    dual: Any = solution.dual
+    assert dual["kind"] == "averages"
+    proved = problem.prove_bound(dual)
+    at_one = po.solve(po.DistortionPrivacy(near.nominal, hamming, max_leakage=0.05), time_limit=10)
+    assert proved is not None
+    assert solution.objective is not None
+    assert at_one.objective is not None
+    assert solution.objective <= proved[1] < at_one.objective - 0.1  # it says more than the nominal joint
+    rng = np.random.default_rng(0)
+    for share in (0.1, 0.3, 0.4):  # releases that keep the cap over the set are no better
+        channel = po.Channel(share * np.eye(4) + (1 - share) * rng.dirichlet(np.ones(4)))
+        judged = problem.evaluate(channel)
+        assert not judged.feasible or judged.utility <= proved[1]
+    point = po.DistortionPrivacy(
+        po.JointAmbiguity.total_variation(near.nominal, 0), hamming, max_leakage=0.05
+    )
+    assert point.prove_bound(dual) is None  # its members are not of this set
+    for damage in (-1.0, math.inf, math.nan, True, "x"):
+        prices = [[damage, *dual["prices"][0][1:]], *dual["prices"][1:]]
+        assert problem.prove_bound({**dual, "prices": prices}) is None
+    assert problem.prove_bound({**dual, "prices": [[1.0, 999, dual["prices"][0][2]]]}) is None
+    nothing = problem.prove_bound({**dual, "prices": []})
+    assert nothing is not None
+    assert nothing[1] == pytest.approx(0.0, abs=1e-12)
