@@ -139,9 +139,9 @@ def _analytic(problem: TradeOffData, rest: Fraction, most: Fraction, secret: Fra
         return -max(none, Fraction(problem.floor) - rest)
     if problem.is_cap:
         if problem.is_funnel:
-            return most if problem.budget == math.inf else min(most, Fraction(problem.budget) + rest)
+            return most if problem.budget == math.inf else min(most, Fraction(problem.cap) + rest)
         within = problem.observation.useful is None and problem.budget < math.inf
-        return min(secret, Fraction(problem.budget)) if within else secret
+        return min(secret, Fraction(problem.cap)) if within else secret
     weight = Fraction(problem.budget)
     if problem.is_funnel:
         return weight * most - max(none, most - rest) if weight >= 1 else weight * min(rest, most)
@@ -172,10 +172,10 @@ def _from_weighed(problem: TradeOffData, multiplier: float, weighed: Fraction) -
     if problem.budget == math.inf or (funnel and problem.is_cap and multiplier == 0):
         return None
     if not funnel:
-        return weighed + Fraction(multiplier) * Fraction(problem.budget)
+        return weighed + Fraction(multiplier) * Fraction(problem.cap)
     if problem.is_floor:
         return -(weighed + Fraction(multiplier) * Fraction(problem.floor))
-    return (Fraction(problem.budget) - weighed) / Fraction(multiplier)
+    return (Fraction(problem.cap) - weighed) / Fraction(multiplier)
 
 
 def _float(value: Fraction) -> float:

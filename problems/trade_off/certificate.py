@@ -25,6 +25,9 @@ from privopt.problems.trade_off.information import information_enclosures
 SHOWN = 6
 """Symbols named in a sentence, at most."""
 
+OUTWARD = "leakage <= budget, read outward by its last digit"
+"""Claimed where the leakage is between the cap and the next float, as of a cap that is an information, rounded."""
+
 HARMLESS = 1e-9
 """A row of an impossible symbol is the average release if no probability is off by more than this share of it."""
 
@@ -60,15 +63,16 @@ def verdict(problem: TradeOffData, utility: Enclosure, leakage: Enclosure) -> tu
             f"the utility is {word} the floor, which may be missed by {FLOOR_SLACK:g} nats",
         )
     if problem.is_cap:
-        ok = problem.budget == math.inf or leakage[1] <= problem.budget
+        ok = leakage[1] <= problem.cap
         word = "at most" if ok else "not proved to be at most"
+        beyond = ok and leakage[1] > problem.budget
         if problem.ambiguity is not None:
             return (
                 ok,
-                over_set("leakage <= budget"),
+                over_set(OUTWARD if beyond else "leakage <= budget"),
                 f"a bound on the leakage over the set is {word} the budget",
             )
-        return ok, "leakage <= budget", f"the leakage is {word} the budget"
+        return ok, OUTWARD if beyond else "leakage <= budget", f"the leakage is {word} the budget"
     return True, "both informations are enclosed", "there is no bound to keep"
 
 

@@ -174,7 +174,7 @@ class _Table:
         if second is None:
             return True
         if problem.is_cap:
-            return problem.entropies[0][0] - second.value > problem.budget + SLACK
+            return problem.entropies[0][0] - second.value > problem.cap + SLACK
         ends = self.enclosed(_objective(problem, second.value))
         return ends is not None and ends[1] < 0
 
@@ -187,7 +187,7 @@ class _Table:
         if problem.is_floor:
             near, objective = front.high >= problem.floor - SLACK, 0.0 - secret
         else:
-            near, objective = secret <= problem.budget + SLACK, front.high
+            near, objective = secret <= problem.cap + SLACK, front.high
         order = np.flatnonzero(near)[np.argsort(-objective[near], kind="stable")]
         parts = [Partition(0.0, front.blocks(point)) for point in order[:20].tolist()]
         tried = (*map(self.assignment, parts), *weighed.assignments[:1])
@@ -220,7 +220,7 @@ class _Table:
             if problem.is_floor:
                 bound = self.enclosed(value - weight * problem.floor, weight)
             else:
-                bound = self.enclosed((value + problem.budget) / weight, weight)
+                bound = self.enclosed((value + problem.cap) / weight, weight)
             if (
                 value <= weight * high.useful - high.secret + SLACK * (1 + weight)
                 or time.monotonic() > deadline
@@ -236,7 +236,7 @@ class _Table:
         if problem.is_floor:
             least = weight * (problem.floor - SLACK) - (kept.secret - offset) - SLACK
         else:
-            least = weight * (kept.useful - SLACK) - (problem.budget - offset) - SLACK
+            least = weight * (kept.useful - SLACK) - (problem.cap - offset) - SLACK
         threshold = Threshold(weight, least) if bound is not None else None
         return Candidates((kept.assignment,), bound, threshold)
 
@@ -244,7 +244,7 @@ class _Table:
         """Whether a partition keeps the floor or the cap, by its reading."""
         if self.problem.is_floor:
             return point.useful >= self.problem.floor
-        return point.secret <= self.problem.budget
+        return point.secret <= self.problem.cap
 
     def _at(self, weight: float) -> _Point:
         """The best partition at a weight, with its informations."""

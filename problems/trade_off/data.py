@@ -150,6 +150,14 @@ class TradeOffData(ABC):
         return self.budget - FLOOR_SLACK
 
     @property
+    def cap(self) -> float:
+        """The most that counts as within the budget: a cap is read outward by its last digit, and claims say so where it matters.
+
+        An information is no float, so one that is given as a cap is rounded. Nothing and 0 are exact.
+        """
+        return self.budget if self.budget in (0.0, math.inf) else math.nextafter(self.budget, math.inf)
+
+    @property
     def is_floor(self) -> bool:
         """Whether the budget is a floor on utility."""
         return self.mode == "min_utility"

@@ -137,7 +137,7 @@ class Exact:
         )
         if self.problem.is_floor:
             return most_utility > self.problem.floor or utility >= self.problem.floor
-        return leakage < self.problem.budget or most_leakage <= self.problem.budget
+        return leakage < self.problem.cap or most_leakage <= self.problem.cap
 
     def objective(self, numbers: list[int]) -> Enclosure:
         """Floats around the objective."""
@@ -193,7 +193,7 @@ def _bounded(exact: Exact, deadline: float) -> Best | None:
     """Minimise I(S;Y) under a floor on I(X;Y), or maximise what is wanted under a cap on the rest."""
     problem, costs = exact.problem, exact.costs
     secret, useful = (costs.secret, costs.secret_error), (costs.useful, costs.useful_error)
-    budget = min(problem.budget, 1e3)  # more than any information, as the budget may be infinite
+    budget = min(problem.cap, 1e3)  # more than any information, as the budget may be infinite
     if problem.is_floor:
         wanted, spent, need = secret, useful, problem.floor - costs.useful_offset
     elif problem.is_funnel:

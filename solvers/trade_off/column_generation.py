@@ -13,13 +13,15 @@ from privopt.core.dispatch import solve
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
-from privopt.mechanisms import Channel, Merging
+from privopt.mechanisms import Channel, Mechanism, Merging
+from privopt.models.channel_data import Release
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, kept
+from privopt.solvers.trade_off.columns.programme import kept
+from privopt.solvers.trade_off.mergings import best_kept, numbered
 from privopt.solvers.trade_off.zero_leakage import (
     ROUNDING,
     independent_release,
@@ -40,8 +42,14 @@ SEEDED = 2.0
 MOST = 5
 """Values of S up to which boxes of P(s | v) are split until the gap is closed."""
 
+ELSEWHERE = 0.9
+"""Share of the time that is not for releases that leak nothing, where they are only some of the first posteriors."""
+
 SMALL = 100
 """Symbols times values of S up to which the proof ends in seconds without other releases to begin with."""
+
+OF_MERGINGS = 1e-3
+"""Gap at which the best channel is near enough for a bound on mergings, which it may be better than by more."""
 
 ALIKE = 1e-10
 """Posteriors that differ by less in no entry are one."""
@@ -59,13 +67,30 @@ class Priced(Solver[T]):
     """Column generation over posteriors."""
 
     name: ClassVar[str] = "column-generation"
+    tolerance: float
 
     def refuse(self, problem: T) -> str | None:
-        """Refuse mergings, and alphabets whose linear programs take longer than a look at the clock may wait."""
+        """Refuse contiguous blocks, and alphabets whose linear programs take longer than a look at the clock may wait."""
         size = len(problem.observation.support)
         if size > LARGEST:
             return f"its linear programs take at most {LARGEST} symbols, this problem has {size}"
-        return CHANNELS_ONLY if problem.form != "stochastic" else None
+        return "it knows no contiguous blocks" if problem.contiguous else None
+
+    def run(self, problem: T, budget: Budget) -> Proposal:
+        """Propose the best mixture of posteriors, and the best bound proved: for form "merging" the symbols in their likeliest releases."""
+        if problem.form == "stochastic":
+            return self.channels(problem, budget, self.tolerance)
+        relaxed = type(problem)(problem.joint, **{problem.mode: problem.budget})  # type: ignore[call-arg]
+        proposal = self.channels(
+            relaxed, Budget(budget.deadline, budget.seed), max(self.tolerance, OF_MERGINGS)
+        )
+        if proposal.mechanism is None:
+            return proposal
+        return replace(proposal, mechanism=merged(problem, proposal.mechanism, budget.incumbent))
+
+    def channels(self, problem: T, budget: Budget, tolerance: float) -> Proposal:
+        """The best mixture of posteriors, and the best bound proved."""
+        raise NotImplementedError
 
 
 @register
@@ -93,8 +118,9 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
     symbols: int = 150
 
     def guarantee(self, problem: PrivacyFunnel) -> Guarantee:
-        """Optimal where the proof is expected to end within seconds, else bounded."""
-        return Guarantee.OPTIMAL if self._small(problem) else Guarantee.BOUNDED
+        """Optimal where the proof is expected to end within seconds, else bounded, as are mergings."""
+        small = problem.form == "stochastic" and self._small(problem)
+        return Guarantee.OPTIMAL if small else Guarantee.BOUNDED
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Seconds until the gap is closed, or nothing helps: grows with the symbols, and with those of a posterior."""
@@ -108,18 +134,19 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             return "where nothing may leak posteriors have no price: zero-leakage searches the independent releases"
         return super().refuse(problem)
 
-    def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
-        """Propose the best mixture of posteriors, and the best bound proved."""
+    def channels(self, problem: PrivacyFunnel, budget: Budget, tolerance: float) -> Proposal:
+        """The best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
-        channel = independent_release(problem, budget).channel
+        brief = budget if problem.is_floor else budget.earlier(ELSEWHERE)
+        channel = independent_release(problem, brief).channel
         if channel is not None and problem.is_floor and problem.budget <= problem.evaluate(channel).utility:
             stats: dict[str, float | int | str] = {"stop": "the floor is met without any leakage"}
             return Proposal(thinned(problem, channel, problem.budget), 0.0, {"kind": "analytic"}, stats=stats)
         scaled = problem.with_budget(LEAST_CAP) if problem.is_cap and problem.budget < LEAST_CAP else problem
         columns = distinct(np.vstack([self._seeds(scaled, channel, budget), of_incumbent(problem, budget)]))
         hopeful = len(problem.observation.support) <= self.symbols
-        proposal = generate(scaled, columns, budget, self.tolerance, hopeful=hopeful)
+        proposal = generate(scaled, columns, budget, tolerance, hopeful=hopeful)
         return proposal if scaled is problem else _at_less(problem, proposal, channel)
 
     def _small(self, problem: PrivacyFunnel) -> bool:
@@ -133,7 +160,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         columns = [none] if independent is None else [posteriors(problem, independent)]
         if self._small(problem):
             return columns[0]
-        merged = solve(problem, "portfolio", time_limit=max(0.1, 0.1 * budget.remaining), certify=False)
+        merged = solve(problem, "portfolio", time_limit=max(0.1, 0.05 * budget.remaining), certify=False)
         if merged.status.ok:
             columns.append(posteriors(problem, merged.mechanism))
         for epsilon in SEEDS if budget.remaining > SEEDED else ():
@@ -142,7 +169,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
             except InvalidProblem:  # cells that are too small for it
                 break
             some = solve(
-                strict, "column-generation", time_limit=max(0.1, 0.08 * budget.remaining), certify=False
+                strict, "column-generation", time_limit=max(0.1, 0.03 * budget.remaining), certify=False
             )
             if some.status.ok and isinstance(some.mechanism, Channel):
                 columns.append(posteriors(problem, some.mechanism))
@@ -176,6 +203,17 @@ def distinct(columns: Floats) -> Floats:
     return np.asarray(columns[np.sort(first)])
 
 
+def merged(problem: TradeOff, release: Mechanism, incumbent: Mechanism | None) -> Release | None:
+    """The best merging of these that keeps the bound: each symbol with its likeliest release, the best known, all, none; None if none does."""
+    support = problem.observation.support
+    tried = [np.arange(len(support)), np.zeros(len(support), dtype=np.int64)]
+    if isinstance(release, Channel):
+        tried.append(numbered(release.matrix[support].argmax(axis=1)))
+    if isinstance(incumbent, Merging):
+        tried.append(numbered(incumbent.assignment[support]))
+    return best_kept(problem, tried)
+
+
 def of_incumbent(problem: TradeOff, budget: Budget) -> Floats:
     """The posteriors of the best answer so far, none if there is none."""
     if isinstance(budget.incumbent, (Channel, Merging)):
@@ -204,17 +242,18 @@ class BottleneckColumnGeneration(Priced[InformationBottleneck]):
     tolerance: float = 9e-7
 
     def guarantee(self, problem: InformationBottleneck) -> Guarantee:
-        """Optimal where the proof is expected to end within seconds, else bounded."""
-        return Guarantee.OPTIMAL if self.cost(problem) <= 5.0 else Guarantee.BOUNDED
+        """Optimal where the proof is expected to end within seconds, else bounded, as are mergings."""
+        small = problem.form == "stochastic" and self.cost(problem) <= 5.0
+        return Guarantee.OPTIMAL if small else Guarantee.BOUNDED
 
     def cost(self, problem: InformationBottleneck) -> float:
         """Seconds until the gap is closed, where it can be; grows with the values of S above all."""
         n, n_s = len(problem.observation.support), len(problem.observation.p_s)
         return 0.5 + 0.01 * n * 3.0 ** min(n_s, 20)
 
-    def run(self, problem: InformationBottleneck, budget: Budget) -> Proposal:
-        """Propose the best mixture of posteriors, and the best bound proved."""
+    def channels(self, problem: InformationBottleneck, budget: Budget, tolerance: float) -> Proposal:
+        """The best mixture of posteriors, and the best bound proved."""
         if (simple := settled(problem)) is not None:
             return simple
         hopeful = len(problem.observation.p_s) <= MOST
-        return generate(problem, of_incumbent(problem, budget), budget, self.tolerance, hopeful=hopeful)
+        return generate(problem, of_incumbent(problem, budget), budget, tolerance, hopeful=hopeful)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,29 @@ from privopt.problems.trade_off.bound import analytic_bound, from_weighed, weigh
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.pool import Pool, Prices, first_columns
 from privopt.solvers.trade_off.columns.programme import Programme, channel_of, kept
-from privopt.solvers.trade_off.columns.search import LARGEST, Search
+from privopt.solvers.trade_off.columns.search import Search
 from privopt.solvers.trade_off.mergings import impossible, proposed
 
-LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.85, 0.9
-"""Shares of the time up to which local pricing runs, where the proof is hoped for and where not, and exact pricing."""
+LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.7, 0.9
+"""Shares of the time up to which the first local pricing runs, where the proof is hoped for and where not, and all pricing."""
+
+FIRST_READY, READY = 0.2, 0.03
+"""Local pricing ends where its prices would leave this share of the gap if it missed nothing, before the first proof and later."""
+
+COARSE, COARSEST = 0.1, 0.4
+"""Share of the gap that a proof may leave at first, so that it ends soon, and where the time is for little more."""
+
+FINER = 8.0
+"""Proofs go on to a tolerance so much smaller, at the same prices, while nothing turns up that costs clearly less than its price."""
 
 QUIET = 6
 """Rounds without progress after which local pricing ends."""
 
 STALLS = 4
 """Proofs without progress after which the run ends."""
+
+QUITE = 1e-3
+"""Share of the gap by which it has to fall for progress."""
 
 LEAST = 1e-12
 """Gaps below this are not sought."""
@@ -108,6 +120,7 @@ class Generation:
         self.best: Proof | None = None
         self.nodes, self.stop = 0, "out of time"
         self._local = budget.earlier(1 - (LOCAL if hopeful else LOCAL_ONLY))
+        self._took, self._hard = 0.0, False
         self._exact = budget.earlier(1 - EXACT)
         self.pool = Pool(Programme(problem), columns, budget.seed, self._exact.deadline)
 
@@ -127,27 +140,32 @@ class Generation:
         return self.bound - self.pool.objective <= self.tolerance
 
     def run(self) -> None:
-        """Alternate local and exact pricing."""
+        """Alternate local and exact pricing, from coarse proofs to fine ones."""
         stalls = 0
         while not self.closed and stalls < STALLS:
             self.descend()
             if self.closed or self.pool.best is None or self._exact.remaining == 0:
                 break
-            at, before = self.pool.best, self.pool.objective
-            search = self.prove(at, thorough=stalls > 0)
-            self.pool.best = None
-            if self.closed or not search.columns:
+            if self._exact.remaining < self._took / 2:  # no other proof would end
+                self.descend(alone=True)
                 break
-            self.pool.take(np.array(search.columns[-MET:]), at)
-            if self.pool.objective - before <= self.tolerance / 50:
-                stalls += 1 if search.size < LARGEST else STALLS
+            at, gap = self.pool.best, self.bound - self.pool.objective
+            search = self.prove(at)
+            self.pool.best, self._local = None, self._exact
+            best_prices = at.bound - self.pool.objective <= self.tolerance
+            if self.closed or (search.done and not search.columns and best_prices):
+                break
+            if search.columns:
+                self.pool.take(np.array(search.columns[-MET:]), at)
+            if gap - (self.bound - self.pool.objective) <= max(self.tolerance / 50, QUITE * gap):
+                stalls += 1
         if self.closed:
             self.stop = "gap closed"
         elif self._exact.remaining > 0:
             self.stop = "no further progress"
 
-    def descend(self) -> None:
-        """Local pricing until the gap would be closed if nothing was missed, or nothing more turns up."""
+    def descend(self, *, alone: bool = False) -> None:
+        """Local pricing until nothing more turns up or, unless no proof follows, little of the gap would be left if nothing was missed."""
         quiet = 0
         while (
             quiet < QUIET
@@ -157,24 +175,40 @@ class Generation:
             before = self.pool.objective
             self.pool.improve()
             self.budget.report(self.pool.objective, self.bound, fraction=0.3)
-            best = self.pool.best
-            converged = best is not None and best.bound - self.pool.objective <= self.tolerance / 4
-            if best is None or (converged and self.hopeful):
+            ready = FIRST_READY if self.best is None else READY
+            best, left = self.pool.best, ready * (self.bound - self.pool.objective)
+            if best is None:
+                break
+            if best.bound - self.pool.objective <= max(left, self.tolerance / 4) and not alone:
                 break
             quiet = 0 if self.pool.objective - before > self.tolerance / 50 else quiet + 1
 
-    def prove(self, at: Prices, *, thorough: bool) -> Search:
-        """Exact pricing at some prices, until a posterior costs clearly less than its price; to the end where such ones did not help."""
-        tolerance = 0.6 * self.tolerance / self._scale(at)
-        search = Search(at.cost, at.prices, tolerance, self._exact.deadline)
-        search.run(self._exact, -math.inf if thorough else -5 * tolerance)
+    def prove(self, at: Prices) -> Search:
+        """Exact pricing at some prices: to finer and finer tolerances, until a posterior costs clearly less than its price."""
+        scale = self._scale(at)
+        finest = 0.6 * self.tolerance / scale
+        gap, unseen = self.bound - self.pool.objective, at.bound - self.pool.objective
+        share = COARSEST if self._hard or self._exact.remaining < 2 * self._took else COARSE
+        coarse = max(share * gap, unseen / 2) / scale
+        begun = time.monotonic()
+        search = Search(at.cost, at.prices, max(finest, coarse), self._exact.deadline)
+        while True:
+            search.run(self._exact)
+            self._keep(at, search)
+            if not search.done or search.tolerance <= finest or -search.least > search.tolerance / FINER:
+                break
+            search.refine(max(finest, search.tolerance / FINER))
         self.nodes += search.nodes
+        self._took, self._hard = time.monotonic() - begun, not search.done
+        return search
+
+    def _keep(self, at: Prices, search: Search) -> None:
+        """The bound of a search, if it is the best one."""
         weighed = weighed_bound(self.problem, at.multiplier, search.prices, search.bound)
         bound = from_weighed(self.problem, at.multiplier, weighed)
         if bound is not None and (self.best is None or bound < self.best.bound):
             self.best = Proof(bound, at.multiplier, search)
         self.budget.report(self.pool.objective, self.bound, fraction=0.6)
-        return search
 
     def _scale(self, at: Prices) -> float:
         """How much a reduced cost counts in the objective."""

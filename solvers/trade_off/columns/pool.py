@@ -35,6 +35,9 @@ EQUAL = 1e-8
 MOST = 1500
 """Columns above which those that cost most are dropped."""
 
+TRIED = 5
+"""Posteriors that cost least which enter a release of a bottleneck at a time: theirs have full support, and mix to no other."""
+
 WEIGHTS = (0.0, 0.05, 0.15, 0.3, 0.5)
 """Multipliers at which mergings are followed."""
 
@@ -110,8 +113,13 @@ class Pool:
         starts = np.vstack(
             [random_starts(self.programme, np.vstack([used, others]), count, self.rng), used, moved]
         )
-        for prices in (smooth, at):
-            self.price(prices, starts)
+        met = self.price(smooth, starts)
+        if at.cost.sloped and len(met):
+            joint = alternate(
+                at.cost, self.programme.p_w, with_more(joint, met[:TRIED]), TOGETHER, deadline=self.deadline
+            )
+            self._add(joint / joint.sum(axis=1, keepdims=True))
+        self.price(at, starts)
         self.resolve()
 
     def take(self, starts: Floats, at: Prices) -> None:
@@ -119,8 +127,8 @@ class Pool:
         self.price(at, starts)
         self.resolve()
 
-    def price(self, at: Prices, starts: Floats) -> None:
-        """Add the different ends of negative reduced cost of walks downhill."""
+    def price(self, at: Prices, starts: Floats) -> Floats:
+        """Add the different ends of negative reduced cost of walks downhill, the least first, shape (m, n)."""
         known = reduced_costs(at.cost, at.prices, self.columns)
         starts = np.vstack([starts, self.columns[known.argsort(kind="stable")[:AGAIN]]])
         ends = descend(at.cost, at.prices, starts, FIRST, self.deadline)
@@ -129,13 +137,14 @@ class Pool:
         reduced = reduced_costs(at.cost, at.prices, ends)
         order = reduced.argsort(kind="stable")
         order = order[reduced[order] < -1e-10]
-        least = min(0.0, float(known.min()))
+        least, fresh = min(0.0, float(known.min())), ends[:0]
         if len(order):
             few = _different(ends[order], 2 * ends.shape[1] + 20)
             fresh = descend(at.cost, at.prices, few, POLISH, self.deadline)
             least = min(least, float(reduced_costs(at.cost, at.prices, fresh).min()))
             self._add(fresh)
         self._remember(at, least)
+        return fresh
 
     def _remember(self, at: Prices, least: float) -> None:
         weighed = weighed_bound(self.programme.problem, at.multiplier, at.prices, least)
@@ -155,6 +164,21 @@ class Pool:
         """Take in what is not there yet: programs with equal columns make trouble."""
         new = [v for v in columns if np.abs(self.columns - v).max(axis=1).min() > EQUAL]
         self.columns = np.vstack([self.columns, *new])
+
+
+def with_more(joint: Floats, columns: Floats) -> Floats:
+    """The joint distribution of release and observation (m, n) with posteriors (k, n) as further releases, as likely as half of what there is allows.
+
+    Examples
+    --------
+    >>> with_more(np.array([[0.5, 0.5]]), np.array([[1.0, 0.0]])).tolist()
+    [[0.25, 0.5], [0.25, 0.0]]
+    """
+    p_w = joint.sum(axis=0)
+    met = columns > 0
+    weights = np.where(met, p_w / np.where(met, columns, 1.0), np.inf).min(axis=1) / (2 * len(columns))
+    entering = weights[:, None] * columns
+    return np.vstack([joint * (1.0 - entering.sum(axis=0) / p_w), entering])
 
 
 def _different(columns: Floats, most: int) -> Floats:

@@ -21,6 +21,9 @@ from privopt.solvers.trade_off.columns.descent import reduced_costs
 from privopt.solvers.trade_off.columns.relaxation import USUAL, relax
 from privopt.solvers.trade_off.columns.slopes import relax_slopes, shifted
 
+NOTED = 16.0
+"""Posteriors are noted that cost less than their price by the tolerance divided by this."""
+
 NARROW = 1e-10
 """Boxes are not split across a side shorter than this."""
 
@@ -131,6 +134,7 @@ class Search:
         self.least, self.closed = 0.0, math.inf
         self.nodes = self.size = 0
         self._open: list[tuple[float, int, Node, Floats]] = []
+        self._shut: list[tuple[float, Node, Floats | None]] = []
         self._number = itertools.count()
         first = cost.first_box()
         self.root = Node(first.low, first.high)
@@ -153,6 +157,24 @@ class Search:
         while not self.done and budget.remaining > 0 and self.least > enough and self.size < largest:
             self.step()
 
+    def refine(self, tolerance: float) -> None:
+        """Seek a smaller tolerance: boxes that were good enough are open again where they no longer are."""
+        self.tolerance = tolerance
+        self._decimals = DECIMALS if tolerance >= USUAL else FINE_DECIMALS
+        shut, self._shut, self.closed = self._shut, [], math.inf
+        unseen: list[Node] = []
+        for bound, node, point in shut:
+            if point is None and bound < self.least - tolerance:
+                unseen.append(node)
+            elif point is None:
+                self._shut_off(bound, node)
+            else:
+                self._sort_in(node, bound, point)
+        self.nodes -= len(unseen)
+        self.size -= self._leaf_size * len(unseen)
+        for i in range(0, len(unseen), 2 * BATCH):
+            self._examine(unseen[i : i + 2 * BATCH])
+
     def step(self) -> None:
         """Split the worst open boxes."""
         parts: list[Node] = []
@@ -163,7 +185,7 @@ class Search:
             split = self._split(node, point)
             parts += split
             if not split:
-                self.closed = min(self.closed, bound)
+                self._shut_off(bound, node, point)
         self._examine(parts)
 
     def _split(self, node: Node, point: Floats) -> list[Node]:
@@ -194,7 +216,7 @@ class Search:
         self.nodes += len(nodes)
         self.size += self._leaf_size * len(nodes)
         for i in np.flatnonzero(bounds >= self.least - self.tolerance).tolist():
-            self.closed = min(self.closed, float(bounds[i]))
+            self._shut_off(float(bounds[i]), nodes[i])
         if not len(rest):
             return
         if self.sloped:
@@ -261,12 +283,18 @@ class Search:
 
     def _note(self, points: Floats) -> None:
         reduced = reduced_costs(self.cost, self.prices, points)
-        for i in np.flatnonzero(reduced < -self.tolerance / 4).tolist():
+        for i in np.flatnonzero(reduced < -self.tolerance / NOTED).tolist():
             self.columns.append(points[i])
         self.least = min(self.least, float(reduced.min()))
 
     def _sort_in(self, node: Node, bound: float, point: Floats) -> None:
         if bound >= self.least - self.tolerance:
-            self.closed = min(self.closed, bound)
+            self._shut_off(bound, node, point)
             return
         heapq.heappush(self._open, (bound, next(self._number), node, point))
+
+    def _shut_off(self, bound: float, node: Node, point: Floats | None = None) -> None:
+        """Leave a box as a leaf, unless :meth:`refine` opens it again."""
+        self.closed = min(self.closed, bound)
+        if bound < math.inf:
+            self._shut.append((bound, node, point))

@@ -166,3 +166,39 @@ def test_what_floats_cannot_hold_is_refused_in_a_sentence() -> None:
         )
         with pytest.raises(InvalidProblem, match="the symbol 2 has probability"):
             PrivacyFunnel(joint, trade_off=0.2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_cap_is_read_outward_by_its_last_digit(seed: int) -> None:
+    """What leaks just what is written as the cap is within it, and the claim says how; one digit less is a smaller cap."""
+    joint = po.JointDistribution.normalised(np.random.default_rng(seed).dirichlet(np.ones(15)).reshape(3, 5))
+    merging = PrivacyFunnel(joint, max_leakage=1.0, form="merging").merging([0, 0, 1, 2, 2])
+    low, high = PrivacyFunnel(joint, max_leakage=1.0).certify(merging).leakage
+    assert math.nextafter(low, math.inf) == high
+    claims = {}
+    for cap in (math.nextafter(low, 0.0), low, high):
+        certificate = PrivacyFunnel(joint, max_leakage=cap, form="merging").certify(merging)
+        claims[cap] = certificate.claim if certificate.ok else None
+    assert [*claims.values()] == [
+        None,
+        "leakage <= budget, read outward by its last digit",
+        "leakage <= budget",
+    ]
+
+
+def test_nothing_and_everything_as_caps() -> None:
+    joint = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])
+    assert PrivacyFunnel(joint, max_leakage=0.0).cap == 0.0
+    assert PrivacyFunnel(joint, max_leakage=math.inf).cap == math.inf
+    for form in ("merging", "stochastic"):
+        best = []
+        entropy = InformationBottleneck(joint, max_rate=1.0).entropies[1][0]
+        for rate in (math.nextafter(entropy, 0.0), entropy, math.nextafter(entropy, 2.0), 2.0):
+            problem = InformationBottleneck(joint, max_rate=rate, form=form)
+            solution = po.solve(problem, time_limit=20.0)
+            assert solution.status is po.Status.OPTIMAL
+            assert solution.bound is not None
+            assert problem.check_bound(solution.bound, solution.dual) is not None
+            best.append(solution.utility or 0.0)
+        assert best == pytest.approx(sorted(best), abs=1e-13)
+        assert best[1] == pytest.approx(best[3], abs=1e-13)

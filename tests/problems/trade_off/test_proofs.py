@@ -337,13 +337,13 @@ def test_partitions_that_floats_cannot_tell_apart_are_compared_exactly(
 
 
 def test_a_budget_that_is_the_reading_of_a_partition_is_decided() -> None:
-    """The leakage of a partition is irrational: the float below it is no budget that it keeps."""
+    """The leakage of a partition is irrational: of the floats below it only the next one is a budget that it keeps, read outward."""
     joint = po.JointDistribution.normalised([[5, 2, 1, 3], [1, 3, 4, 2]])
     whole = PrivacyFunnel(joint, trade_off=1.0, form="merging")
     certificate = whole.certify(whole.merging([0, 1, 0, 1]))
     low, high = certificate.leakage
     assert math.nextafter(low, math.inf) == high
-    for budget, kept in ((low, False), (high, True)):
+    for budget, kept in ((math.nextafter(low, 0.0), False), (low, True), (high, True)):
         problem = PrivacyFunnel(joint, max_leakage=budget, form="merging")
         assert problem.certify(problem.merging([0, 1, 0, 1])).ok is kept
         best = best_partition(problem, math.inf)

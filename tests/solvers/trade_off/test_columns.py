@@ -20,6 +20,7 @@ from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.tree import Cost, cost_of, least_reduced_cost
 from privopt.solvers.trade_off.column_generation import distinct
 from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
+from privopt.solvers.trade_off.columns.pool import with_more
 from privopt.solvers.trade_off.columns.relaxation import relax
 from privopt.solvers.trade_off.columns.search import Search
 
@@ -438,3 +439,57 @@ def test_columns_that_are_nearly_one_are_one(copies: float) -> None:
     columns = rng.dirichlet(np.ones(4), 6)
     kept = distinct(np.vstack([columns, columns + copies * rng.standard_normal(columns.shape)]))
     assert kept.tolist() == columns.tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_goes_on_to_finer_tolerances(seed: int) -> None:
+    """Boxes that were good enough are open again: the bound ends where that of a fine search does, and its tree proves it."""
+    for cost, prices in (priced(seed), _bottleneck_prices(9)):
+        fine, search = Search(cost, prices, 1e-6), Search(cost, prices, 0.05)
+        fine.run(UNLIMITED)
+        search.run(UNLIMITED)
+        before = search.bound
+        for tolerance in (5e-3, 1e-6):
+            search.refine(tolerance)
+            search.run(UNLIMITED)
+            assert search.done
+            assert search.bound >= before - 1e-12
+            before = search.bound
+        assert search.bound == pytest.approx(fine.bound, abs=2e-6)
+        tree = json.loads(json.dumps(search.root.written(len(cost.tangents))))
+        proved = least_reduced_cost(cost, prices, tree, everywhere=search.sloped)
+        assert proved is not None
+        assert proved == pytest.approx((search.bound, search.bound), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_more_posteriors_enter_a_release(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    joint, columns = rng.dirichlet(np.ones(12)).reshape(3, 4), rng.dirichlet(np.ones(4), size=2)
+    columns[0, 1:] = 0.0
+    columns[0, 0] = 1.0
+    more = with_more(joint, columns)
+    assert (more >= 0).all()
+    assert more.sum(axis=0) == pytest.approx(joint.sum(axis=0), abs=1e-15)
+    entered = more[3:] / more[3:].sum(axis=1, keepdims=True)
+    assert entered == pytest.approx(columns, abs=1e-15)
+
+
+MERGED: list[dict[str, Any]] = [{"theta_fraction": 0.75}, {"max_leakage": 0.05}, {"trade_off": 0.2}]
+
+
+@pytest.mark.parametrize("options", MERGED, ids=lambda a: next(iter(a)))
+@pytest.mark.parametrize("seed", range(2))
+def test_mergings_are_bounded_by_channels(seed: int, options: dict[str, Any]) -> None:
+    """No merging is better than the best channel: its bound is above the best of all partitions, and below that of no search."""
+    problem = PrivacyFunnel(table(seed, 3, 7), form="merging", **options)
+    every, solution = best_partition(problem, 10.0), answer(problem)
+    assert every is not None
+    assert solution.bound is not None
+    assert solution.objective is not None
+    assert solution.bound >= every.bound[0]
+    assert solution.objective <= every.bound[1] + 1e-12
+    channels = answer(PrivacyFunnel(table(seed, 3, 7), **options))
+    assert channels.objective is not None
+    assert solution.bound >= channels.objective - 1e-9
+    assert solution.bound <= channels.objective + 2e-3
