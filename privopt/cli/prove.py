@@ -24,6 +24,9 @@ class Format(StrEnum):
     vipr = "vipr"
 
 
+CONFIDENTIAL = "a proof holds the problem itself, with the counted table where there is one: give it only to those who may see that"
+
+
 def prove(
     problem: ProblemFile,
     solution: Annotated[
@@ -38,8 +41,9 @@ def prove(
     ] = Format.lines,
     as_json: AsJson = False,
 ) -> None:
-    """Write a proof that anyone can check with one short program and no privopt; exit code 1 if it does not hold.
+    """Write a proof that whoever has it can check with one short program and no privopt; exit code 1 if it does not hold.
 
+    The file holds the problem, with the counted table where there is one: it is for those who may see that, and only its owner reads it.
     The solution is proved first, then the file is checked by that program. What the file leaves out is said.
     """
     show.check_output(output, problem, solution)
@@ -78,6 +82,7 @@ def prove(
     parts = [proof] if proof.beside is None else [proof, proof.beside]
     for path, part in zip(written, parts, strict=True):
         show.facts([("written", path), ("check it", f"python {part.checker} {path}")])
+    show.facts([("note", CONFIDENTIAL)])
 
 
 def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as_json: bool) -> None:

@@ -22,7 +22,7 @@ from privopt.publication.people import People, Rules, chosen_by_rows, complete, 
 from privopt.publication.plan import Plan
 from privopt.publication.publication import BUNDLE, TABLE, check_new
 from privopt.publication.publish import choose, release
-from privopt.publication.published import beside, published
+from privopt.publication.published import beside, check_copies, published
 from privopt.publication.words import plain, share
 
 MOST_MESSAGES = 30
@@ -173,6 +173,7 @@ def publish(
         _show_plan(chosen(), record, allow_constant)
         return
     show.check_output(record, data)
+    check_copies(data, record, people.cells)
     with published(record) as before:
         before.check(data, people.cells)
         plan = chosen()

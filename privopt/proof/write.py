@@ -106,7 +106,7 @@ class Proof:
         list of Path
             What was written.
         """
-        with writing(path) as file:
+        with writing(path, private=True) as file:  # it holds the problem, which may be a counted table
             file.write(self.text)
         return [Path(path), *(self.beside.save(bound_path(Path(path))) if self.beside else [])]
 

@@ -51,7 +51,10 @@ if TYPE_CHECKING:
 MOST = 8
 """Sentences of the longest explanation."""
 
-EACH = "For each value of the secret, how likely it is before the release, and at most and at least after a single one:"
+EACH = (
+    "For each value of the secret, how likely it is before the release, and at most and at least after a single one, if people are spread "
+    "as they were counted:"
+)
 
 PDF = 'a PDF needs matplotlib: pip install "privopt[plot]"; or write the text or the page, whose names end in .txt and .html'
 
@@ -94,6 +97,10 @@ class Explanation:
     problem : Problem, optional
     mechanism : Mechanism, optional
         For the picture.
+    facts : tuple of pairs
+        Of a release that was published: its numbers and notes, each with a name; they stand in the page.
+    reading : tuple of str
+        Of such a release: how its table is read, which stands in the page too.
     cases : tuple of rows
         Of a release of a table, for each of at most six values of the secret: how likely it is before, the most and the
         least that a single release leaves of that, and by which; see :data:`privopt.publication.worst.CASES`.
@@ -113,6 +120,8 @@ class Explanation:
     problem: Problem[Any] | None = field(default=None, repr=False, compare=False)
     mechanism: Mechanism | None = field(default=None, repr=False, compare=False)
     cases: tuple[tuple[str, ...], ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    reading: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         told = ("", EACH, plain_table(self.cases, CASES)) if self.cases else ()
@@ -131,8 +140,14 @@ class Explanation:
         style = "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em}li{margin:.4em 0}svg{max-width:100%}"
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.title)}</title>'
-            f"<style>{style}</style><body>{self._repr_html_()}{picture}</body></html>\n"
+            f"<style>{style}</style><body>{self._repr_html_()}{self._beside()}{picture}</body></html>\n"
         )
+
+    def _beside(self) -> str:
+        """What stands in the page beside the sentences: the numbers of a published release, and how it is read."""
+        told = f"<h2>The release in numbers</h2>{html_table(self.facts)}" if self.facts else ""
+        how = "".join(f"<p>{escape(text)}</p>" for text in self.reading)
+        return f"{told}<h2>How it is read</h2>{how}" if how else told
 
     def figure(self) -> Figure | None:
         """A picture of the mechanism, None where there is none.

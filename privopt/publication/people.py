@@ -379,5 +379,5 @@ def _binned(column: Column, columns: TableColumns) -> str:
     count, first, last = len(column.labels), column.labels[0], column.labels[-1]
     intervals = f"{count} intervals from {first} to {last}, since none were given"
     if column.name in columns.secret_names:
-        return f"what is protected of {column.name} is only which of {intervals}"
+        return f"what is protected of {column.name} is only which of {intervals}: within one of them it may become certain which value somebody has"
     return f"{column.name} was put into {intervals}"

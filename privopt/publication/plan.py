@@ -31,6 +31,19 @@ CONTIGUOUS = "messages hold neighbouring values and nodes of hierarchies only; w
 NOTHING = 1e-9
 """A release that keeps less than this share of what the columns say says nothing: it is rounding."""
 
+COUNTED = (
+    "proved for people who are spread exactly as in this table, not for the population that they come from: for that, a confidence "
+    "(--confidence 0.95), or look how the release does on other people: privopt audit"
+)
+
+MUCH = 0.1
+"""Of a release that keeps a smaller share than this it is said that it keeps little."""
+
+LITTLE = (
+    "this release keeps little of what the columns say; coarser values, fewer columns, a larger epsilon, or a smaller confidence where "
+    "one is given, keep more"
+)
+
 ANYWAY = "to have it anyway: --allow-constant, in Python allow_constant=True"
 
 
@@ -168,8 +181,9 @@ class Plan:
 
     def remarks(self) -> list[tuple[str, str]]:
         """What was chosen on the way, and that it says nothing where it does not."""
-        silent = [self._silent()] if self.is_silent else []
-        return [("note", note) for note in (*silent, *self.notes)]
+        silent = [self._silent()] if self.is_silent else [LITTLE] * (self.told < MUCH)
+        counted = [COUNTED] * (self.problem.ambiguity is None)
+        return [("note", note) for note in (*silent, *counted, *self.notes)]
 
     def kept(self) -> str:
         """How much of what the columns say is kept: as they were read, and where that is less, as they stand in the rows."""

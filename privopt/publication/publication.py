@@ -19,7 +19,7 @@ from privopt.errors import FileRefused, MissingExtra
 from privopt.files.csv import write_table
 from privopt.files.json import write_json, writing
 from privopt.files.labels import Label
-from privopt.files.paths import writing_bytes
+from privopt.files.paths import PRIVATE, writing_bytes
 from privopt.files.text import html_table
 from privopt.measures.shannon import entropy
 from privopt.mechanisms.codebook import Codebook
@@ -133,7 +133,14 @@ class Publication:
 
     def explain(self) -> Explanation:
         """What it means, in at most eight plain sentences."""
-        return explain(self.problem, self.solution, self.receipt)
+        told = explain(self.problem, self.solution, self.receipt)
+        columns = ", ".join(name for name, _ in self.receipt.read)
+        return replace(
+            told,
+            title=f"What the release of {columns} protects, at epsilon {plain(self.problem.budget)}",
+            facts=(*self.facts(), ("verdict", "proved")),
+            reading=_reading(self.codebook),
+        )
 
     def figure(self) -> Figure:
         """What each budget allows, with the chosen one marked.
@@ -215,6 +222,26 @@ class Publication:
         return html_table(self.facts())
 
 
+def _reading(book: Codebook) -> tuple[str, ...]:
+    """How the released table is read, and how it is counted with."""
+    columns = ", ".join(book.names)
+    return (
+        (
+            f"Each row of {TABLE} holds the name of a message, which stands for several combinations of {columns}; the cells list the values that "
+            'it stands for in nine of ten cases: "a|b" is a or b, "any" is every value.'
+        ),
+        (
+            "Values of different columns in one row need not go together, and rows whose cells show one value are not a fair sample: do not "
+            "select rows by what their cells show."
+        ),
+        (
+            f"To count: for each row take all lines of {BOOK} with its message and add up their probability. In pandas: "
+            f'pd.read_csv("{TABLE}").merge(pd.read_csv("{BOOK}"), left_on="released", right_on="release", suffixes=("_shown", ""))'
+            f'.groupby({list(book.names)!r})["probability"].sum() is the expected number of rows of each combination.'
+        ),
+    )
+
+
 def _times(factor: float) -> Callable[[Any], Any]:
     """A scale of an axis."""
     return lambda values: factor * np.asarray(values)
@@ -251,12 +278,13 @@ def _write(publication: Publication, place: Path) -> None:
     write_table(place / TABLE, publication.drawn.table, safe=True)
     book = publication.codebook.columns()
     write_table(place / BOOK, book, safe=True)
-    write_json(place / PROBLEM, publication.problem.to_dict())
+    write_json(place / PROBLEM, publication.problem.to_dict(), private=True)
     publication.solution.save(place / SOLUTION)
     publication.explain().save(place / WORDS)
     with writing(place / CURVE) as stream:
         stream.write(publication.frontier.to_frame().to_csv(index=False, lineterminator="\n"))
     bundle(place / BUNDLE, publication.problem, publication.solution, receipt=receipt, codebook=book)
+    (place / BUNDLE).chmod(PRIVATE)  # it holds the counted table
     _draw(publication, place / PICTURE)
     with writing(place / CONTENTS) as stream:
         stream.write(_contents(publication, {path.name for path in place.iterdir()}))

@@ -130,5 +130,44 @@ def published(path: Path) -> Iterator[Published]:
         yield Published(path, fields["salt"], list(fields["releases"]))
 
 
+def check_copies(source: Path, record: Path, cells: Mapping[str, Sequence[str]]) -> None:
+    """Refuse rows that were published from another file of the same folder, of which this one is a copy.
+
+    Columns are compared whole and in order, under whatever name, but not those with one value only. Rows that were sorted, recoded
+    or left out are not recognised.
+
+    Parameters
+    ----------
+    source : Path
+        The table that is to be published.
+    record : Path
+        Where its own releases are recorded, which is not looked at.
+    cells : mapping of str to sequence of str
+        The columns that are read.
+
+    Raises
+    ------
+    FileRefused
+        With the file that says so, or if one of these files cannot be read.
+
+    Examples
+    --------
+    >>> check_copies(Path("nowhere/people.csv"), Path("nowhere/people.csv.published.json"), {"age": ["old", "young"]})
+    """
+    telling = [column for column in cells.values() if len(set(column)) > 1]
+    for other in sorted(source.parent.glob("*.published.json")):
+        if other == record:
+            continue
+        with published(other) as before:
+            now = {column_digest(column, before.salt) for column in telling if before.releases}
+            for old in before.releases:
+                if now & set(old["columns"].values()):
+                    raise FileRefused(
+                        f"{source}: these rows were published from another file into {old['folder']} with epsilon {old['epsilon']}, as {other} "
+                        f"says, and records are released once only, since {VOID}. If that release was given to nobody and is deleted, delete "
+                        f"{other} too"
+                    )
+
+
 def _digests(cells: Mapping[str, Sequence[str]], salt: str) -> dict[str, str]:
     return {name: column_digest(column, salt) for name, column in cells.items()}

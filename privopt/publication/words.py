@@ -73,11 +73,11 @@ def listed(labels: Sequence[Label], most: int = 4) -> str:
     Examples
     --------
     >>> listed(["red", "blue"]), listed(range(9))
-    ('red or blue', '0, 1, 2, 3 or another of 9')
+    ('red or blue', '0, 1, 2, 3 or one of 5 more')
     """
     shown = [one(label) for label in labels[:most]]
     if len(labels) > most:
-        return f"{', '.join(shown)} or another of {len(labels)}"
+        return f"{', '.join(shown)} or one of {len(labels) - most} more"
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 

@@ -142,6 +142,42 @@ def to(output: str, *options: str, code: int = 0, columns: str = "size") -> str:
     return run("publish", "people.csv", *words, code=code)
 
 
+def test_a_copy_of_the_rows_is_not_published_either(folder: Path) -> None:
+    to("out")
+    write("copy.csv", ("colour", "school", "years", "size"), ROWS)
+    said = run(
+        "publish",
+        "copy.csv",
+        "--secret",
+        "colour",
+        "--columns",
+        "years",
+        "--output",
+        "other",
+        "--epsilon",
+        "1",
+        code=2,
+    )
+    assert (
+        "copy.csv: these rows were published from another file into out with epsilon 0.3, as people.csv.published.json says"
+        in said
+    )
+    assert not Path("other").exists()
+    write("others.csv", HEADER, ROWS[1:])  # other rows, as far as can be known
+    run(
+        "publish",
+        "others.csv",
+        "--secret",
+        "vote",
+        "--columns",
+        "school",
+        "--output",
+        "other",
+        "--epsilon",
+        "1",
+    )
+
+
 def test_the_same_rows_are_not_drawn_again_into_another_folder(folder: Path) -> None:
     said = to("out")
     assert "recorded people.csv.published.json: these rows are not drawn again" in said

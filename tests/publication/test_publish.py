@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -342,6 +344,33 @@ def test_a_folder_holds_all_that_speaks_for_a_release(publication: po.Publicatio
     assert all(path.name in readme for path in out.iterdir() if path.name != "README.txt")
     book = pd.read_csv(out / "codebook.csv")
     assert book.groupby("release")["probability"].sum().to_numpy() == pytest.approx(1.0)
+
+
+def test_what_holds_the_counted_table_is_for_the_owner_alone(
+    publication: po.Publication, tmp_path: Path
+) -> None:
+    publication.save(tmp_path / "out")
+    for name in ("problem.json", "bundle.zip", "receipt.json", "state.json"):
+        assert (tmp_path / "out" / name).stat().st_mode & 0o077 == 0, name
+    assert (tmp_path / "out" / "released.csv").stat().st_mode & 0o044
+
+
+def test_the_page_says_how_the_table_is_counted_with_and_that_counts_well(
+    publication: po.Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publication.save(tmp_path / "out")
+    page = html.unescape((tmp_path / "out" / "explanation.html").read_text(encoding="utf-8"))
+    assert "What the release of school, age protects, at epsilon 0.2" in page
+    assert publication.plan.kept() in page
+    assert all(note in page for note in publication.notes)
+    found = re.search(r"In pandas: (pd\..*?\.sum\(\))", page)
+    assert found is not None
+    monkeypatch.chdir(tmp_path / "out")
+    counted = eval(found[1], {"pd": pd})  # the line that readers copy
+    assert counted.sum() == pytest.approx(ROWS)
+    for school in ("low", "middle", "high"):
+        true = (PEOPLE["school"] == school).sum()
+        assert abs(counted[counted.index.get_level_values("school") == school].sum() - true) < 3 * ROWS**0.5
 
 
 def test_an_altered_release_is_refused(publication: po.Publication, tmp_path: Path) -> None:
