@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.bayesian.markov import laplace_tail, markov_recursion, walking_seconds
@@ -124,7 +122,8 @@ class LaplaceTail(Solver[BayesianPrivacy]):
         counts = problem.query == "count" or isinstance(problem.query, tuple)
         if chain.k != 2 or not counts or problem.mechanism == "randomised_response":
             return "it is for Laplace noise on the count of a chain of two states"
-        if not chain.homogeneous or not chain.stationary or np.linalg.det(chain.transition) < 0:
+        stays = chain.homogeneous and chain.stationary and chain.transition[0, 0] >= chain.transition[1, 0]
+        if not stays:
             return "the tails are the whole leakage only where a state makes itself more likely, at all times alike"
         if problem.length is None and _tail_seconds(problem) >= SLOW:
             return "a chain of any length that forgets so slowly has no tail that can be followed to its end"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -28,6 +29,9 @@ MOST_NEW = 250
 RAREST = 1e-290
 """Probability of a symbol below which posteriors over it are no floats."""
 
+LARGEST = 1e300
+"""Entries of a row beyond which it is left out: sums of them need not be floats."""
+
 SCALE = 2**60
 """Columns are rounded to integers of this size where the joint is sought at which they leak most."""
 
@@ -39,13 +43,20 @@ def set_refused(ambiguity: JointAmbiguity | None, observation: Observation) -> s
     outside = set(never_seen(ambiguity))
     odd = next((w for w in observation.unseen if w not in outside), None)
     if odd is None:
-        least = float(observation.p_w[observation.support].min())
-        return (
-            f"a symbol has probability {least:g}: ratios to it leave the floats" if least < RAREST else None
-        )
+        return rare_refused(observation)
     return (
         f"the nominal joint gives {ambiguity.useful[odd]!r} probability 0 and the set does not: leave the symbol out, or "
         "give a nominal joint with all of them"
+    )
+
+
+def rare_refused(observation: Observation) -> str | None:
+    """Why posteriors are no floats: a symbol that occurs has a probability that is 0 as a float, or nearly."""
+    least = float(np.delete(observation.p_w, list(observation.unseen)).min())
+    return (
+        f"a symbol has a probability below {RAREST:g}: ratios to it leave the floats"
+        if least < RAREST
+        else None
     )
 
 
@@ -131,11 +142,16 @@ class Separation:
         self.take(extreme(self.ambiguity, self.problem.notion, column, s, t))
 
     def take(self, demand: Demand) -> None:
-        """Add the row of a joint, if it is new and says something."""
+        """Add the row of a joint, if it is new and says something that floats can hold."""
         cut = row_of(self.problem, demand)
-        if cut is not None and cut not in self._cuts:
+        if cut is not None and cut not in self._cuts and self._held(cut):
             self._cuts[cut] = None
             self.demands.append(demand)
+
+    def _held(self, cut: Cut) -> bool:
+        """Whether a row of posteriors, divided by the least probability of a symbol, is one of floats."""
+        row, below = cut
+        return max(map(abs, row)) <= Fraction(LARGEST) * Fraction(float(self.p.min())) * below
 
     def _lowest(self, column: list[int], s: int) -> int:
         """The other value of the secret whose least probability of a release is least."""

@@ -11,6 +11,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.robust import never_seen
 from privopt.solvers.common.cutting import least_cost
+from privopt.solvers.common.separation import rare_refused
 
 MOST_CELLS = 40_000
 """Entries of a channel beyond which the programme of all ratios takes minutes."""
@@ -47,6 +48,8 @@ class BeliefCuts(Solver[BeliefRelease]):
         odd = next((x for x in ratios.observation.unseen if x not in outside), None)
         if odd is not None:
             return f"the nominal belief gives {problem.letters[odd]!r} probability 0 and the set does not: give a center with all letters"
+        if (reason := rare_refused(ratios.observation)) is not None:
+            return reason
         if LARGEST < problem.budget < math.inf:
             return f"e to the epsilon of {problem.budget:g} nats, over a small probability, leaves the floats of its program"
         if problem.matrix.size > MOST_CELLS:

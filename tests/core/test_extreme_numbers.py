@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oracles import hostile_sets
+from oracles import hostile, hostile_sets
 
 import privopt as po
 from privopt.measures.bayesian.chain_sets import prove_chain_set, prove_chain_set_leak
@@ -68,6 +68,12 @@ CASES: list[tuple[str, po.Problem[Any]]] = [
             po.MarkovChain([[1e-310, 1.0], [1e-310, 1.0]], initial=[0.75, 0.25]), "count", 300.0, length=3
         ),
     ),
+    (
+        "laplace-tail",
+        po.BayesianPrivacy(po.MarkovChain([[0.0, 1.0], [1e-310, 1.0]]), "count", 0.3, length=5),
+    ),
+    ("cuts", po.BeliefRelease(po.RowSet.interval([0, 0, 0, 0.9999], [0.5, 1e-9, LEAST, 1]), 1e-300)),
+    ("cuts", po.BeliefRelease(po.RowSet.chi2([0.5, 0.25, 0.25, LEAST], 0.5), 0.3)),
     ("markov-published", po.BayesianPrivacy(po.MarkovChain([[0.5, 0.5], [1.0, 1e-310]]), "count", 0.5)),
     (
         "oracle",
@@ -96,6 +102,45 @@ def test_sets_of_distributions_at_the_ends_of_the_floats(seed: int) -> None:
     solution = po.solve(problem, time_limit=2.0)
     assert not [line for line in (solution.reason, *solution.alternatives) if FOREIGN.search(line)]
     assert solution.status.ok
+
+
+@pytest.mark.parametrize(("solver", "seed"), [("cuts", 1000272), ("slowest-chain", 1001878)])
+@pytest.mark.filterwarnings("error")
+def test_rows_and_budgets_beyond_the_floats_are_left_out(solver: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds = hostile.kinds() + hostile_sets.kinds()
+    problem = hostile_sets.problem(kinds[seed % len(kinds)], rng)()
+    solution = po.solve(problem, solver, time_limit=4.0)
+    assert solution.status.ok
+    assert po.verify(problem, solution).ok
+    assert solution.bound is not None
+    assert solution.objective is not None
+    assert solution.bound >= solution.objective
+
+
+@pytest.mark.parametrize(
+    "belief",
+    [
+        po.RowSet.interval([0, 0, 0, 0.9999], [0.5, 1e-9, LEAST, 1]),
+        po.RowSet.chi2([0.5, 0.25, 0.25, LEAST], 0.5),
+    ],
+    ids=["interval", "chi2"],
+)
+@pytest.mark.filterwarnings("error")
+def test_beliefs_over_letters_too_rare_for_floats_are_refused(belief: po.RowSet) -> None:
+    solution = po.solve(po.BeliefRelease(belief, 0.3), "cuts")
+    assert solution.status is po.Status.REFUSED
+    assert "a probability below 1e-290" in solution.reason
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("stays", [0.0, 1e-310, 0.5])
+def test_tails_are_refused_only_where_a_state_makes_the_other_more_likely(stays: float) -> None:
+    for back in (1e-310, 0.25):
+        chain = po.MarkovChain([[stays, 1.0 - stays], [back, 1.0 - back]])
+        known = po.candidates(po.BayesianPrivacy(chain, "count", 0.3, length=5))
+        refusal = next(c.refusal for c in known if c.name == "laplace-tail")
+        assert (refusal is None) == (stays >= back), refusal
 
 
 @pytest.mark.parametrize("level", [300.0, 450.0, 499.0])

@@ -107,6 +107,36 @@ def test_two_symbols_say_what_the_secret_and_the_ends_say_together(seed: int) ->
     assert alone <= high + 1e-9
 
 
+@pytest.mark.parametrize("share", [1e-1, 1e-2, 1e-3])
+@pytest.mark.parametrize("seed", range(3))
+def test_channels_that_say_little_are_read_as_well(seed: int, share: float) -> None:
+    """The same, where the iteration's plain steps would be too short; with V known, I(S, V; Y) is a sum of divergences."""
+    from scipy.optimize import minimize
+
+    rng = np.random.default_rng(seed)
+    joint = po.JointDistribution(rng.dirichlet(np.ones(4)).reshape(2, 2))
+    radius = float(rng.uniform(0.01, 0.2))
+    near = po.JointAmbiguity.total_variation(joint, radius)
+    matrix = rng.dirichlet(np.ones(3), 2)
+    matrix = share * matrix + (1 - share) * matrix.mean(axis=0)
+    shares = joint.table[:, 0] / joint.p_s
+    ends = [[[q, 1 - q] for q in (max(0.0, q - radius), min(1.0, q + radius))] for q in shares]
+    told = np.array(ends).reshape(4, 2) @ matrix
+
+    def missed(at: Floats) -> float:
+        weights = np.array([joint.p_s[0] * at[0], joint.p_s[0] * (1 - at[0]), joint.p_s[1] * at[1], 0.0])
+        weights[3] = 1.0 - weights[:3].sum()
+        mean = weights @ told
+        moved = (told - mean) / mean  # t ln t - (t - 1) for t = 1 + moved keeps its digits
+        return -float(weights @ (mean * ((1 + moved) * np.log1p(moved) - moved)).sum(axis=1)) / share**2
+
+    best = min(
+        float(minimize(missed, start, bounds=[(0, 1)] * 2, tol=1e-12).fun)
+        for start in itertools.product((0.2, 0.5, 0.8), repeat=2)
+    )
+    assert read(SetReader.of(near), matrix).bound == pytest.approx(-best * share**2, rel=1e-6, abs=1e-13)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_member_stays_below_what_is_proved(kind: str) -> None:
     rng = np.random.default_rng(7)

@@ -207,9 +207,10 @@ class Reach:
         return np.asarray(np.where(cross == 0, np.maximum(state, 1e-300), state), dtype=np.float64)
 
     def budget(self, distance: int, state: Floats) -> Floats:
-        """Budget that leads to a state: the inverse of :meth:`start`."""
+        """Budget that leads to a state: the inverse of :meth:`start`; inf where only one without limit does."""
         det, back = float(self.determinants[distance - 1]), float(self.back[distance - 1])
-        return -np.log1p(-det * (1 - state) / ((1 - back) + state * back))
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-np.minimum(det * (1 - state) / ((1 - back) + state * back), 1.0))
 
     def start_slope(self, distance: int, budget: float) -> float:
         """Derivative of :meth:`start` in the budget."""
