@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label
 from privopt.models import JointDistribution
@@ -272,7 +274,23 @@ def _edges(values: nw.Series[Any], count: int) -> list[float]:
     edges = edges_of(numbers, values.name, f"quantiles:{count}")
     if len(edges) < 3:
         edges = edges_of(numbers, values.name, f"minimum:{max(1, len(numbers) // SMALL_PART)}")
-    return list(edges.tolist())
+    return _outward(edges.tolist(), numbers)
+
+
+def _outward(edges: list[float], numbers: Floats) -> list[float]:
+    """Edges whose ends are round numbers beyond all values: the least and the largest belong to somebody, and names of intervals are read by all.
+
+    An interval of one value only, which many rows share, keeps its end.
+    """
+    step = 10.0 ** math.floor(math.log10(edges[-1] - edges[0]))
+    low, high = step * math.floor(edges[0] / step), step * math.ceil(edges[-1] / step)
+    first = len(np.unique(numbers[numbers < edges[1]])) > 1
+    last = len(np.unique(numbers[numbers >= edges[-2]])) > 1
+    if first and math.isfinite(low):
+        edges = [min(float(f"{low:.12g}"), edges[0]), *edges[1:]]
+    if last and math.isfinite(high):
+        edges = [*edges[:-1], max(float(f"{high:.12g}"), edges[-1])]
+    return edges
 
 
 def _values_of(values: nw.Series[Any], rows: int) -> int:
@@ -311,7 +329,7 @@ def intervals_of(
     >>> import pandas as pd
     >>> people = people_of(pd.DataFrame({"age": range(40), "vote": ["a", "b"] * 20}), ["age", "vote"])
     >>> intervals_of(people, ["vote"], ["age"], Rules({}, {}, {}, None))
-    {'age': [0.0, 13.0, 26.0, 39.0]}
+    {'age': [0.0, 13.0, 26.0, 40.0]}
     """
     return {**_own_bins(eager(people.frame), hidden, shown, rules), **rules.bins}
 

@@ -346,6 +346,20 @@ def test_a_folder_holds_all_that_speaks_for_a_release(publication: po.Publicatio
     assert book.groupby("release")["probability"].sum().to_numpy() == pytest.approx(1.0)
 
 
+def test_no_name_of_an_interval_is_the_least_or_the_largest_value_of_somebody() -> None:
+    frame = PEOPLE.assign(days=np.random.default_rng(5).exponential(20, ROWS).round() + 3)
+    publication = po.publish(frame, secret="days", columns=["age", "income"], epsilon=1.0, time_limit=2)
+    joint = publication.problem.joint
+    assert isinstance(joint, po.JointDistribution)
+    assert joint.columns is not None
+    for column, values in (
+        (joint.columns.read[0], frame["age"]),
+        (joint.columns.sensitive[0], frame["days"]),
+    ):
+        assert column.edges[0] < values.min()
+        assert column.edges[-1] > values.max()
+
+
 def test_what_holds_the_counted_table_is_for_the_owner_alone(
     publication: po.Publication, tmp_path: Path
 ) -> None:
