@@ -93,12 +93,18 @@ def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as
     if files.bound is not None:
         show.check_output(beside, output)
     for path, text in zip(names, (files.privacy, files.bound or ""), strict=False):
-        with writing(path) as file:
+        with writing(path, private=True) as file:  # as for the other format
             file.write(text)
     if as_json:
         show.emit({"written": [str(path) for path in names]})
         return
-    show.facts([("written", [str(path) for path in names]), ("check it", f"viprchk {output}")])
+    show.facts(
+        [
+            ("written", [str(path) for path in names]),
+            ("check it", f"viprchk {output}"),
+            ("note", CONFIDENTIAL),
+        ]
+    )
 
 
 def _short(sentence: str) -> str:

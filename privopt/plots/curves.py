@@ -57,9 +57,8 @@ def draw_band(axes: Axes, points: Sequence[tuple[float, float, float]], label: s
     if not drawn:
         return
     budgets, reached, proved = (list(column) for column in zip(*drawn, strict=True))
-    bounds = [
-        min(proved[i:]) for i in range(len(proved))
-    ]  # what a larger budget cannot reach, a smaller one cannot
+    # what a larger budget cannot reach, a smaller one cannot
+    bounds = [min(proved[i:]) for i in range(len(proved))]
     axes.fill_between(budgets, reached, bounds, color="#888888", alpha=0.25, linewidth=0)
     axes.plot(budgets, bounds, color="#888888", linewidth=1.0, linestyle="--", label=label)
 

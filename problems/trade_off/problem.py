@@ -118,6 +118,10 @@ class TradeOff(TradeOffData, Problem[Release]):
         problem = self if self.ambiguity is None else self.at_nominal(self.budget)
         return bound.prove_bound(problem, dual, seconds)
 
+    def by_channels(self) -> Self:
+        """The same bound or weight for any channel: what is proved of its optimum holds for mergings, which are channels."""
+        return type(self)(self.joint, **{self.mode: self.budget})  # type: ignore[call-arg]
+
     def at_nominal(self, budget: float) -> Self:
         """The problem at the nominal joint of its set, under a budget; what keeps a cap over the set keeps it there."""
         return type(self)(self.nominal, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
@@ -80,17 +81,15 @@ class Priced(Solver[T]):
         """Propose the best mixture of posteriors, and the best bound proved: for form "merging" the symbols in their likeliest releases."""
         if problem.form == "stochastic":
             return self.channels(problem, budget, self.tolerance)
-        relaxed = type(problem)(problem.joint, **{problem.mode: problem.budget})  # type: ignore[call-arg]
-        proposal = self.channels(
-            relaxed, Budget(budget.deadline, budget.seed), max(self.tolerance, OF_MERGINGS)
-        )
+        alone = Budget(budget.deadline, budget.seed)  # what is known is a merging
+        proposal = self.channels(problem.by_channels(), alone, max(self.tolerance, OF_MERGINGS))
         if proposal.mechanism is None:
             return proposal
         return replace(proposal, mechanism=merged(problem, proposal.mechanism, budget.incumbent))
 
+    @abstractmethod
     def channels(self, problem: T, budget: Budget, tolerance: float) -> Proposal:
         """The best mixture of posteriors, and the best bound proved."""
-        raise NotImplementedError
 
 
 @register

@@ -293,6 +293,11 @@ def test_a_solution_writes_its_proof_and_the_command_line_too(tmp_path: Path) ->
     told = CliRunner().invoke(app, command)
     assert told.exit_code == 0, told.output
     assert (tmp_path / "again.txt").read_text(encoding="utf-8") == written.text
+    linear = CliRunner().invoke(app, [*command[:-1], str(tmp_path / "proof.vipr"), "--format", "vipr"])
+    assert linear.exit_code == 0, linear.output
+    for output, name in ((told.output, "again.txt"), (linear.output, "proof.vipr")):
+        assert "with the counted table where there is one" in " ".join(output.split())
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0
     program = [sys.executable, "-S", "-E", str(FOLDER / "checker.py"), str(tmp_path / "again.txt")]
     assert subprocess.run(program, check=True, capture_output=True, text=True).stdout.count("PROVED") == 4
 
