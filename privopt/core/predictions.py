@@ -152,7 +152,14 @@ def slowness(here: float, there: float) -> float:
 
 
 @cache
-def _here() -> float:
+def work_here() -> float:
+    """Seconds of the fixed work on this machine, measured once in a process.
+
+    Examples
+    --------
+    >>> work_here() == work_here()
+    True
+    """
     return fixed_work()
 
 
@@ -175,7 +182,7 @@ def predicted_seconds(kind: str, solver: str, sizes: tuple[int, ...], formula: f
     0.0
     """
     table = timings()
-    return slowness(_here(), table.work) * table.seconds(kind, solver, sizes, formula)
+    return slowness(work_here(), table.work) * table.seconds(kind, solver, sizes, formula)
 
 
 def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:

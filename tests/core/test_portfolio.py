@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import privopt as po
+from privopt.core import predictions
 from privopt.core import registry as _registry
 from privopt.core.beside import Lane, two_cores
 from privopt.core.compare import spent
@@ -451,3 +452,14 @@ def test_the_start_of_a_process_is_told_apart_from_the_time_of_the_solver(
     slow = replace(solution, seconds=2.0, stats={START: 1.5})
     assert spent(slow) == "2, of which start 1.5"
     assert spent(replace(slow, stats={START: 0.01})) == "2"
+
+
+@pytest.mark.parametrize("slower", [1 / 16, 16.0])
+def test_wrong_speeds_of_the_machine_change_the_order_and_not_the_answer(
+    slower: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = po.solve(WIDE, time_limit=60.0)
+    monkeypatch.setattr(predictions, "work_here", lambda: slower * predictions.timings().work)
+    solution = po.solve(WIDE, time_limit=60.0)
+    assert alone.status is solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(alone.objective, rel=1e-6)

@@ -120,7 +120,7 @@ def test_slower_machines_are_predicted_slower(here: float, slower: float, there:
 def test_the_machine_scales_every_prediction(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_timings(own, table([Entry((10, 2), 1.0, 8.0)]))
     for work, factor in ((1e-3, 1.0), (4e-3, 4.0), (2.5e-4, 0.25)):
-        monkeypatch.setattr(predictions, "_here", lambda work=work: work)
+        monkeypatch.setattr(predictions, "work_here", lambda work=work: work)
         assert predicted_seconds(*KEY, (10, 2), 1.0) == pytest.approx(8 * factor)
         assert predicted_seconds("redaction", "optimal", (10, 2), 1.0) == pytest.approx(factor)
 
