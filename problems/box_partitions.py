@@ -46,7 +46,7 @@ HURRIED = 20
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """The boxes over which a dynamic programme runs, the smaller ones first.
+    """The boxes over which a dynamic program runs, the smaller ones first.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def cheapest(epsilon: float, cost: Floats) -> Kernels:
     >>> round(float((belief @ (kernel * hamming)).sum()), 9) == round(HammingKernel(belief, 1.0).error, 9)
     True
     """
-    from privopt.mechanisms.policy.formulas.programme import solve_structure
+    from privopt.mechanisms.policy.formulas.program import solve_structure
 
     levels = Levels.of(epsilon)
 

@@ -99,7 +99,7 @@ def _priced(draft: Draft) -> Line | None:
     if _secrets(draft) > MOST:
         return None
     plain = {**problem, "notion": "lip"}
-    programme = _Programme(
+    program = _Program(
         np.array([[float(c) for c in row] for row in checker.costs(problem)]),
         checker_exceptions.sets(problem),
         checker.compared(plain)[1],
@@ -112,11 +112,11 @@ def _priced(draft: Draft) -> Line | None:
         ),
         float(checker.number(problem["delta"])),
     )
-    return programme.line()
+    return program.line()
 
 
 @dataclass(frozen=True)
-class _Programme:
+class _Program:
     """Least cost over P(y, T | w): for each set T of secrets, the comparisons of the others, and what T spends of delta.
 
     Parameters

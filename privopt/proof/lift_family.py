@@ -17,7 +17,7 @@ from privopt.proof import checker, checker_information, checker_lift_family
 from privopt.proof.draft import Draft, Line, Solved, release_line, weights_of
 from privopt.proof.information import Places, Tree, note_weaker, of_vertices, whole_entropy
 from privopt.proof.linear import NO_BOUND, claim_cost, enclose
-from privopt.proof.prices import Programme
+from privopt.proof.prices import Program
 from privopt.proof.rationals import GUARD, PRECISIONS, floor, levels, rows_written, written
 
 BITS = 192
@@ -154,14 +154,14 @@ def _prices(draft: Draft, rows: list[list[Fraction]]) -> list[list[Any]] | None:
         {w: float(v) * share for w, share, v in zip(occurs, shares, row, strict=True)} for row in rows
     ]
     kept = [place for place, row in enumerate(comparisons) if any(row.values())]
-    programme = Programme(
+    program = Program(
         np.array([[float(c) for c in row] for row in checker.costs(draft.problem)]),
         [comparisons[place] for place in kept],
     )
-    marginals = programme.marginals()
+    marginals = program.marginals()
     if marginals is None:
         return None
-    return [[kept[place], values] for place, values in programme.prices(marginals)]
+    return [[kept[place], values] for place, values in program.prices(marginals)]
 
 
 def _information(

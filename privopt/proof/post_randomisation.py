@@ -15,7 +15,7 @@ from privopt.proof import checker, checker_post_randomisation
 from privopt.proof.draft import Draft, Line, Solved, rows_of, weights_of
 from privopt.proof.linear import NO_BOUND, claim_cost, enclose
 from privopt.proof.metric import lines_of
-from privopt.proof.prices import DIGITS, Programme, comparisons
+from privopt.proof.prices import DIGITS, Program, comparisons
 from privopt.proof.rationals import GUARD, floor, rows_written, written
 
 UNPROVED = "how little any private mechanism that keeps the tables costs: the linear program is too large to be solved again"
@@ -66,10 +66,10 @@ def _add_bound(draft: Draft) -> None:
     cost = checker.costs(problem)
     rows = checker_post_randomisation.kept(problem, len(cost))
     shares = np.array([[float(Fraction(v, sum(row))) for v in row] for row in rows])
-    programme = Programme(
+    program = Program(
         np.array([[float(c) for c in row] for row in cost]), comparisons(problem, above), kept=shares
     )
-    solved = programme.solved()
+    solved = program.solved()
     if solved is None:
         draft.left_out.append(UNPROVED)
         return
@@ -77,6 +77,6 @@ def _add_bound(draft: Draft) -> None:
         [written(floor(Fraction(v) / sum(row), DIGITS)) for v in prices]
         for row, prices in zip(rows, solved[1].tolist(), strict=True)
     ]
-    line: Line = {"kept": each, "prices": programme.prices(solved[0])}
+    line: Line = {"kept": each, "prices": program.prices(solved[0])}
     least = checker_post_randomisation.least_cost(problem, above, line)
     draft.proofs.append({**line, "bound": written(floor(least))})

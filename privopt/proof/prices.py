@@ -36,19 +36,19 @@ def priced(problem: dict[str, Any], above: dict[str, Fraction]) -> dict[str, Any
             for a, b in row
         ]
     worst = bool(problem.get("worst"))
-    programme = Programme(
+    program = Program(
         np.array([[float(c) for c in row] for row in checker.costs(problem)]),
         comparisons(problem, above),
         float(checker.number(problem["slack"])),
         ends,
         worst,
     )
-    marginals = programme.marginals()
+    marginals = program.marginals()
     if marginals is None:
         return None
-    line: dict[str, Any] = {"prices": programme.prices(marginals)}
+    line: dict[str, Any] = {"prices": program.prices(marginals)}
     if worst:
-        share = [floor(v, DIGITS) for v in marginals[-len(programme.cost) :].tolist()]
+        share = [floor(v, DIGITS) for v in marginals[-len(program.cost) :].tolist()]
         if not sum(share):
             return None
         line["weights"] = [written(v / sum(share)) for v in share]
@@ -69,7 +69,7 @@ def comparisons(problem: dict[str, Any], above: dict[str, Fraction]) -> list[dic
 
 
 @dataclass(frozen=True)
-class Programme:
+class Program:
     """Least cost over P(y | w), then over what each comparison uses of the slack, then over the worst cost.
 
     Parameters

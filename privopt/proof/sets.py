@@ -23,7 +23,7 @@ from privopt.problems.trade_off.data import TradeOffData
 from privopt.proof import checker, checker_set_bounds, checker_sets
 from privopt.proof.draft import Draft, Line, Solved, release_line, rows_of, weights_of
 from privopt.proof.linear import enclose
-from privopt.proof.prices import Programme
+from privopt.proof.prices import Program
 from privopt.proof.rationals import GUARD, floor, rows_written, written
 
 BITS = 192
@@ -175,7 +175,7 @@ def _cost(draft: Draft, dual: object) -> None:
     ]
     wanted = [cut for cut in wanted if members.possible >= {s for s in cut[1:] if s is not None}]
     share, loss = checker.prior(draft.problem), draft.problem["loss"]
-    programme = Programme(
+    program = Program(
         np.array(
             [
                 [float(p * checker.number(v) / sum(share)) for v in row]
@@ -184,11 +184,11 @@ def _cost(draft: Draft, dual: object) -> None:
         ),
         [_coefficients(*members.compared(*cut), above) for cut in wanted],
     )
-    marginals = programme.marginals()
+    marginals = program.marginals()
     if marginals is None:
         draft.left_out.append(UNPROVED)
         return
-    prices = [[*wanted[p], values] for p, values in programme.prices(marginals)]
+    prices = [[*wanted[p], values] for p, values in program.prices(marginals)]
     used = sorted({entry[0] for entry in prices})
     line: Line = {
         "members": [rows_written(entries[m]) for m in used],

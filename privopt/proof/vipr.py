@@ -47,17 +47,17 @@ def vipr(draft: Draft) -> Vipr:
     if draft.problem.get("worst"):
         raise InvalidProblem("VIPR files do not cover the worst accuracy: leave --format out")
     below, above = checker.levels(draft.problem["levels"], draft.bits)
-    privacy = _Programme(draft.problem, below).with_solution(draft.mechanism)
+    privacy = _Program(draft.problem, below).with_solution(draft.mechanism)
     if not draft.proofs:
         return Vipr(privacy, None)
     proof = draft.proofs[0]
     if "levels" in proof:
         above = checker.levels(proof["levels"], draft.bits)[1]
-    return Vipr(privacy, _Programme(draft.problem, above).with_bound(proof))
+    return Vipr(privacy, _Program(draft.problem, above).with_bound(proof))
 
 
 @dataclass
-class _Programme:
+class _Program:
     """Least cost over private mechanisms: variables, constraints in order."""
 
     problem: Line

@@ -11,7 +11,7 @@ and the group of y has a distribution g of at most P(x) / theta. With c = (1 - L
     sum g(x) c(x) >= t - sum g(x) max(t - c(x), 0) >= t - sum P(x) max(t - c(x), 0) / theta.
 
 Hence E[D] is at least nu . P plus the least, over y, of L mean of D(., y) and that. The prices give nu = (1 - L) lam,
-rounded to floats, which are as good as any; the multipliers of an optimal programme prove the optimum. The threshold
+rounded to floats, which are as good as any; the multipliers of an optimal program prove the optimum. The threshold
 of a column lies just below the price at which its cheapest letters weigh theta, so that dearer letters certainly add
 nothing, however small theta is. All of it is computed in balls; where little may leak out of much, e^-epsilon is far
 below what floats show, and the balls have 192 bits.

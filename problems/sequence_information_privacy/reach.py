@@ -155,7 +155,7 @@ class Nodes:
 
 
 def affordable(policy: SequencePolicy, cells: int) -> int:
-    """How many beliefs to ask a rule about: as many as take about 2 s where it solves a programme of so many cells.
+    """How many beliefs to ask a rule about: as many as take about 2 s where it solves a program of so many cells.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
 
 
 def slow_seconds(cells: int) -> float:
-    """Predicted seconds of a rule that solves a programme of so many cells."""
+    """Predicted seconds of a rule that solves a program of so many cells."""
     return 0.005 + 4e-5 * cells + 8e-9 * cells**2
 
 

@@ -38,7 +38,7 @@ class Reading:
 
 
 def asked(problem: SequenceData, policy: SequencePolicy) -> tuple[float, float]:
-    """How many beliefs a rule that solves a programme is asked about until its kernels are written down, and simulated.
+    """How many beliefs a rule that solves a program is asked about until its kernels are written down, and simulated.
 
     The second number is 0 where the first kernels are all that there are; both are where the rule is quick.
 

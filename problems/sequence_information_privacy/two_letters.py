@@ -49,7 +49,7 @@ def refuse_beliefs(problem: SequenceData) -> str | None:
 
 
 def ahead_of(problem: SequenceData, posteriors: Floats) -> Ahead:
-    """The dynamic programme of a problem on a grid of posteriors."""
+    """The dynamic program of a problem on a grid of posteriors."""
     return Ahead(np.array(problem.chain.step(0)), problem.setting(1).cost, problem.epsilon, posteriors)
 
 

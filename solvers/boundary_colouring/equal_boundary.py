@@ -209,7 +209,7 @@ class Shift(Solver[BoundaryColouring]):
     name: ClassVar[str] = "shift"
 
     def guarantee(self, problem: BoundaryColouring) -> Guarantee:
-        """Optimal; with delta > 0 on lines too long for the programme on forests the bound may leave a gap."""
+        """Optimal; with delta > 0 on lines too long for the program on forests the bound may leave a gap."""
         return (
             Guarantee.OPTIMAL if problem.delta == 0 or refuse_forest(problem) is None else Guarantee.BOUNDED
         )
@@ -240,7 +240,7 @@ class Shift(Solver[BoundaryColouring]):
         order = line_order(line.graph)
         stats = {"boundary_value": value[0], "vertices": line.graph.size}
         if problem.delta > 0 and refuse_forest(problem) is None:
-            # Values reach 0 and 1, where a recursion no longer knows what is tight; the programme on forests does.
+            # Values reach 0 and 1, where a recursion no longer knows what is tight; the program on forests does.
             proved = proposal(problem, budget)
             return Proposal(mechanism, proved.bound, proved.dual, stats=stats)
         chances = _on_line(problem, line, order, value)

@@ -1,4 +1,4 @@
-"""Exact programmes on forests: concave values over levels from the leaves up, answers and multipliers down.
+"""Exact programs on forests: concave values over levels from the leaves up, answers and multipliers down.
 
 Below a vertex v the best value as a function of p_v is concave and piecewise linear with its bends at levels. It is
 kept as differences between neighbouring levels. Seen from the parent, max over L(p) <= q <= U(p), the rising part of a
@@ -249,7 +249,7 @@ def table_cells(problem: BoundaryColouring) -> int:
 
 
 def refuse_forest(problem: BoundaryColouring) -> str | None:
-    """Why a problem is not for a programme on forests."""
+    """Why a problem is not for a program on forests."""
     if (sentence := refuse_choice(problem)) is not None:
         return sentence
     if problem.epsilon > LARGEST:
@@ -291,8 +291,8 @@ def _by_arc(
 
 @register
 @dataclass(frozen=True)
-class ForestProgramme(Solver[BoundaryColouring]):
-    """The best weighted accuracy on graphs without cycles: a programme over levels, exact and with a proof.
+class ForestProgram(Solver[BoundaryColouring]):
+    """The best weighted accuracy on graphs without cycles: a program over levels, exact and with a proof.
 
     Concave values over the levels, from the leaves to the roots; a layer of vertices at a time.
 
@@ -319,10 +319,10 @@ class ForestProgramme(Solver[BoundaryColouring]):
 
 @register
 @dataclass(frozen=True)
-class PathProgramme(Solver[BoundaryColouring]):
+class PathProgram(Solver[BoundaryColouring]):
     """The best weighted accuracy on paths: values over levels, with a maximum over the window that a step allows.
 
-    One pass along each path, a second one back; the textbook programme, which gives no multipliers.
+    One pass along each path, a second one back; the textbook program, which gives no multipliers.
 
     Every level is tried against all levels within a step, so that it does not rely on concavity as forest does.
     """

@@ -62,7 +62,7 @@ class Solved:
     iterations: int
 
 
-def solve_programme(
+def solve_program(
     edges: Ints, gains: Floats, one: Step, seconds: float, box: Floats | None = None
 ) -> Solved | None:
     """Maximise gains . p over private colourings, or None where HiGHS does not end.
@@ -139,7 +139,7 @@ class WeightedLp(Solver[BoundaryColouring]):
         return 0.05 + 1e-7 * math.pow(small.size + small.edge_count, 1.47)
 
     def polls(self, problem: BoundaryColouring) -> bool:
-        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large programme."""
+        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large program."""
         return self.cost(problem) <= SHORT
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
@@ -151,7 +151,7 @@ class WeightedLp(Solver[BoundaryColouring]):
         small = reduced(problem).graph
         if small.size > MAX_VERTICES or small.edge_count > MAX_EDGES:
             return (
-                f"its programme would have {small.size} vertices and {small.edge_count} edges, "
+                f"its program would have {small.size} vertices and {small.edge_count} edges, "
                 f"more than {MAX_VERTICES} or {MAX_EDGES}; equal-boundary takes them"
             )
         return None
@@ -160,7 +160,7 @@ class WeightedLp(Solver[BoundaryColouring]):
         """Propose the optimum with its multipliers."""
         small = reduced(problem)
         edges, gains = small.graph.edges(), signed(small.graph.codes, small.weights)
-        solved = solve_programme(edges, gains, problem.step, 0.9 * budget.remaining)
+        solved = solve_program(edges, gains, problem.step, 0.9 * budget.remaining)
         if solved is None:
             return Proposal(stats={"stop": "HiGHS ended without an answer"})
         mechanism = _best_polished(problem, small, snapped(problem, solved.p))
@@ -220,7 +220,7 @@ class Distributions:
 
 
 @dataclass(frozen=True, eq=False)
-class Programme:
+class Program:
     """Unknowns: P by vertex and colour, then s by arc and colour where delta > 0, then the worst case where it is the objective."""
 
     graph: DatasetGraph
@@ -304,27 +304,25 @@ class Programme:
         return table
 
 
-def best_distributions(programme: Programme, seconds: float) -> Distributions | None:
+def best_distributions(program: Program, seconds: float) -> Distributions | None:
     """The best distributions, or None where HiGHS ends without any."""
-    result = _highs(
-        programme.cost(), programme.inequalities(), programme.equations(), programme.bounds(), seconds
-    )
+    result = _highs(program.cost(), program.inequalities(), program.equations(), program.bounds(), seconds)
     if result is None:
         return None
-    n, k, arcs = programme.shape
+    n, k, arcs = program.shape
     rows = np.maximum(result.x[: n * k].reshape(n, k), 0.0)
     rows /= rows.sum(axis=1, keepdims=True)
     duals = np.maximum(-result.ineqlin.marginals, 0.0)
-    scale = 1.0 if programme.weights is None else float(programme.weights.max())
-    multipliers = duals[: arcs * k].reshape(arcs, k) * (programme.one.decay * scale)
-    if programme.weights is not None:
+    scale = 1.0 if program.weights is None else float(program.weights.max())
+    multipliers = duals[: arcs * k].reshape(arcs, k) * (program.one.decay * scale)
+    if program.weights is not None:
         return Distributions(rows, -float(result.fun) * scale, multipliers, None)
     last = duals[-n:]
     total = float(last.sum()) or 1.0
     return Distributions(rows, -float(result.fun), multipliers / total, last / total)
 
 
-def contradiction(programme: Programme, seconds: float) -> dict[str, Any] | None:
+def contradiction(program: Program, seconds: float) -> dict[str, Any] | None:
     """Multipliers that prove that no distributions are private with those that are fixed; None where there are some.
 
     All constraints of privacy are loosened by one number. If its least value is above 0, the multipliers that prove this
@@ -332,22 +330,22 @@ def contradiction(programme: Programme, seconds: float) -> dict[str, Any] | None
     """
     from scipy.sparse import csr_array, hstack
 
-    _, k, arcs = programme.shape
-    (table, limits), (whole, ones) = programme.inequalities(), programme.equations()
+    _, k, arcs = program.shape
+    (table, limits), (whole, ones) = program.inequalities(), program.equations()
     loose = np.zeros((table.shape[0], 1))
-    loose[: arcs * k] = -programme.one.decay
-    cost = np.zeros(programme.unknowns + 1)
+    loose[: arcs * k] = -program.one.decay
+    cost = np.zeros(program.unknowns + 1)
     cost[-1] = 1.0
     result = _highs(
         cost,
         (hstack([table, csr_array(loose)], format="csr"), limits),
         (hstack([whole, csr_array((len(ones), 1))], format="csr"), ones),
-        np.vstack([programme.bounds(), [[0.0, 1.0]]]),
+        np.vstack([program.bounds(), [[0.0, 1.0]]]),
         seconds,
     )
     if result is None or not float(result.fun) > 0.0:
         return None
-    multipliers = np.maximum(-result.ineqlin.marginals[: arcs * k], 0.0) * programme.one.decay
+    multipliers = np.maximum(-result.ineqlin.marginals[: arcs * k], 0.0) * program.one.decay
     return linear_dual(multipliers.reshape(arcs, k))
 
 
@@ -375,7 +373,7 @@ class KColourLp(Solver[BoundaryColouring]):
         return 0.05 + factor * 2.5e-7 * math.pow(cells, 1.45)
 
     def polls(self, problem: BoundaryColouring) -> bool:
-        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large programme."""
+        """Where it is short: HiGHS looks at the clock between its steps, but not while it prepares a large program."""
         return self.cost(problem) <= SHORT
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
@@ -387,17 +385,17 @@ class KColourLp(Solver[BoundaryColouring]):
         size = _smaller(problem).graph.size * problem.k
         limit = MAX_CELLS * 3 // problem.k
         if size > limit:
-            return f"its programme would have {size} probabilities, more than {limit}; exponential takes them"
+            return f"its program would have {size} probabilities, more than {limit}; exponential takes them"
         return None
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum with its multipliers."""
         small, mean = _smaller(problem), problem.objective == "accuracy"
         fixed = None if problem.prescribed is None else (problem.prescribed.sites, problem.prescribed.rows)
-        programme = Programme(small.graph, problem.step, small.weights if mean else None, fixed)
-        best = best_distributions(programme, (0.9 if fixed is None else 0.45) * budget.remaining)
+        program = Program(small.graph, problem.step, small.weights if mean else None, fixed)
+        best = best_distributions(program, (0.9 if fixed is None else 0.45) * budget.remaining)
         if best is None:
-            witness = None if fixed is None else contradiction(programme, 0.9 * budget.remaining)
+            witness = None if fixed is None else contradiction(program, 0.9 * budget.remaining)
             return Proposal(infeasible=witness, stats={"stop": "HiGHS ended without an answer"})
         rows, weights = best.rows, best.weights
         if small.classes is not None:

@@ -26,7 +26,7 @@ ROOM = 1e-9
 class Oracle(Solver[BoundaryColouring]):
     """Every probability a variable, every edge, direction and colour a row; nothing of the structure is used.
 
-    With a balanced boundary a first programme finds the best worst case, and a second one caps the boundary by it.
+    With a balanced boundary a first program finds the best worst case, and a second one caps the boundary by it.
     """
 
     solves: ClassVar = BoundaryColouring
@@ -47,23 +47,23 @@ class Oracle(Solver[BoundaryColouring]):
         return None
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
-        """Propose the optimum, or nothing where the programme has none."""
-        programme = _Programme(problem)
+        """Propose the optimum, or nothing where the program has none."""
+        program = _Program(problem)
         worst = problem.objective == "worst_case"
         if problem.boundary == "balanced" and problem.k > 1:
-            best = programme.solved(worst_case=True)
+            best = program.solved(worst_case=True)
             if best is None:
                 return Proposal()
-            programme.cap(max(0.5, float(programme.accuracy(best).min()) - ROOM))
-        table = programme.solved(worst_case=worst)
+            program.cap(max(0.5, float(program.accuracy(best).min()) - ROOM))
+        table = program.solved(worst_case=worst)
         if table is None:
-            return Proposal(stats={"programme": "infeasible or not solved"})
+            return Proposal(stats={"program": "infeasible or not solved"})
         table = np.clip(table, 0.0, 1.0)
         table /= table.sum(axis=1, keepdims=True)
-        return Proposal(problem.of_rows(table), stats={"rows": len(programme.rows)})
+        return Proposal(problem.of_rows(table), stats={"rows": len(program.rows)})
 
 
-class _Programme:
+class _Program:
     """Variables: P[v, c], a slack s[arc, c] for every arc, and the worst accuracy t."""
 
     def __init__(self, problem: BoundaryColouring) -> None:

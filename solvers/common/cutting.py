@@ -19,8 +19,8 @@ FEASIBLE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Programme:
-    """A programme's answer.
+class Program:
+    """A program's answer.
 
     ``matrix`` holds joint masses, shape (k, m); ``multipliers`` one list a release, >= 0; ``weights`` those of the costs.
     """
@@ -31,7 +31,7 @@ class Programme:
     weights: Floats
 
 
-def least_of_largest(rows: Floats, p: Floats, costs: Sequence[Floats], budget: Budget) -> Programme | None:
+def least_of_largest(rows: Floats, p: Floats, costs: Sequence[Floats], budget: Budget) -> Program | None:
     """Min max_i costs_i . q over joint masses q >= 0 with ``rows q[:, y] <= 0`` for every release and marginal p; None if HiGHS fails.
 
     Examples
@@ -67,7 +67,7 @@ def least_of_largest(rows: Floats, p: Floats, costs: Sequence[Floats], budget: B
     prices = np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
     of_rows = prices[: count * outputs].reshape(count, outputs).T
     matrix = np.asarray(solved.x)[:-1].reshape(k, outputs)
-    return Programme(matrix, float(solved.fun), of_rows, prices[count * outputs :])
+    return Program(matrix, float(solved.fun), of_rows, prices[count * outputs :])
 
 
 def least_cost(problem: LocalInformationPrivacy, budget: Budget) -> Proposal:

@@ -1,4 +1,4 @@
-"""The convex programmes of distortion and leakage in CVXPY, by three conic back ends."""
+"""The convex programs of distortion and leakage in CVXPY, by three conic back ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Conic(Solver[DistortionPrivacy]):
     """Whether it knows them; else they are approximated by quadratic ones."""
 
     @abstractmethod
-    def solve(self, programme: Any) -> None:
+    def solve(self, program: Any) -> None:
         """Solve with tight tolerances."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
@@ -63,26 +63,26 @@ class Conic(Solver[DistortionPrivacy]):
         return None
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
-        """Propose the programme's channel, and the bound from its multipliers."""
+        """Propose the program's channel, and the bound from its multipliers."""
         known = at_once(problem)
         if known is not None:
             return known
         space = Space(problem)
-        programmes = _Programmes(space, self)
+        programs = _Programs(space, self)
         if problem.order is not None:
             if (silent := silent_release(space, budget)) is not None:
                 return silent
-            matrix, posteriors = programmes.information()
+            matrix, posteriors = programs.information()
             bound, dual = better_bound(space, posteriors, matrix)
-            return Proposal(space.release(matrix), bound, dual, stats=programmes.stats)
+            return Proposal(space.release(matrix), bound, dual, stats=programs.stats)
         if problem.max_leakage is None:
-            level = least_level(space, programmes.distortion, budget)
-            stats = {**programmes.stats, "stop": level.stats["stop"]}
+            level = least_level(space, programs.distortion, budget)
+            stats = {**programs.stats, "stop": level.stats["stop"]}
             return Proposal(level.mechanism, level.bound, level.dual, stats=stats)
-        best = programmes.distortion(problem.ratios(problem.budget))
+        best = programs.distortion(problem.ratios(problem.budget))
         dual = {"kind": "linear", "multipliers": best.multipliers.tolist()}
         bound = problem.check_bound(-math.inf, dual)
-        return Proposal(space.release(best.matrix), bound, dual, stats=programmes.stats)
+        return Proposal(space.release(best.matrix), bound, dual, stats=programs.stats)
 
 
 def _cones(problem: DistortionPrivacy) -> int:
@@ -91,19 +91,19 @@ def _cones(problem: DistortionPrivacy) -> int:
 
 
 @dataclass
-class _Programmes:
-    """Solves programmes with one back end and remembers how that went."""
+class _Programs:
+    """Solves programs with one back end and remembers how that went."""
 
     space: Space
     backend: Conic
     iterations: int = 0
-    programmes: int = 0
+    programs: int = 0
     status: str = ""
 
     @property
     def stats(self) -> dict[str, float | int | str]:
         """What to report of it."""
-        return {"iterations": self.iterations, "programmes": self.programmes, "stop": self.status}
+        return {"iterations": self.iterations, "programs": self.programs, "stop": self.status}
 
     def information(self) -> tuple[Floats, Floats]:
         """A channel (n_w, n_y) and distributions of S (n_y, n_s) from the multipliers of its output.
@@ -128,7 +128,7 @@ class _Programmes:
         return self._one(limit, exact=False)
 
     def _one(self, limit: float, *, exact: bool) -> tuple[Floats, Floats]:
-        """One programme.
+        """One program.
 
         The channel of S, P(y|s) = sum_w P(w|s) Q(y|w), is a variable of its own: the multiplier of this equation
         is the slope of the leakage in P(y|s), from which the distributions follow.
@@ -177,14 +177,14 @@ class _Programmes:
         order = self.space.problem.order or 1.0
         return 1.0 if abs(order - 1) < self.backend.near_one else order
 
-    def _solve(self, programme: Any) -> None:
+    def _solve(self, program: Any) -> None:
         """Solve with tight tolerances; an inaccurate answer says so in the statistics and in its gap."""
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-            self.backend.solve(programme)
-        self.status, self.programmes = str(programme.status), self.programmes + 1
-        statistics = programme.solver_stats
-        if statistics is None or any(v.value is None for v in programme.variables()):
+            self.backend.solve(program)
+        self.status, self.programs = str(program.status), self.programs + 1
+        statistics = program.solver_stats
+        if statistics is None or any(v.value is None for v in program.variables()):
             raise ArithmeticError(f"{self.backend.name} ended with status {self.status!r} and no solution")
         self.iterations += int(statistics.num_iters or 0)
 
@@ -241,9 +241,9 @@ def _posteriors(slopes: Floats, prior: Floats, order: float) -> Floats:
 @register
 @dataclass(frozen=True)
 class ConicClarabel(Conic):
-    """The convex programme of distortion and leakage through CVXPY and Clarabel.
+    """The convex program of distortion and leakage through CVXPY and Clarabel.
 
-    The convex programme of distortion and leakage through CVXPY and Clarabel, an interior-point method.
+    The convex program of distortion and leakage through CVXPY and Clarabel, an interior-point method.
     """
 
     name: ClassVar[str] = "conic-clarabel"
@@ -251,22 +251,22 @@ class ConicClarabel(Conic):
     least_order: ClassVar[float] = 0.1
     near_one: ClassVar[float] = 2e-5
 
-    def solve(self, programme: Any) -> None:
+    def solve(self, program: Any) -> None:
         """Solve with tight tolerances, with its own where it fails at those."""
         from cvxpy.error import SolverError
 
         try:
-            programme.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+            program.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
         except SolverError:
-            programme.solve(solver="CLARABEL")
+            program.solve(solver="CLARABEL")
 
 
 @register
 @dataclass(frozen=True)
 class ConicECOS(Conic):
-    """The convex programme of distortion and leakage through CVXPY and ECOS.
+    """The convex program of distortion and leakage through CVXPY and ECOS.
 
-    The convex programme of distortion and leakage through CVXPY and ECOS, an interior-point method.
+    The convex program of distortion and leakage through CVXPY and ECOS, an interior-point method.
     """
 
     name: ClassVar[str] = "conic-ecos"
@@ -275,23 +275,23 @@ class ConicECOS(Conic):
     near_one: ClassVar[float] = 9.7e-4
     power_cones: ClassVar[bool] = False
 
-    def solve(self, programme: Any) -> None:
+    def solve(self, program: Any) -> None:
         """Solve with tight tolerances."""
-        programme.solve(solver="ECOS", abstol=1e-10, reltol=1e-10, feastol=1e-10, max_iters=300)
+        program.solve(solver="ECOS", abstol=1e-10, reltol=1e-10, feastol=1e-10, max_iters=300)
 
 
 @register
 @dataclass(frozen=True)
 class ConicSCS(Conic):
-    """The convex programme of distortion and leakage through CVXPY and SCS.
+    """The convex program of distortion and leakage through CVXPY and SCS.
 
-    The convex programme of distortion and leakage through CVXPY and SCS, a first-order method.
+    The convex program of distortion and leakage through CVXPY and SCS, a first-order method.
     """
 
     name: ClassVar[str] = "conic-scs"
     requires: ClassVar[tuple[str, ...]] = ("cvxpy", "scs")
     near_one: ClassVar[float] = 3e-3
 
-    def solve(self, programme: Any) -> None:
+    def solve(self, program: Any) -> None:
         """Solve with tight tolerances."""
-        programme.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=50_000)
+        program.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=50_000)

@@ -280,7 +280,7 @@ class _Search:
 
     def stats(self, stop: str) -> dict[str, float | int | str]:
         """What to report of it."""
-        return {"iterations": self.iterations, "programmes": self.programs, "stop": stop}
+        return {"iterations": self.iterations, "programs": self.programs, "stop": stop}
 
 
 def least_level(space: Space, solve: Program, budget: Budget) -> Proposal:

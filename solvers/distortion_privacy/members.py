@@ -17,7 +17,7 @@ from privopt.problems.robust_reading import SetReader
 from privopt.solvers.common.highs import silent_highs
 
 ROUNDS = 150
-"""Programmes at most."""
+"""Programs at most."""
 
 CLIMBS = 6
 """Steps to a joint of the set at which a channel leaks much."""
@@ -70,7 +70,7 @@ class MembersBound:
     planes: list[Plane] = field(default_factory=list)
 
     def run(self, budget: Budget) -> dict[str, object] | None:
-        """The dual; None where no programme was solved in time."""
+        """The dual; None where no program was solved in time."""
         highs, shape = self._model(), self.inside.shape
         reader, prices = SetReader.of(self.ambiguity), np.zeros(0)
         entries = np.arange(self.inside.size, dtype=np.int32)

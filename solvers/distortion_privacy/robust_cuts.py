@@ -1,4 +1,4 @@
-"""Distortion and leakage over a set of joints: programmes at some of them, and at those where the answer breaks its bounds."""
+"""Distortion and leakage over a set of joints: programs at some of them, and at those where the answer breaks its bounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.members import Demand, farthest, written
-from privopt.solvers.common.cutting import Programme, least_cost, least_of_largest
+from privopt.solvers.common.cutting import Program, least_cost, least_of_largest
 from privopt.solvers.common.separation import Separation, set_refused
 from privopt.solvers.common.tightened import tightened
 from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
@@ -32,7 +32,7 @@ HIGHEST = 64.0
 """Levels above this are not searched: a lift of e^64 is as good as none."""
 
 BELOW = 1e-9
-"""A level is proved too low a little below where the programme says so, relative to it."""
+"""A level is proved too low a little below where the program says so, relative to it."""
 
 ANSWERING = 0.6
 """Share of the time for an answer where an average is capped; the bound has the rest."""
@@ -47,7 +47,7 @@ SCALE = 2**40
 @register
 @dataclass(frozen=True)
 class RobustCuts(Solver[DistortionPrivacy]):
-    """Over a set of joints: programmes at some of them, and at those where the answer breaks its bounds, until none does.
+    """Over a set of joints: programs at some of them, and at those where the answer breaks its bounds, until none does.
 
     A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
     mixture of joints that proves a level too low. Averages, maximal leakage and mutual information, are solved at the nominal
@@ -60,7 +60,7 @@ class RobustCuts(Solver[DistortionPrivacy]):
     robust: ClassVar[bool] = True
 
     def guarantee(self, problem: DistortionPrivacy) -> Guarantee:
-        """Optimal to the tolerance of the programmes for ratios; bounded for averages."""
+        """Optimal to the tolerance of the programs for ratios; bounded for averages."""
         return Guarantee.OPTIMAL if problem.order is None else Guarantee.BOUNDED
 
     def cost(self, problem: DistortionPrivacy) -> float:
@@ -165,7 +165,7 @@ class _Levels:
     dual: dict[str, Any] = field(default_factory=dict)
     demands: list[Demand] = field(default_factory=list)
     joints: list[Demand] = field(default_factory=list)
-    programmes: int = 0
+    programs: int = 0
 
     def run(self) -> Proposal:
         """Halve the bracket until it is narrow or time is out."""
@@ -187,7 +187,7 @@ class _Levels:
                 break
             self._at(level)
         stats: dict[str, float | int | str] = {
-            "iterations": self.programmes,
+            "iterations": self.programs,
             "joints": len(self.demands),
             "stop": stop,
         }
@@ -220,7 +220,7 @@ class _Levels:
                 self.high = min(self.high, max(level, self.low))
                 return
 
-    def _prove(self, level: float, cuts: Separation, solved: Programme) -> bool:
+    def _prove(self, level: float, cuts: Separation, solved: Program) -> bool:
         """Whether the multipliers prove a level too low."""
         for lower in (level, level * (1 - BELOW)):
             parts = written(cuts.demands, list(zip(solved.weights.tolist(), self.joints, strict=True)))
@@ -247,8 +247,8 @@ class _Levels:
         if joint not in self.joints:
             self.joints.append(joint)
 
-    def _solve(self, rows: Floats) -> Programme | None:
-        self.programmes += 1
+    def _solve(self, rows: Floats) -> Program | None:
+        self.programs += 1
         shares = [self._weights(joint)[self.seen] / self.p[self.seen] for joint in self.joints]
         table = (self.problem.matrix * self.problem.magnitude)[self.seen]
         return least_of_largest(rows, self.p[self.seen], [w[:, None] * table for w in shares], self.budget)

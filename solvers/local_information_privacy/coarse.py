@@ -16,11 +16,11 @@ from privopt.models import JointDistribution
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import whole_release
-from privopt.solvers.local_information_privacy.direct_lp import programme
+from privopt.solvers.local_information_privacy.direct_lp import program
 from privopt.solvers.local_information_privacy.interior_point import InteriorPoint, thin_or_far
 
 BLOCKS = (2, 15, 30, 60, 100, 150)
-"""Of observations, one programme after the other."""
+"""Of observations, one program after the other."""
 
 FEWEST = 3
 """Observations below which there is nothing to join."""
@@ -29,7 +29,7 @@ MOST = 1000
 """Observations whose distances from each other fit in memory."""
 
 SHARE = 0.6
-"""Of the time that is left, for a programme that is begun."""
+"""Of the time that is left, for a program that is begun."""
 
 
 @register
@@ -47,7 +47,7 @@ class Coarse(Solver[LocalInformationPrivacy]):
     interruptible: ClassVar[bool] = True
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """Seconds of the first programmes, and of the clusters."""
+        """Seconds of the first programs, and of the clusters."""
         n = len(problem.observation.support)
         return 0.05 + 2e-7 * n * n * (1 + n / 500)
 
@@ -90,7 +90,7 @@ def _blocks(problem: LocalInformationPrivacy, count: int) -> NDArray[np.intp]:
     from scipy.cluster.hierarchy import fcluster, ward
     from scipy.spatial.distance import pdist
 
-    labels = fcluster(ward(pdist(programme(problem).cost)), count, criterion="maxclust")
+    labels = fcluster(ward(pdist(program(problem).cost)), count, criterion="maxclust")
     return np.unique(labels, return_inverse=True)[1]
 
 
@@ -98,7 +98,7 @@ def _coarsened(
     problem: LocalInformationPrivacy, blocks: NDArray[np.intp]
 ) -> tuple[LocalInformationPrivacy, NDArray[np.intp]]:
     """The problem of blocks, in which secrets that say the same of blocks are one, and the releases that it keeps."""
-    lp, observed = programme(problem), problem.observation
+    lp, observed = program(problem), problem.observation
     member = np.eye(int(blocks.max()) + 1)[blocks]
     mass = lp.marginal @ member
     cost = (member.T @ (lp.marginal[:, None] * lp.cost)) / mass[:, None]

@@ -22,7 +22,7 @@ from privopt.solvers.local_information_privacy.columns.master import master
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
 MOST = 2000
-"""Observations up to which a master programme of as many rows, and a channel of as many releases, take seconds."""
+"""Observations up to which a master program of as many rows, and a channel of as many releases, take seconds."""
 
 JUDGING, MOST_KEPT = 2e-7, 0.3
 """Seconds of judging for each entry of a channel, and the share of the time that is kept for them at most."""
@@ -72,7 +72,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
             return NOT_INDEPENDENT
         if (n := len(problem.observation.support)) > MOST:
             return (
-                f"its master programme would have {n} rows, more than {MOST}; subset-merging takes any number"
+                f"its master program would have {n} rows, more than {MOST}; subset-merging takes any number"
             )
         return None
 
@@ -90,7 +90,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
 
 def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
-    """The channel of the last master programme, with its basis solved once more."""
+    """The channel of the last master program, with its basis solved once more."""
     last = columns.master
     near = last.costs - last.columns @ columns.prices < 1e-6
     used = (columns.weights > 0) | near

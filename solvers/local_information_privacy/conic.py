@@ -12,7 +12,7 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import matrix_from_joint, whole_release
-from privopt.solvers.local_information_privacy.direct_lp import Programme, programme
+from privopt.solvers.local_information_privacy.direct_lp import Program, program
 
 Backend = Literal["ecos", "scs", "clarabel"]
 
@@ -36,26 +36,26 @@ class Conic(Solver[LocalInformationPrivacy]):
     """For comparison: what a back end returns breaks the budget by its tolerance."""
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """A process of its own with CVXPY, and the programme."""
-        return 2.0 + 2e-5 * programme(problem).cells
+        """A process of its own with CVXPY, and the program."""
+        return 2.0 + 2e-5 * program(problem).cells
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
-        """Refuse other utilities and large programmes."""
+        """Refuse other utilities and large programs."""
         if problem.matrix is None:
             return "it minimises a distortion matrix, this utility is not linear in the channel"
-        if (cells := programme(problem).cells) > MAX_CELLS[self.backend]:
-            return f"its programme has {cells:.1e} entries, more than {MAX_CELLS[self.backend]:.0e}"
+        if (cells := program(problem).cells) > MAX_CELLS[self.backend]:
+            return f"its program has {cells:.1e} entries, more than {MAX_CELLS[self.backend]:.0e}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose what the back end returns."""
         if (whole := whole_release(problem)) is not None:
             return Proposal(whole.mechanism, stats=whole.stats)
-        joint, stats = _solve(programme(problem), self.backend)
+        joint, stats = _solve(program(problem), self.backend)
         return Proposal(problem.answer(matrix_from_joint(problem, joint, NOISE)), stats=stats)
 
 
-def _solve(lp: Programme, backend: Backend) -> tuple[Any, dict[str, float | int | str]]:
+def _solve(lp: Program, backend: Backend) -> tuple[Any, dict[str, float | int | str]]:
     """The joint distribution q(w, y), with negative entries cut off."""
     import cvxpy
 

@@ -24,7 +24,7 @@ from privopt.solvers.local_information_privacy.answer import (
 
 
 @dataclass(frozen=True, eq=False)
-class Programme:
+class Program:
     """min cost . q over q >= 0 with ``rows q[:, y] <= 0`` for every y and ``q.sum(axis=1) == marginal``.
 
     Parameters
@@ -59,12 +59,12 @@ class Programme:
         return kron(eye_array(k), np.ones((1, m)), format="csr")
 
 
-def programme(problem: LocalInformationPrivacy) -> Programme:
-    """The programme of a problem whose utility is a distortion."""
+def program(problem: LocalInformationPrivacy) -> Program:
+    """The program of a problem whose utility is a distortion."""
     observed = problem.observation
     support = observed.support
     cost = (observed.x_given_w.T @ problem_matrix(problem))[support]
-    return Programme(cost, posterior_rows(problem)[:, support], observed.p_w[support])
+    return Program(cost, posterior_rows(problem)[:, support], observed.p_w[support])
 
 
 def problem_matrix(problem: LocalInformationPrivacy) -> Floats:
@@ -88,7 +88,7 @@ def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float
 
 
 MAX_CELLS = 30_000_000
-"""Entries of the constraint matrix beyond which the programme does not fit in memory or time."""
+"""Entries of the constraint matrix beyond which the program does not fit in memory or time."""
 
 TOLERANCE = 1e-10
 """Of HiGHS, on rows and on reduced costs."""
@@ -113,7 +113,7 @@ class DirectLp(Solver[LocalInformationPrivacy]):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Grows a little faster than the entries of the constraint matrix."""
-        return 0.05 + 2.5e-6 * programme(problem).cells * (1 + len(programme(problem).rows) / 40)
+        return 0.05 + 2.5e-6 * program(problem).cells * (1 + len(program(problem).rows) / 40)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse other utilities, perfect privacy and what does not fit."""
@@ -121,18 +121,18 @@ class DirectLp(Solver[LocalInformationPrivacy]):
             return "it minimises a distortion matrix, this utility is not linear in the channel"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
-        if (cells := programme(problem).cells) > MAX_CELLS:
-            return f"its programme has {cells:.1e} entries, more than {MAX_CELLS:.0e}"
+        if (cells := program(problem).cells) > MAX_CELLS:
+            return f"its program has {cells:.1e} entries, more than {MAX_CELLS:.0e}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the optimal channel with the multipliers of the bounds."""
         if (whole := whole_release(problem)) is not None:
             return whole
-        return _solved(problem, programme(problem), 0.9 * budget.remaining)
+        return _solved(problem, program(problem), 0.9 * budget.remaining)
 
 
-def _solved(problem: LocalInformationPrivacy, lp: Programme, seconds: float) -> Proposal:
+def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Proposal:
     from scipy.optimize import linprog
 
     k, m = lp.cost.shape

@@ -22,7 +22,7 @@ from privopt.solvers.local_information_privacy.answer import (
     whole_release,
     width,
 )
-from privopt.solvers.local_information_privacy.direct_lp import linear_bound, programme
+from privopt.solvers.local_information_privacy.direct_lp import linear_bound, program
 
 TARGET = 2e-7
 """Gap at which it stops, relative to the distortion."""
@@ -46,7 +46,7 @@ SHARE_KEPT = 0.1
 @register
 @dataclass(frozen=True)
 class InteriorPoint(Solver[LocalInformationPrivacy]):
-    """For a distortion: our own interior-point method, a block of rows a release, for programmes of hundreds of symbols.
+    """For a distortion: our own interior-point method, a block of rows a release, for programs of hundreds of symbols.
 
     Its answers keep the bounds strictly, and its multipliers prove a bound wherever it is stopped; a general code has
     neither before its end.
@@ -121,7 +121,7 @@ def _outputs(problem: LocalInformationPrivacy) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """The programme in channels P(y | w) instead of joint probabilities, its costs between 0 and 1.
+    """The program in channels P(y | w) instead of joint probabilities, its costs between 0 and 1.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ class _Known:
 
     @classmethod
     def of(cls, problem: LocalInformationPrivacy) -> _Known:
-        """The programme of a problem whose utility is a distortion."""
-        lp, observed = programme(problem), problem.observation
+        """The program of a problem whose utility is a distortion."""
+        lp, observed = program(problem), problem.observation
         seen = observed.p_s > 0
         prior, table = observed.p_s[seen], observed.leaking.table[seen][:, observed.support]
         conditional = table / table.sum(axis=1, keepdims=True)

@@ -67,7 +67,7 @@ class Patterns(Solver[LocalInformationPrivacy]):
         return Guarantee.OPTIMAL if len(problem.observation.p_s) <= SURE else Guarantee.BOUNDED
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """Seconds of the programmes and of a proof."""
+        """Seconds of the programs and of a proof."""
         k, n = len(problem.observation.p_s), len(problem.observation.support)
         return 0.05 + 2e-4 * n + min(5e-6 * 2.0 ** min(k, 40), 10.0)
 
@@ -102,7 +102,7 @@ class _Rounds:
         self.p = weights / weights.sum()
         self.rounds = 0
         self.bound: tuple[float, object] = (analytic_bound(problem), ANALYTIC)
-        self.programme = Restricted(self.p)
+        self.program = Restricted(self.p)
         self._enter(np.vstack([self.p, self._members(self._windows(), None)]))
         if problem.notion == "ldp":
             self._even_prices()
@@ -112,7 +112,7 @@ class _Rounds:
         stop = "no other posterior would help"
         whole = float(_entropies(self.p[None, :])[0])
         while True:
-            weights, prices, value = self.programme.solve()
+            weights, prices, value = self.program.solve()
             self.rounds += 1
             tolerance = max(FINEST, SHARE * min(1.0, whole - value))
             search = self._search(prices, tolerance)
@@ -123,7 +123,7 @@ class _Rounds:
                 stop = "the proof is too long" if self.budget.remaining > 0 else "out of time"
                 break
             self._enter(self._cheapest(search, prices))
-        columns, costs = self.programme.columns, self.programme.costs
+        columns, costs = self.program.columns, self.program.costs
         used = weights > 0
         try:
             chosen = master(columns[used], costs[used], self.p).weights
@@ -177,7 +177,7 @@ class _Rounds:
     def _groups(self, prices: Floats) -> Groups:
         made = groups(self.problem, prices)
         if made is None:
-            raise ArithmeticError("the prices of the master programme are too large")
+            raise ArithmeticError("the prices of the master program are too large")
         return made
 
     def _cheapest(self, search: Search, prices: Floats) -> Floats:
@@ -186,7 +186,7 @@ class _Rounds:
         return np.asarray(columns[np.argsort(reduced, kind="stable")[:ENTERING]])
 
     def _enter(self, columns: Floats) -> None:
-        self.programme.add(columns, _entropies(columns))
+        self.program.add(columns, _entropies(columns))
 
     def _members(self, points: Floats, prices: Floats | None) -> Floats:
         """Distributions of the secret as posteriors of one observation each: the dearest, or a random one."""

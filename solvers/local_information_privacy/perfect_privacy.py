@@ -43,7 +43,7 @@ def enumerated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy
     Raises
     ------
     ArithmeticError
-        If there is no time left for the master programme.
+        If there is no time left for the master program.
     """
     stop, complete = 0.6 * budget.remaining, True
     batches = [np.zeros((0, len(problem.observation.support)))]
@@ -64,7 +64,7 @@ def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy,
     Raises
     ------
     ArithmeticError
-        If the master programme has no optimum.
+        If the master program has no optimum.
     """
     run = Anytime(strict, budget, TOLERANCE, turn=0.65, end=0.85)
     stop = run.finish()

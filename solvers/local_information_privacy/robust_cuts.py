@@ -39,7 +39,7 @@ ROWS = 250
 """Rows of other joints that are kept from round to round: walks solve systems of as many."""
 
 ROOM = 5000
-"""Entries of a table whose rows vary in intervals, and of the bounds of one programme of a box, up to which descents and layers may be tried."""
+"""Entries of a table whose rows vary in intervals, and of the bounds of one program of a box, up to which descents and layers may be tried."""
 
 EARLY = 0.15
 """Share of the time that cuts may take there at first."""
@@ -180,7 +180,7 @@ class _Rounds:
             ):
                 self.lower(proposal.bound, proposal.dual)
             if not isinstance(proposal.mechanism, Channel):
-                return self.answer("the programme has no answer")
+                return self.answer("the program has no answer")
             posteriors = self.cuts.posteriors(proposal.mechanism)
             new = self.cuts.separate(posteriors)
             self.cuts.mix(posteriors)
@@ -208,7 +208,7 @@ class _Rounds:
         return self.answer("out of time" if far and self._layered(layers, allowed) else self._cut(LATER))
 
     def _layers(self) -> Layers | None:
-        """Layers, where there are some and programmes of boxes are small."""
+        """Layers, where there are some and programs of boxes are small."""
         secrets, symbols = self.problem.sizes[:2]
         if self.problem.ambiguity is None or secrets * symbols > ROOM:
             return None

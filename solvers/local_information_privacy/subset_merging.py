@@ -38,7 +38,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
 
     Goes beyond the watchdog of the lectures on privacy-utility trade-offs, which has one merged symbol: every
     block of a partition must keep the bounds, low-risk symbols may join one, and the partition of
-    most worth comes from a dynamic programme over subsets. Above ``exact_up_to`` observations blocks are
+    most worth comes from a dynamic program over subsets. Above ``exact_up_to`` observations blocks are
     merged until allowed, and ``rounds`` times a few of them are broken up and put together anew, exactly.
 
     Parameters

@@ -20,7 +20,7 @@ from privopt.solvers.local_information_privacy.answer import (
     independent,
     whole_release,
 )
-from privopt.solvers.local_information_privacy.columns.programme import engine, phi
+from privopt.solvers.local_information_privacy.columns.program import engine, phi
 
 MOST = 6000
 """Observations up to which the channel, about as many releases, fits in memory several times over (300 MB each time)."""
@@ -69,7 +69,7 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
         return Guarantee.OPTIMAL if problem.delta == 0 else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """The pairs, tried twice or three times, the programme over as many as there are observations, and the judgement."""
+        """The pairs, tried twice or three times, the program over as many as there are observations, and the judgement."""
         n = len(problem.observation.support)
         return 0.005 + 2e-5 * n + 1e-7 * n * n + _judging(n)
 
@@ -95,25 +95,25 @@ class TwoSecrets(Solver[LocalInformationPrivacy]):
             return Proposal(
                 problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": "ends too close"}
             )
-        programme = _Programme(problem.observation.p_w[problem.observation.support], exact)
-        judging = _judging(len(programme.p))
-        stop = programme.run(replace(budget, deadline=budget.deadline - judging))
-        dual: object = {"kind": "pairs", "pi": programme.best_prices.tolist()}
-        bound = priced_bound(problem, programme.best_prices, programme.best_least)
+        program = _Program(problem.observation.p_w[problem.observation.support], exact)
+        judging = _judging(len(program.p))
+        stop = program.run(replace(budget, deadline=budget.deadline - judging))
+        dual: object = {"kind": "pairs", "pi": program.best_prices.tolist()}
+        bound = priced_bound(problem, program.best_prices, program.best_least)
         if problem.delta > 0 or not bound < analytic_bound(problem):
             bound, dual = analytic_bound(problem), ANALYTIC
         stats: dict[str, float | int | str] = {
-            "iterations": programme.rounds,
-            "vertices": len(programme.costs),
+            "iterations": program.rounds,
+            "vertices": len(program.costs),
             "stop": stop,
         }
         if budget.remaining + WORTH_WAITING < judging:  # the channel would be judged late: the bound alone
             return Proposal(None, bound, dual, stats=stats)
-        return Proposal(problem.answer(programme.channel(problem)), bound, dual, stats=stats)
+        return Proposal(problem.answer(program.channel(problem)), bound, dual, stats=stats)
 
 
 @dataclass(eq=False)
-class _Programme:
+class _Program:
     """min costs . w over sum_j w_j v_j = p with columns of one observation or two: (first, second, share of the first)."""
 
     p: Floats

@@ -182,7 +182,7 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
     """Spending delta in a randomised release: allowed posteriors mixed with some that break the bounds.
 
     Joins the two ideas of the lectures on privacy-utility trade-offs: the optimal release as a linear program
-    over the vertices of the posterior polytope, and boosting by delta. One more row of the programme says that violations
+    over the vertices of the posterior polytope, and boosting by delta. One more row of the program says that violations
     have probability at most delta. For a few secrets the posteriors beyond the bounds are the vertices of
     the polytopes that leave out the bounds of some secrets, which holds an optimal release, and its prices prove that.
     Otherwise they are blocks of observations, single ones among them: never worse than either idea, up to rounding.

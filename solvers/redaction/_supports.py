@@ -235,7 +235,7 @@ class Point:
 
 
 @dataclass
-class Programme:
+class Program:
     """Supports to probabilities; remembers what it has solved."""
 
     problem: Redaction

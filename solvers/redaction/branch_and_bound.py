@@ -16,7 +16,7 @@ from privopt.problems.redaction.box_model import LARGEST, Stretch
 from privopt.problems.redaction.boxes import KIND, MAX_BOXES, Search, fits
 from privopt.problems.redaction.dual import utility_bound
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Programme
+from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Program
 from privopt.solvers.redaction.joint_search import MAX_LENGTH, JointSearch, near_records
 from privopt.solvers.redaction.optimal.parts import apart, side_by_side
 from privopt.solvers.redaction.reach import refusal
@@ -157,5 +157,5 @@ def _better(problem: Redaction, best: RedactionMechanism, point: Floats, begin: 
     support = np.where(start < 1, PARTIAL, HIDDEN).astype(np.int8)
     whole = ((start == 0) | ~problem.supports).all(axis=1)
     support[whole] = WHOLE
-    polished = Programme(problem).solve(support, np.clip(start, 1e-9, 1.0))
+    polished = Program(problem).solve(support, np.clip(start, 1e-9, 1.0))
     return best if polished is None else _best(problem, best, problem.answer(polished.table))

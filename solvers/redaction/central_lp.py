@@ -17,7 +17,7 @@ from privopt.problems.redaction.problem import Redaction
 LARGEST = 1e9
 """Multipliers are cut here."""
 RAREST = 1e-100
-"""Private values rarer than this leave the programme without digits."""
+"""Private values rarer than this leave the program without digits."""
 
 
 @register
@@ -25,7 +25,7 @@ RAREST = 1e-100
 class CentralLp(Solver[Redaction]):
     """Bounds what any redaction can reach by what a curator who sees all records could.
 
-    The programme maximises the utility over probabilities of (sequence, set of released records). Its
+    The program maximises the utility over probabilities of (sequence, set of released records). Its
     multipliers prove the bound; its mechanism is not local, so the one proposed redacts everything.
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", define
     the utility and the privacy that it keeps.
@@ -64,7 +64,7 @@ def _multipliers(space: Whole, seconds: float) -> tuple[Floats, dict[str, float 
 
     zeros = np.zeros(len(space.pairs) * space.count)
     if not space.pairs or min(float(pair.my_probability) for pair in space.pairs) < RAREST:
-        return zeros, {"status": "no programme"}
+        return zeros, {"status": "no program"}
     probabilities, gain = np.array(space.probabilities, float), np.array(space.gain, float)
     optimum = linprog(
         -np.tile(gain, len(probabilities)),

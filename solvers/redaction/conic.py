@@ -1,4 +1,4 @@
-"""The relaxation's convex programmes through a conic back end, for comparison with the isotonic solution.
+"""The relaxation's convex programs through a conic back end, for comparison with the isotonic solution.
 
 Source: Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B.
 
@@ -40,10 +40,10 @@ class Conic(Solver[Redaction]):
     backend: ClassVar[Backend]
     interruptible: ClassVar[bool] = False
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BASELINE
-    """For comparison: the isotonic solution of the same programmes is ``relaxation``, exact and a hundred times faster."""
+    """For comparison: the isotonic solution of the same programs is ``relaxation``, exact and a hundred times faster."""
 
     def cost(self, problem: Redaction) -> float:
-        """What the relaxation costs, a process of its own with CVXPY, and the programmes."""
+        """What the relaxation costs, a process of its own with CVXPY, and the programs."""
         return 1.5 + Relaxation().cost(problem) + 2e-4 * len(problem.private) * min(problem.length, 50_000)
 
     def refuse(self, problem: Redaction) -> str | None:
@@ -52,14 +52,14 @@ class Conic(Solver[Redaction]):
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the record-wise maximum over the private records."""
-        table, programmes = np.zeros((problem.length, problem.chain.k)), _Programmes(self.backend)
+        table, programs = np.zeros((problem.length, problem.chain.k)), _Programs(self.backend)
         for p in problem.private:
-            choice = protect(problem, p, lambda near, w: programmes.choose(near, w, problem.epsilon))
+            choice = protect(problem, p, lambda near, w: programs.choose(near, w, problem.epsilon))
             table = np.maximum(table, choice)
         stats: dict[str, float | int | str] = {
-            "status": ", ".join(sorted(programmes.statuses)) or "no programme",
-            "programmes": programmes.count,
-            "iterations": programmes.iterations,
+            "status": ", ".join(sorted(programs.statuses)) or "no program",
+            "programs": programs.count,
+            "iterations": programs.iterations,
         }
         return Proposal(problem.answer(table), stats=stats)
 
@@ -69,7 +69,7 @@ class Conic(Solver[Redaction]):
 class ConicClarabel(Conic):
     """The convex relaxation of 3R through CVXPY and Clarabel.
 
-    The published convex programme by Clarabel, an interior-point method.
+    The published convex program by Clarabel, an interior-point method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.
@@ -85,7 +85,7 @@ class ConicClarabel(Conic):
 class ConicECOS(Conic):
     """The convex relaxation of 3R through CVXPY and ECOS.
 
-    The published convex programme by ECOS, an interior-point method.
+    The published convex program by ECOS, an interior-point method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.
@@ -101,7 +101,7 @@ class ConicECOS(Conic):
 class ConicSCS(Conic):
     """The convex relaxation of 3R through CVXPY and SCS.
 
-    The published convex programme by SCS, a first-order method.
+    The published convex program by SCS, a first-order method.
 
     Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section IV-B and
     Appendix A. Regions and split of the budget are those of ``relaxation``.
@@ -113,8 +113,8 @@ class ConicSCS(Conic):
 
 
 @dataclass
-class _Programmes:
-    """Solves programmes by one back end and counts what that took."""
+class _Programs:
+    """Solves programs by one back end and counts what that took."""
 
     backend: Backend
     count: int = 0
@@ -144,12 +144,12 @@ class _Programmes:
         u = cp.Constant(sparse.eye_array(m) - sparse.eye_array(m, k=-1)) @ prefix
         # Weights in the exponent: as factors, small ones among large ones stop a first-order method from converging.
         logs = np.log(weights[weighty] / weights.max())
-        programme = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
+        program = cp.Problem(cp.Minimize(exp(logs - u[weighty]).sum()), [u >= 0, prefix <= bounds])
         with warnings.catch_warnings():
             # An inaccurate answer says so in its status, which goes into the statistics.
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
-            _call(programme, self.backend)
-        status, stats = str(programme.status), programme.solver_stats
+            _call(program, self.backend)
+        status, stats = str(program.status), program.solver_stats
         if stats is None or u.value is None:
             raise ArithmeticError(f"{self.backend} ended with status {status!r} and no solution")
         self.iterations += stats.num_iters or 0
@@ -167,14 +167,14 @@ def solve_side(bounds: Floats, weights: Floats, backend: Backend) -> Floats:
     backend
         Its answer may exceed bounds by its tolerance, but no u is negative.
     """
-    return _Programmes(backend).solve(bounds, weights)
+    return _Programs(backend).solve(bounds, weights)
 
 
-def _call(programme: Any, backend: Backend) -> None:
+def _call(program: Any, backend: Backend) -> None:
     """Solve with tolerances tight enough for six digits of the objective; CVXPY leaves ``solve`` untyped."""
     if backend == "ecos":
-        programme.solve(solver="ECOS", abstol=1e-9, reltol=1e-9, feastol=1e-9, max_iters=300)
+        program.solve(solver="ECOS", abstol=1e-9, reltol=1e-9, feastol=1e-9, max_iters=300)
     elif backend == "scs":
-        programme.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
+        program.solve(solver="SCS", eps_abs=1e-9, eps_rel=1e-9, max_iters=200_000)
     else:
-        programme.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+        program.solve(solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)

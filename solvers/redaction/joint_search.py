@@ -16,7 +16,7 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.problem import Redaction
-from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Point, Programme, Support
+from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, WHOLE, Point, Program, Support
 from privopt.solvers.redaction.reach import NOISE, first, influences, refusal
 from privopt.solvers.redaction.relaxation import Relaxation
 from privopt.solvers.redaction.windows import Windows
@@ -199,31 +199,31 @@ class JointSearch(Solver[Redaction]):
             return Proposal(problem.answer(table))
         search = _Search(problem, budget, self.runs)
         best = search.best()
-        stats = {"runs": search.programme.runs, "supports": len(search.programme.solved)}
+        stats = {"runs": search.program.runs, "supports": len(search.program.solved)}
         return Proposal(problem.safe() if best is None else problem.answer(best.table), stats=stats)
 
 
 class _Search:
     def __init__(self, problem: Redaction, budget: Budget, runs: int) -> None:
         self.problem, self.budget, self.runs = problem, budget, runs
-        self.programme = Programme(problem)
+        self.program = Program(problem)
         self.rng = np.random.default_rng(budget.seed)
         self.zone = Zone.of(problem, searched_records(problem))
 
     @property
     def done(self) -> bool:
-        return self.budget.remaining == 0 or self.programme.runs >= self.runs
+        return self.budget.remaining == 0 or self.program.runs >= self.runs
 
     def best(self) -> Point | None:
         """The best point of local searches from the best starts."""
         points: dict[bytes, Point] = {}
         for support, near in starts(self.problem, self.zone, self.budget, self.rng):
-            if self.zone.sees_too_far(self.programme.sights.visible(support)):
+            if self.zone.sees_too_far(self.program.sights.visible(support)):
                 continue
-            point = self.programme.solve(support, near)
+            point = self.program.solve(support, near)
             if point is not None:
                 points[point.support.tobytes()] = point
-            if self.budget.remaining == 0 or self.programme.runs >= self.runs // 2:
+            if self.budget.remaining == 0 or self.program.runs >= self.runs // 2:
                 break
         best: Point | None = None
         for start in sorted(points.values(), key=lambda point: point.cost)[:CLIMBS]:
@@ -240,17 +240,17 @@ class _Search:
                 if self.done:
                     break
                 near = np.where(point.table < 1, point.table, 0.9)
-                other = self.programme.solve(support, near, point.cost - 1e-9)
+                other = self.program.solve(support, near, point.cost - 1e-9)
                 if other is not None and other.cost < point.cost - 1e-9:
                     improved = other
                     reading = self.problem.evaluate(self.problem.answer(other.table))
-                    self.budget.report(reading.objective, fraction=self.programme.runs / self.runs)
+                    self.budget.report(reading.objective, fraction=self.program.runs / self.runs)
                     break
         return point
 
     def moves(self, support: Support, count: int) -> Iterator[Support]:
         """Supports with one or two other choices, in random order."""
-        seen = self.programme.sights.visible(support)
+        seen = self.program.sights.visible(support)
         changes = [
             (t, choice)
             for t in self.zone.records

@@ -31,7 +31,7 @@ Sides: TypeAlias = tuple[Floats, Floats]
 Choice: TypeAlias = Callable[[Sides, Sides], Sides]
 """From influences and weights of both sides to the redaction probabilities of each."""
 
-Programme: TypeAlias = Callable[[Floats, Floats], Floats]
+Program: TypeAlias = Callable[[Floats, Floats], Floats]
 """From bounds on prefix sums and weights to the ``u`` that minimises ``sum weights exp(-u)``."""
 
 _GRID, _JUMPS, _REFINED = 33, 48, 3
@@ -134,7 +134,7 @@ class Relaxed:
 
 
 def with_regions(
-    influences: Floats, weights: Floats, budget: float, threshold: float, solve: Programme
+    influences: Floats, weights: Floats, budget: float, threshold: float, solve: Program
 ) -> Floats:
     """Redaction probabilities ``(m, k)`` by distance and value that the relaxation chooses on one side.
 

@@ -23,7 +23,7 @@ def merged(step: Step, seconds: float) -> Answer | None:
     step : Step
         Of letters on a line.
     seconds : float
-        For the programme of the classes.
+        For the program of the classes.
     """
     known = all_or_nothing(step, {"iterations": 0, "stop": "all or nothing"})
     if known is not None:

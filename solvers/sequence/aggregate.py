@@ -2,7 +2,7 @@
 
 Words that follow share the row of the one they follow, so the bounds hold for all as soon as they hold for the groups of
 words, each with its mass and its mean costs: the kernel is private exactly, and only its distortion is not the least. The
-releases that it uses begin a programme in which each word has a row of its own.
+releases that it uses begin a program in which each word has a row of its own.
 
 The bound of prices is concave in them, and rises by ascent. The slope at nu is p - t, with t the distribution of the
 inputs in the groups of the cheapest releases, a soft minimum over a few of them. Steps have Polyak's length towards
@@ -19,7 +19,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.programme import Table, order_of_releases, solve_restricted
+from privopt.mechanisms.policy.formulas.program import Table, order_of_releases, solve_restricted
 from privopt.mechanisms.policy.formulas.words import (
     FAINT,
     MOST,
@@ -34,13 +34,13 @@ from privopt.solvers.sequence.own_groups import OwnGroups, own_groups
 from privopt.solvers.sequence.widening import Widened, widen
 
 KEPT = 128
-"""Words kept in the first programme."""
+"""Words kept in the first program."""
 SHARE = 0.4
-"""Of the time, for the first programme."""
+"""Of the time, for the first program."""
 LAST = 0.1
 """Of the time, to make the kernel and to prove its bound."""
 MOST_FIRST = 192
-"""Releases of the heaviest words that the next programme begins with, besides those in use."""
+"""Releases of the heaviest words that the next program begins with, besides those in use."""
 ENOUGH = 1e-3
 """The relative gap at which the search ends."""
 LIMITS = (0.02, 0.05, 0.1)
@@ -110,7 +110,7 @@ def _search(p: Floats, cost: Floats, levels: Levels, until: float) -> tuple[Floa
 
 
 def _from_groups(table: Table, own: OwnGroups, until: float) -> tuple[Floats, Floats, int, str]:
-    """The same where likely words are groups of their own, more than a programme begins with: the prices of the groups, raised.
+    """The same where likely words are groups of their own, more than a program begins with: the prices of the groups, raised.
 
     What a rare word may cost more than the dearest likely one is also tried with a few limits.
     """

@@ -25,7 +25,7 @@ from privopt.solvers.sequence.closed_form import every_letter_is_heavy
 
 NOT_SQUARE = "it releases a letter for a letter, this distortion has other columns"
 MANY_WORDS = 600
-"""Words above which no programme gives the kernels of a release in a second or two."""
+"""Words above which no program gives the kernels of a release in a second or two."""
 MAX_INPUTS = 16
 """Of the descent, which moves one coordinate at a time."""
 
@@ -147,7 +147,7 @@ class RandomisedResponse(_PolicyBaseline):
     name: ClassVar[str] = "randomised-response"
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Where words are too many for programmes, a private answer that hardly anything betters at once."""
+        """Where words are too many for programs, a private answer that hardly anything betters at once."""
         many = len(problem.setting(min(problem.batch, problem.span)).inputs) > MANY_WORDS
         return Guarantee.FEASIBLE if many else Guarantee.BASELINE
 

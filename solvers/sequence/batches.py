@@ -209,7 +209,7 @@ def refuse_dependent(problem: SequenceInformationPrivacy) -> str | None:
 class ExactLp(_BatchSolver):
     """The best kernel on words at every belief, all releases in one linear program.
 
-    The programme of one batch, with a release for every word, in variables that are better scaled than those printed.
+    The program of one batch, with a release for every word, in variables that are better scaled than those printed.
     """
 
     name: ClassVar[str] = "exact-lp"
@@ -227,7 +227,7 @@ class ExactLp(_BatchSolver):
 class RestrictedOutputs(_BatchSolver):
     """The best kernel on words at every belief, from few releases that prices prove to be enough.
 
-    The programme of one batch with some of the releases; the others are priced, and taken in where they help.
+    The program of one batch with some of the releases; the others are priced, and taken in where they help.
 
     The optimum is exact: the search ends when no release left out is cheap enough to matter.
     """
@@ -247,7 +247,7 @@ class RestrictedOutputs(_BatchSolver):
 class OrbitLp(_BatchSolver):
     """Independent letters: the best kernel depends on how often each letter faces each other one.
 
-    The programme of one batch over joint types of words: as many numbers as there are ways to count pairs of letters.
+    The program of one batch over joint types of words: as many numbers as there are ways to count pairs of letters.
 
     For letters that are independent and alike; for words too long to list see :func:`privopt.measures.iid_batch_distortion`.
     """
@@ -257,7 +257,7 @@ class OrbitLp(_BatchSolver):
     max_words: ClassVar[int] = 1024
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """A programme over joint types, and the table of words."""
+        """A program over joint types, and the table of words."""
         n, m = words_of(problem)
         return 0.02 + 2e-5 * _types(problem) + 2e-7 * n * m * releases_of(problem)
 
@@ -265,7 +265,7 @@ class OrbitLp(_BatchSolver):
         """Refuse single letters, letters that depend on one another, and many words."""
         sentence = super().refuse(problem) or refuse_dependent(problem)
         if sentence is None and (types := _types(problem)) > MAX_TYPES:
-            return f"its programme has {types} joint types, more than {MAX_TYPES}"
+            return f"its program has {types} joint types, more than {MAX_TYPES}"
         return sentence
 
 
@@ -309,9 +309,9 @@ class IidClosedForm(_BatchSolver):
 class Aggregation(_BatchSolver):
     """Thousands of words: first the heaviest, then all on the releases that prices call for, with a proved gap.
 
-    Programmes for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
+    Programs for all words on more and more releases, begun with the heaviest words, until the proved gap is small.
 
-    The first kernel takes what time there is; kernels for later beliefs come from one programme, without a bound.
+    The first kernel takes what time there is; kernels for later beliefs come from one program, without a bound.
     """
 
     name: ClassVar[str] = "aggregation"
@@ -324,7 +324,7 @@ class Aggregation(_BatchSolver):
         return Guarantee.BOUNDED if best is Guarantee.OPTIMAL else best
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Seconds for the first release, and a programme for each belief that the judge asks about."""
+        """Seconds for the first release, and a program for each belief that the judge asks about."""
         n, m = words_of(problem)
         return 2.0 + 1e-5 * n * m + (0.5 + 2e-7 * n * m) * releases_of(problem)
 

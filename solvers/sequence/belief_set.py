@@ -14,7 +14,7 @@ from privopt.solvers.common.cutting import least_cost
 from privopt.solvers.common.separation import rare_refused
 
 MOST_CELLS = 40_000
-"""Entries of a channel beyond which the programme of all ratios takes minutes."""
+"""Entries of a channel beyond which the program of all ratios takes minutes."""
 LARGEST = 500.0
 """Nats beyond which ratios of probabilities need not be floats."""
 
@@ -35,7 +35,7 @@ class BeliefCuts(Solver[BeliefRelease]):
     """Optimal to the tolerance of HiGHS."""
 
     def cost(self, problem: BeliefRelease) -> float:
-        """Some programmes with two rows for each pair of a letter and a release."""
+        """Some programs with two rows for each pair of a letter and a release."""
         cells = problem.matrix.size
         return float(0.05 + 1e-4 * cells + 4e-8 * cells**2)
 
@@ -53,7 +53,7 @@ class BeliefCuts(Solver[BeliefRelease]):
         if LARGEST < problem.budget < math.inf:
             return f"e to the epsilon of {problem.budget:g} nats, over a small probability, leaves the floats of its program"
         if problem.matrix.size > MOST_CELLS:
-            return f"its programme has {problem.matrix.size} cells, more than {MOST_CELLS}"
+            return f"its program has {problem.matrix.size} cells, more than {MOST_CELLS}"
         return None
 
     def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:

@@ -1,6 +1,6 @@
-"""An interior-point method for the programme of one release with thousands of inputs and some hundreds of releases.
+"""An interior-point method for the program of one release with thousands of inputs and some hundreds of releases.
 
-The programme is that of K and z = Q / theta, with slacks s = z - K. Each step of Newton's method for its optimality
+The program is that of K and z = Q / theta, with slacks s = z - K. Each step of Newton's method for its optimality
 conditions, K r = s w = a common number, is reduced by hand: K, s, r, w and the prices of the rows go out one entry or one
 row at a time, and a symmetric system in the prices of the columns and z is left, twice as large as the releases are
 many. Products are weighted by p, so that rare inputs are as well scaled as frequent ones. Steps are those of
@@ -28,7 +28,7 @@ SHORT = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Matter:
-    """The programme: weights p (n,), direct costs (n, m) and fixed costs (m,) of z, with theta."""
+    """The program: weights p (n,), direct costs (n, m) and fixed costs (m,) of z, with theta."""
 
     p: Floats
     cost: Floats

@@ -40,7 +40,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     """Chains of two letters: each release is the best together with all that follow, by dynamic programming over beliefs.
 
     A release that costs more now may tell more for later. The step at a belief draws on the two releases whose posteriors
-    lie on the lower convex hull of the costs to come; the same programme, rounded downward, bounds what any policy can reach.
+    lie on the lower convex hull of the costs to come; the same program, rounded downward, bounds what any policy can reach.
 
     Releases are those of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy". Beliefs as states:
     R. D. Smallwood, E. J. Sondik, "The Optimal Control of Partially Observable Markov Processes over a Finite Horizon".

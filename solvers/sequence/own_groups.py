@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.mechanisms.policy.formulas.programme import Table
+from privopt.mechanisms.policy.formulas.program import Table
 
 FEW = 0.1
 """Mass of the rarer words up to which groups are formed in this way."""

@@ -34,7 +34,7 @@ PIECES = 60
 NEAR = 0.01
 """How far a cell may be below the least vertex before it is halved, relatively."""
 POSTERIORS = 700
-"""At which the potential is held in a programme, at most."""
+"""At which the potential is held in a program, at most."""
 COLUMNS = 4
 """New posteriors of a release in each round of column generation."""
 STAGES = 1 / 9, 1 / 3, 1.0
@@ -69,7 +69,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
     """Linear programs of the potential, at most; after every other one a triangulation looks for posteriors where it fails."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Some programmes, and a triangulation that grows with the letters."""
+        """Some programs, and a triangulation that grows with the letters."""
         return float(1.0 + 0.5 * problem.chain.k**2)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
@@ -122,7 +122,7 @@ class Step:
 
 @dataclass(eq=False)
 class _State:
-    """The potential of the last programme, where it is held, the best one with its least gain, and how far one may move."""
+    """The potential of the last program, where it is held, the best one with its least gain, and how far one may move."""
 
     here: Potential
     held: Floats
@@ -192,7 +192,7 @@ class Search:
         return costs
 
     def potential(self, most_rounds: int) -> tuple[Potential, int]:
-        """The best potential of so many programmes in all, or in half the time that there is, and how many it took.
+        """The best potential of so many programs in all, or in half the time that there is, and how many it took.
 
         It goes on where it ended before.
         """

@@ -1,6 +1,6 @@
 """Prices of steps and of policies: those of one release, of each release of a horizon, and of states that are revealed.
 
-The programme with the state before a release revealed is that of :mod:`privopt.problems.sequence_information_privacy.bound`:
+The program with the state before a release revealed is that of :mod:`privopt.problems.sequence_information_privacy.bound`:
 the least cost of L T + (1 - L) K, K <= T / theta, over kernels K and distributions T, for the distribution of what is
 read given each state.
 """
@@ -38,8 +38,8 @@ MAX_ROWS = 200
 """Later releases are served by the last row of prices."""
 MAX_PRICES = 40_000
 """States times words, for a dual that is written as text."""
-MAX_PROGRAMME = 4096
-"""Words times releases of a programme."""
+MAX_PROGRAM = 4096
+"""Words times releases of a program."""
 SHARE = 0.5
 """Of the time that is left, what stays for the bound."""
 
@@ -195,7 +195,7 @@ def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floa
         return np.zeros((k, n))
     if n == m and np.array_equal(cost, 1.0 - np.eye(n)):
         return hamming_prices(step.revealed, levels)
-    return _by_programmes(step, levels, budget) if n * m <= MAX_PROGRAMME else None
+    return _by_programs(step, levels, budget) if n * m <= MAX_PROGRAM else None
 
 
 def proved(
@@ -226,21 +226,21 @@ def hamming_prices(rows: Floats, levels: Levels) -> Floats:
     return prices
 
 
-def _by_programmes(step: Step, levels: Levels, budget: Budget) -> Floats | None:
+def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats | None:
     rows, cost = step.revealed, step.release.setting.cost
     table, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
     for i, row in enumerate(rows):
         seen = row > 0
         if budget.remaining < until:
             return None
-        prices = _programme(row[seen], cost[seen], levels)
+        prices = _program(row[seen], cost[seen], levels)
         if prices is None:
             return None
         table[i, seen] = prices
     return table
 
 
-def _programme(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
+def _program(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
     """The prices of one distribution, all positive: variables T, then K row by row."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array

@@ -32,7 +32,7 @@ MAX_HORIZON = 6
 MAX_INPUTS = 8
 
 ASKED = 0.25
-"""Share of the predicted seconds of a programme that it takes where it starts from a neighbouring belief, about."""
+"""Share of the predicted seconds of a program that it takes where it starts from a neighbouring belief, about."""
 
 
 class _BeliefStep(Solver[BeliefRelease]):
@@ -82,7 +82,7 @@ class BeliefStructureLp(_BeliefStep):
     One linear program in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
 
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
-    Privacy"), in other variables: far better scaled than the programme in P(y | x). On a line that is too long for it,
+    Privacy"), in other variables: far better scaled than the program in P(y | x). On a line that is too long for it,
     neighbouring letters are merged, and prices are read between those of the classes.
     """
 
@@ -94,7 +94,7 @@ class BeliefStructureLp(_BeliefStep):
         return Guarantee.BOUNDED if _is_long_line(problem) else Guarantee.OPTIMAL
 
     def refuse(self, problem: BeliefRelease) -> str | None:
-        """Refuse programmes that are too large, but on a line."""
+        """Refuse programs that are too large, but on a line."""
         return None if _is_long_line(problem) else super().refuse(problem)
 
     def cost(self, problem: BeliefRelease) -> float:
@@ -105,7 +105,7 @@ class BeliefStructureLp(_BeliefStep):
         return float(0.02 + 4e-5 * cells + 8e-9 * cells**2)
 
     def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:
-        """Propose the channel of the programme, with neighbours merged where it is too large."""
+        """Propose the channel of the program, with neighbours merged where it is too large."""
         if not _is_long_line(problem):
             return super().run(problem, budget)
         answer = merged(step_of(problem), 0.9 * budget.remaining)
@@ -115,7 +115,7 @@ class BeliefStructureLp(_BeliefStep):
 
 
 def _is_long_line(problem: BeliefRelease) -> bool:
-    """Whether the programme is too large, and letters are on a line, so that neighbours can be merged."""
+    """Whether the program is too large, and letters are on a line, so that neighbours can be merged."""
     step = step_of(problem)
     return bool(step.line) and STRUCTURE.refuse(step) is not None
 
@@ -143,7 +143,7 @@ class BeliefOracle(_BeliefStep):
 class Interval(Solver[SequenceInformationPrivacy]):
     """Neighbouring letters share a release at every belief: the best split of a line, by dynamic programming.
 
-    Groups of neighbours at every belief: milliseconds a letter where the programme takes seconds.
+    Groups of neighbours at every belief: milliseconds a letter where the program takes seconds.
     """
 
     solves: ClassVar = SequenceInformationPrivacy
@@ -176,9 +176,9 @@ class Interval(Solver[SequenceInformationPrivacy]):
 class StructureLp(Solver[SequenceInformationPrivacy]):
     """The best kernel at every belief for any distortion, of letters or short words, by a sparse linear program.
 
-    The optimal programme of one release, solved again at every belief that comes up.
+    The optimal program of one release, solved again at every belief that comes up.
 
-    The step is the programme of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information
+    The step is the program of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information
     Privacy", in better scaled variables. It looks at one release at a time; the bound says what looking ahead could gain.
     """
 
@@ -191,7 +191,7 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
         return step_guarantee(problem)
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """A programme for each release, with the beliefs that the judge asks about."""
+        """A program for each release, with the beliefs that the judge asks about."""
         cells = problem.setting(min(problem.batch, problem.span)).cost.size
         once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
         plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, self.name)
@@ -204,7 +204,7 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
         n, m = setting.letter_cost.shape
         cells = len(setting.inputs) * (len(setting.inputs) if n == m else m**setting.batch)
         if cells > MAX_CELLS:
-            return f"its programme has {cells} cells for each belief, more than {MAX_CELLS}"
+            return f"its program has {cells} cells for each belief, more than {MAX_CELLS}"
         return None
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
@@ -218,7 +218,7 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 class Oracle(Solver[SequenceInformationPrivacy]):
     """The reference policy: the definition of each step as a linear program, pair by pair, for tiny horizons.
 
-    Every release by the programme that the definition gives, written out pair by pair.
+    Every release by the program that the definition gives, written out pair by pair.
 
     It looks at one release at a time, so it is the optimum of the whole where there is one release or letters
     are independent, and what the other solvers should reach elsewhere.
@@ -230,7 +230,7 @@ class Oracle(Solver[SequenceInformationPrivacy]):
     """Brute force."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """A dense programme for every belief in reach."""
+        """A dense program for every belief in reach."""
         return 0.02 * math.exp2(min(problem.span / problem.batch, 10.0))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:

@@ -1,4 +1,4 @@
-"""Thousands of words, some hundreds of releases: programmes by an interior-point method, widened by what prices call for."""
+"""Thousands of words, some hundreds of releases: programs by an interior-point method, widened by what prices call for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.mechanisms.policy.formulas.programme import Table
+from privopt.mechanisms.policy.formulas.program import Table
 from privopt.solvers.sequence.interior import Matter, interior
 
 RARE = 0.02
-"""Mass of the rarest words that the first programmes leave out, for a distortion of 1."""
+"""Mass of the rarest words that the first programs leave out, for a distortion of 1."""
 LOOSE = 0.05
-"""Relative gap of the first programme."""
+"""Relative gap of the first program."""
 UNUSED = 1e-4
-"""Releases that no word draws with a larger probability leave the programme, unless they are cheap."""
+"""Releases that no word draws with a larger probability leave the program, unless they are cheap."""
 MOST_ADDED = 48
 
 
@@ -51,7 +51,7 @@ def frequent(p: Floats, rare: float) -> Ints:
 
 
 def serve(table: Table, releases: Ints, rare: float, gap: float, until: float) -> Served | None:
-    """A kernel on some releases: by a programme for frequent words; the rare ones take what is cheapest for them.
+    """A kernel on some releases: by a program for frequent words; the rare ones take what is cheapest for them.
 
     The limits z of the columns hold for the frequent words alone, and the mass of the rare ones can but raise them.
     """
@@ -102,7 +102,7 @@ class Widened:
 
 
 def widen(table: Table, releases: Ints, known: Widened, value: float, gap: float, until: float) -> Widened:
-    """Programmes on more and more releases until value and bound are within a relative gap, or in time.
+    """Programs on more and more releases until value and bound are within a relative gap, or in time.
 
     ``value`` is that of a kernel known already; the kernel found is none if no better one was.
     """

@@ -21,7 +21,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.generation import generate, settled
-from privopt.solvers.trade_off.columns.programme import kept
+from privopt.solvers.trade_off.columns.program import kept
 from privopt.solvers.trade_off.mergings import best_kept, numbered
 from privopt.solvers.trade_off.zero_leakage import (
     ROUNDING,

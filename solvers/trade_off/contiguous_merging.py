@@ -20,7 +20,7 @@ NOT_ASKED = "it keeps to orders and hierarchies, which this problem does not ask
 class ContiguousFunnel(Solver[PrivacyFunnel]):
     """The best merging into intervals of an ordered column, or into nodes of a hierarchy; of several columns into boxes.
 
-    Both informations are sums over blocks. A weighed objective has a dynamic programme over intervals, nodes or boxes; under
+    Both informations are sums over blocks. A weighed objective has a dynamic program over intervals, nodes or boxes; under
     a floor or a cap the partitions of one column that no other one beats are kept, and those of several are searched by
     weights. With one column that is proved by trying again.
     """

@@ -20,7 +20,7 @@ from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import cost_of
 from privopt.solvers.trade_off.balanced import Part, balanced_parts, channel_matrix, revealed
 from privopt.solvers.trade_off.columns.descent import alternate
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, kept
+from privopt.solvers.trade_off.columns.program import CHANNELS_ONLY, Program, kept
 from privopt.solvers.trade_off.matchings import Aim, merged_in_rounds
 from privopt.solvers.trade_off.mergings import (
     MergingTable,
@@ -365,13 +365,13 @@ def _clusters(problem: InformationBottleneck, table: MergingTable, budget: Budge
         assignment = assignment % m
     channel = np.full((int(assignment.max()) + 1, table.size), 1e-3)
     channel[assignment, np.arange(table.size)] = 1.0
-    p_w = Programme(problem).p_w
+    p_w = Program(problem).p_w
     return np.asarray(channel / channel.sum(axis=0) * p_w)
 
 
 def _soft(problem: InformationBottleneck, price: float, joint: Floats, rounds: int, budget: Budget) -> Floats:
     """Steps at a price of the rate."""
-    return alternate(cost_of(problem, price), Programme(problem).p_w, joint, rounds, deadline=budget.deadline)
+    return alternate(cost_of(problem, price), Program(problem).p_w, joint, rounds, deadline=budget.deadline)
 
 
 def _at_rate(problem: InformationBottleneck, clusters: Floats, budget: Budget) -> Iterator[Floats]:

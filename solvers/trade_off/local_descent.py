@@ -20,7 +20,7 @@ from privopt.problems.trade_off.tree import cost_of
 from privopt.solvers.trade_off.columns.descent import alternate
 from privopt.solvers.trade_off.columns.generation import settled
 from privopt.solvers.trade_off.columns.pool import EQUAL
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
+from privopt.solvers.trade_off.columns.program import CHANNELS_ONLY, Program, channel_of, kept
 from privopt.solvers.trade_off.mergings import proposed
 from privopt.solvers.trade_off.zero_leakage import posteriors, refuse_independence
 
@@ -165,15 +165,15 @@ def best_of_runs(
 def _best_of_runs(
     problem: TradeOff, multipliers: Sequence[float], starts: int, rounds: int, budget: Budget, *, bold: bool
 ) -> Proposal:
-    programme = Programme(problem)
+    program = Program(problem)
     rng = np.random.default_rng(budget.seed)
-    n, values, runs = len(programme.p_w), list(multipliers), 0
-    columns = np.vstack([np.eye(n), programme.p_w[None]])
+    n, values, runs = len(program.p_w), list(multipliers), 0
+    columns = np.vstack([np.eye(n), program.p_w[None]])
     if isinstance(
         budget.incumbent, (Channel, Merging)
     ):  # the first runs start from the best mixture, so from this
         columns = np.vstack([columns, posteriors(problem, budget.incumbent)])
-    master = programme.mixed(columns)
+    master = program.mixed(columns)
     for _ in range(starts):
         met = [columns]
         used = master.weights > 0
@@ -181,35 +181,35 @@ def _best_of_runs(
         for multiplier, start in itertools.product(values, (None, mixture)):
             if budget.remaining == 0:
                 break
-            joint = _start(programme, rng) if start is None else start
-            joint = _descended(programme, multiplier, joint, rounds, budget, bold=bold)
+            joint = _start(program, rng) if start is None else start
+            joint = _descended(program, multiplier, joint, rounds, budget, bold=bold)
             met.append(joint / joint.sum(axis=1, keepdims=True))
             runs += 1
         columns = _without_copies(np.vstack(met))
-        master = programme.mixed(columns)
-        scaled = programme.scaled(master.prices, master.dual)
+        master = program.mixed(columns)
+        scaled = program.scaled(master.prices, master.dual)
         if problem.mode != "trade_off" and scaled is not None and scaled[0] > 0:
             values = [scaled[0] * factor for factor in NEARBY]
     release = kept(problem, channel_of(problem, master.weights, columns))
     return Proposal(release, stats={"runs": runs, "columns": len(columns)})
 
 
-def _start(programme: Programme, rng: np.random.Generator) -> Floats:
+def _start(program: Program, rng: np.random.Generator) -> Floats:
     """The joint distribution of a random release of up to n + 1 symbols: noisy copies of X, more or less of them."""
-    n = len(programme.p_w)
+    n = len(program.p_w)
     m = int(rng.integers(2, min(n, 40) + 2))
     sharpness = 10.0 ** rng.uniform(-1.0, 1.0)
     channel = rng.dirichlet(np.full(m, 1.0 / sharpness), size=n) + 1e-9
-    return np.asarray((channel / channel.sum(axis=1, keepdims=True) * programme.p_w[:, None]).T)
+    return np.asarray((channel / channel.sum(axis=1, keepdims=True) * program.p_w[:, None]).T)
 
 
 def _descended(
-    programme: Programme, multiplier: float, joint: Floats, rounds: int, budget: Budget, *, bold: bool
+    program: Program, multiplier: float, joint: Floats, rounds: int, budget: Budget, *, bold: bool
 ) -> Floats:
-    cost = cost_of(programme.problem, multiplier)
+    cost = cost_of(program.problem, multiplier)
     for _ in range(max(1, rounds // SLICE)):
         before = joint
-        joint = alternate(cost, programme.p_w, joint, SLICE, bold=bold)
+        joint = alternate(cost, program.p_w, joint, SLICE, bold=bold)
         still = before.shape == joint.shape and float(np.abs(before - joint).max()) < STILL
         if still or budget.remaining == 0:
             break

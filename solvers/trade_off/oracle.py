@@ -15,7 +15,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.trade_off.columns.programme import CHANNELS_ONLY, Programme, channel_of, kept
+from privopt.solvers.trade_off.columns.program import CHANNELS_ONLY, Program, channel_of, kept
 from privopt.solvers.trade_off.mergings import impossible, proposed
 
 STEPS = {1: 1, 2: 4000, 3: 80}
@@ -87,17 +87,17 @@ class BottleneckOracle(GridSearch[InformationBottleneck]):
 
 def _zoomed(problem: TradeOff, budget: Budget) -> Proposal:
     """Grids around what is used, finer and finer."""
-    programme = Programme(problem)
-    n = len(programme.p_w)
-    columns = np.vstack([_grid(n, STEPS[n]), programme.p_w[None]])
-    step, master = 1.0 / STEPS[n], programme.mixed(columns)
+    program = Program(problem)
+    n = len(program.p_w)
+    columns = np.vstack([_grid(n, STEPS[n]), program.p_w[None]])
+    step, master = 1.0 / STEPS[n], program.mixed(columns)
     for _ in range(ZOOMS if n > 1 else 0):
         step /= FINER
         gained = math.inf
         while gained > STILL and budget.remaining > 0:
             columns, before = columns[master.weights > 0], master.value
             columns = np.vstack([columns, *(_around(v, step) for v in columns)])
-            master = programme.mixed(columns)
+            master = program.mixed(columns)
             gained = before - master.value
     release = kept(problem, channel_of(problem, master.weights, columns))
     return Proposal(release, stats={"columns": len(columns), "step": step})

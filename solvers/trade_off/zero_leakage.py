@@ -22,7 +22,7 @@ from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.data import WITHHELD
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import exact_rank
-from privopt.solvers.trade_off.columns.programme import kept
+from privopt.solvers.trade_off.columns.program import kept
 from privopt.solvers.trade_off.mergings import impossible
 
 SECONDS, SHARE = 5.0, 0.3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import log as mplog
 from mpmath import mp
-from oracles.bayesian_programmes import laplace, random_chain, response, table, worst_mechanism
+from oracles.bayesian_programs import laplace, random_chain, response, table, worst_mechanism
 
 import privopt as po
 from privopt.errors import InvalidModel, InvalidProblem

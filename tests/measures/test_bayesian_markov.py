@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from oracles.bayesian_programmes import random_chain, table, worst_mechanism
+from oracles.bayesian_programs import random_chain, table, worst_mechanism
 from scipy.optimize import linprog
 
 import privopt as po
@@ -134,7 +134,7 @@ def test_never_above_the_other_bounds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_rays_attain_the_programme(seed: int) -> None:
+def test_rays_attain_the_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s = 3 + seed % 4
     kernel = rng.dirichlet(np.ones(s), size=s)

@@ -33,7 +33,7 @@ NEAR = po.ChainAmbiguity(ROWS, ROWS, po.RowSet.all(2), nominal=CHAIN)
 SIGNS = po.GaussianModel([[1, 0.3, -0.2], [0.3, 1, 0.1], [-0.2, 0.1, 1]])
 
 
-def largest_by_programmes(tau: float, records: int) -> float:
+def largest_by_programs(tau: float, records: int) -> float:
     """Over all chains of corners and what may be known: the linear program of the worst mechanism of a level."""
     corners = [(a, b) for a in (0.15, 0.25) for b in (0.25, 0.35)]
     worst = 0.0
@@ -41,7 +41,7 @@ def largest_by_programmes(tau: float, records: int) -> float:
         matrices = [np.array([[1 - a, a], [b, 1 - b]]) for a, b in steps]
         for count, known in [(records, None), *((d, v) for d in range(1, records) for v in (0, 1))]:
             above, below = (_conditional(matrices, x, count, known) for x in (1, 0))
-            worst = max(worst, _programme(above, below, tau), _programme(below, above, tau))
+            worst = max(worst, _program(above, below, tau), _program(below, above, tau))
     return tau + math.log(worst)
 
 
@@ -54,7 +54,7 @@ def _conditional(matrices: list[np.ndarray], x: int, count: int, known: int | No
     return np.array(weights) / sum(weights)
 
 
-def _programme(above: np.ndarray, below: np.ndarray, tau: float) -> float:
+def _program(above: np.ndarray, below: np.ndarray, tau: float) -> float:
     size = len(above)
     pairs = [(i, i ^ (1 << bit)) for i in range(size) for bit in range(size.bit_length() - 1)]
     limits = np.zeros((len(pairs), size))
@@ -74,7 +74,7 @@ def test_one_side_is_the_worst_of_all_chains_of_corners(tau: float, levels: tupl
         # independent of the target on the left, so that it is the right side alone
         assert tau + math.log(side_ratios(ROWS, tau, records).max()) == pytest.approx(expected, abs=1e-9)
         if records < 3:
-            assert largest_by_programmes(tau, records) == pytest.approx(expected, abs=1e-7)
+            assert largest_by_programs(tau, records) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize(("tau", "expected"), [(0.5, 1.942123), (2.0, 5.277656)])

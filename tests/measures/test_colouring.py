@@ -40,7 +40,7 @@ def can_be_improved(problem: po.BoundaryColouring, p: np.ndarray[tuple[int], np.
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_optimality_is_that_of_a_linear_programme(seed: int) -> None:
+def test_optimality_is_that_of_a_linear_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, colouring = random_private(rng)
     if seed % 2:  # extended from the boundary: often optimal
@@ -137,7 +137,7 @@ def test_repaired_values_are_feasible_and_nearest(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_budgets_an_edge_agree_with_a_linear_programme(seed: int) -> None:
+def test_budgets_an_edge_agree_with_a_linear_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, most=8)
     m, n = graph.edge_count, graph.size

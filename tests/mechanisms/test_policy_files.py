@@ -78,7 +78,7 @@ def test_a_rule_of_ones_own_works_in_memory_and_counts_as_an_optimisation() -> N
     policy = problem.answer(GREEDY.name)
     assert problem.certify(policy).ok
     assert mechanism_from_dict(json.loads(json.dumps(policy.to_dict()))) == policy
-    assert policy.cost is Cost.PROGRAMME
+    assert policy.cost is Cost.PROGRAM
 
 
 def test_a_rule_of_ones_own_may_declare_its_cost() -> None:

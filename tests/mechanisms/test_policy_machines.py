@@ -108,7 +108,7 @@ def test_exponentials_are_the_nearest_floats() -> None:
             assert fixed.lacking(abs(float(x))) == float(mpmath.nstr(lacking, 60))
 
 
-def test_policies_of_programmes_carry_their_kernels() -> None:
+def test_policies_of_programs_carry_their_kernels() -> None:
     """The rule is not needed for any belief within the horizon, so no other vertex can come out of it."""
     problem = Ask(WEATHER, 0.5, batch=2, horizon=5)
     policy = problem.answer("structure-lp")
@@ -194,7 +194,7 @@ def test_what_is_simulated_says_so_and_is_never_optimal() -> None:
     assert tight == solution.mechanism
 
 
-def test_a_programme_that_is_not_carried_is_simulated() -> None:
+def test_a_program_that_is_not_carried_is_simulated() -> None:
     """On another processor it could have other optima, so nothing exact is said of it."""
     problem = Ask(chain(3, 1), 1.0, distortion="l1", horizon=3)
     loose = po.SequencePolicy(problem.chain, 1.0, distortion="l1", rule="structure-lp")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import privopt as po
-from oracles import bayesian, bayesian_programmes, chain_claims, gaussian, lift_claims
+from oracles import bayesian, bayesian_programs, chain_claims, gaussian, lift_claims
 from oracles.planted_proofs import Lines, leaves
 from privopt.arrays import Floats
 
@@ -252,8 +252,8 @@ def _chain_noise(problem: Any, mechanism: Any, claim: Any, bounds: Any) -> bool:
     n = min(problem.get("length", 6), 6)
     chain = po.MarkovChain(rows, first)
     if n <= 3 or chain.k > 2:
-        leak = bayesian_programmes.worst_mechanism(
-            bayesian_programmes.table(chain, min(n, 2 if chain.k > 2 else 3)), tau
+        leak = bayesian_programs.worst_mechanism(
+            bayesian_programs.table(chain, min(n, 2 if chain.k > 2 else 3)), tau
         )
     elif all(v > 0 for row in [*rows, first] for v in row):
         leak = float(bayesian.any_mechanism(chain, n, tau, 30))

@@ -125,7 +125,7 @@ def matrix_of(release: Mechanism | None) -> Floats:
     return np.asarray(release.matrix, dtype=np.float64)
 
 
-def programme(
+def program(
     cost: Floats | Sequence[float],
     equal: tuple[Floats, Floats],
     below: tuple[Floats, Floats] | None = None,

@@ -195,7 +195,7 @@ def rows(graph: DatasetGraph, epsilon: float, delta: float = 0.0) -> tuple[Float
     return np.array(coefficients), np.array(limits)
 
 
-def programme(
+def program(
     graph: DatasetGraph,
     epsilon: float,
     delta: float,

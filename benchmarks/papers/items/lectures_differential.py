@@ -247,7 +247,7 @@ def boundary_morphism(setting: Setting) -> Reproduced:
         q = float(rng.uniform(0.05, 0.95))
         ours = _lectures_measures.answer(BoundaryColouring(graph, epsilon, delta, boundary=(q, None)), "line")
         sites = np.flatnonzero(graph.boundary() & (graph.codes == 0)).tolist()
-        linear = _lectures_measures.programme(
+        linear = _lectures_measures.program(
             graph, epsilon, delta, np.ones(graph.size), dict.fromkeys(sites, q)
         )
         return 1.0 if linear is None else float(np.abs(linear - ours).max())
@@ -333,7 +333,7 @@ def balanced(setting: Setting) -> Reproduced:
         raw < -1e-3 and most < 1e-6,
         f"probability {raw:.3f} at distance 3 for (ln 2, 0.1); at least 0 it is right",
         f"The formula is negative as soon as delta is used up; clipped at 0, at distance 0 as well, it is that of a linear "
-        f"programme ({most:.1e} apart on {instances} graphs). Three votes at epsilon 0.5: accuracies {cube[0]} and {cube[1]}.",
+        f"program ({most:.1e} apart on {instances} graphs). Three votes at epsilon 0.5: accuracies {cube[0]} and {cube[1]}.",
     )
 
 
@@ -350,7 +350,7 @@ def announced(setting: Setting) -> Reproduced:
         ours = _lectures_measures.answer(
             BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation"
         )
-        linear = _lectures_measures.programme(graph, epsilon, delta, np.ones(graph.size), values)
+        linear = _lectures_measures.program(graph, epsilon, delta, np.ones(graph.size), values)
         unequal = max(unequal, 1.0 if linear is None else float(np.abs(ours - linear).max()))
         three = DatasetGraph(graph.edges(), rng.integers(0, 3, graph.size), palette=range(3))
         ask = BoundaryColouring(three, epsilon, delta, boundary=None)

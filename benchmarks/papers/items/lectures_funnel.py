@@ -127,7 +127,7 @@ def _fewest(joint: JointDistribution, best: _lectures.Release) -> tuple[float, i
     unknown = np.array([[_lectures.entropy(v) for v in posteriors.T]])
     told = [_lectures.entropy(joint.p_s) - _lectures.entropy(joint.s_given_x @ v) for v in posteriors.T]
     room = np.array([_lectures.entropy(joint.p_x) - best.utility])
-    leakage, weights = _lectures.programme(told, (posteriors, joint.p_x), (unknown, room))
+    leakage, weights = _lectures.program(told, (posteriors, joint.p_x), (unknown, room))
     return leakage, int((weights > 1e-12).sum())
 
 
@@ -208,7 +208,7 @@ def iterative(setting: Setting) -> Reproduced:
 
 @reproduces("F-A9")
 def linear_constraints(setting: Setting) -> Reproduced:
-    """Local constraints at midpoints of channels, and a linear distortion against a programme written out."""
+    """Local constraints at midpoints of channels, and a linear distortion against a program written out."""
 
     def check(rng: np.random.Generator) -> float:
         joint = _lectures.any_joint(rng)
@@ -236,7 +236,7 @@ def linear_constraints(setting: Setting) -> Reproduced:
 
 
 def _least_error(joint: JointDistribution, epsilon: float) -> float:
-    """The least P(Y != X) with all lifts in [e^-epsilon, e^epsilon], by a programme over P(y|x)."""
+    """The least P(Y != X) with all lifts in [e^-epsilon, e^epsilon], by a program over P(y|x)."""
     n = len(joint.useful)
     rows = []
     for y in range(n):
@@ -247,7 +247,7 @@ def _least_error(joint: JointDistribution, epsilon: float) -> float:
                 rows.append(row.ravel())
     sums = np.asarray(np.kron(np.eye(n), np.ones(n)), dtype=np.float64)
     cost = (joint.p_x[:, None] * (1 - np.eye(n))).ravel()
-    return _lectures.programme(cost, (sums, np.ones(n)), (np.array(rows), np.zeros(len(rows))))[0]
+    return _lectures.program(cost, (sums, np.ones(n)), (np.array(rows), np.zeros(len(rows))))[0]
 
 
 @reproduces("F-LG")

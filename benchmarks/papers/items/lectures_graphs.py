@@ -44,7 +44,7 @@ def one_edge(setting: Setting) -> Reproduced:
     least = above(cube, {votes_211: 0.6, votes_221: 0.0}, 0.5)[votes_221]
     weights = np.zeros(8)
     weights[votes_221] = 1.0
-    linear = _lectures_measures.programme(cube, 0.5, 0.0, weights, {votes_211: 0.6})
+    linear = _lectures_measures.program(cube, 0.5, 0.0, weights, {votes_211: 0.6})
     assert linear is not None
     apart = abs(float(linear[votes_221]) - least)
     why = f"One step along the edge 211 - 221; a linear program over the whole cube differs by {apart:.1e}."
@@ -85,13 +85,13 @@ def definitions(setting: Setting) -> Reproduced:
                 BoundaryColouring(graph, epsilon, delta, boundary=values), "propagation"
             )
         own, weights = _lectures_measures.accuracy(graph, p), rng.random(graph.size)
-        best = _lectures_measures.programme(graph, epsilon, delta, np.ones(graph.size), {}, own - 1e-11)
+        best = _lectures_measures.program(graph, epsilon, delta, np.ones(graph.size), {}, own - 1e-11)
         assert best is not None
         gain = float((_lectures_measures.accuracy(graph, best) - own).sum())
         wrong = (gain < 1e-8) != is_optimal_colouring(graph, p, epsilon, delta) and not 1e-9 < gain < 1e-7
         better = np.maximum(
             _lectures_measures.accuracy(graph, best), own
-        )  # the programme may fall short by its tolerance
+        )  # the program may fall short by its tolerance
         falls = max(float(weights @ (own - better)), float(own.min() - better.min()))
         other = _lectures_measures.private(rng, graph, epsilon, delta)
         theirs = _lectures_measures.accuracy(graph, other)
@@ -133,7 +133,7 @@ def at_most_one(setting: Setting) -> Reproduced:
         values = drawn if rng.random() < 0.3 else below(graph, drawn, epsilon, delta)
         boundary = {int(str(v)): p for v, p in values.items()}
         tries = [
-            _lectures_measures.programme(graph, epsilon, delta, rng.random(graph.size) + 0.1, boundary)
+            _lectures_measures.program(graph, epsilon, delta, rng.random(graph.size) + 0.1, boundary)
             for _ in "ab"
         ]
         solution = solve(
@@ -164,7 +164,7 @@ def lost_example(setting: Setting) -> Reproduced:
     grid = DatasetGraph.grid([[1, 1, 1, 2], [1, 1, 2, 2], [1, 2, 2, 2]])
     values = {2: 0.5, 5: 0.6, 8: 0.35}
     ours = _lectures_measures.answer(BoundaryColouring(grid, LN2, 0.1, boundary=values), "propagation")
-    linear = _lectures_measures.programme(grid, LN2, 0.1, np.ones(12), values)
+    linear = _lectures_measures.program(grid, LN2, 0.1, np.ones(12), values)
     assert linear is not None
     return substitute(
         f"Pr[blue] from 1/20 on the boundary inwards: {', '.join(f'{x:.4g}' for x in orbit)}",

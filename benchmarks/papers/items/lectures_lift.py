@@ -147,7 +147,7 @@ def implies_information(setting: Setting) -> Reproduced:
 
 @reproduces("F-PF")
 def polytope(setting: Setting) -> Reproduced:
-    """The constraints of the programme, release by release."""
+    """The constraints of the program, release by release."""
 
     def check(rng: np.random.Generator) -> float:
         joint = _lectures.any_joint(rng)
@@ -178,14 +178,14 @@ def polytope(setting: Setting) -> Reproduced:
 
 
 @reproduces("F-A4")
-def vertex_programme(setting: Setting) -> Reproduced:
+def vertex_program(setting: Setting) -> Reproduced:
     """Optima of several solvers against all vertices listed one by one."""
 
     def check(rng: np.random.Generator) -> float:
         joint = _lectures.random_joint(rng, int(rng.integers(2, 4)), int(rng.integers(2, 5)))
         problem = LocalInformationPrivacy(joint, epsilon=float(rng.uniform(0.1, 1.0)))
         names = ("vertices-systems", "column-generation")
-        best = _programme(joint, problem.epsilon)
+        best = _program(joint, problem.epsilon)
         return max(abs(_lectures.answer(problem, name).utility - best) for name in names)
 
     told = []
@@ -204,7 +204,7 @@ def vertex_programme(setting: Setting) -> Reproduced:
     return invariant(check, setting, setting.count(8, 100), why, 2e-6)
 
 
-def _programme(joint: JointDistribution, epsilon: float) -> float:
+def _program(joint: JointDistribution, epsilon: float) -> float:
     """The optimum by the definition: every vertex by trial, then a linear program."""
     n = len(joint.useful)
     s_given_x, prior = joint.s_given_x, joint.p_s[:, None]
@@ -221,7 +221,7 @@ def _programme(joint: JointDistribution, epsilon: float) -> float:
             feasible.append(np.maximum(v, 0.0))
     corners = np.array(feasible)
     cost = [_lectures.entropy(v) for v in corners]
-    return _lectures.entropy(joint.p_x) - _lectures.programme(cost, (corners.T, joint.p_x))[0]
+    return _lectures.entropy(joint.p_x) - _lectures.program(cost, (corners.T, joint.p_x))[0]
 
 
 @reproduces("F-C3")
@@ -234,7 +234,7 @@ def alphabet(setting: Setting) -> Reproduced:
         used = (_lectures.answer(problem, "vertices-systems").matrix > 0).any(axis=0).sum()
         return float(used) - len(joint.useful)
 
-    why = "A basic solution of the programme, which has |X| equations, uses at most |X| vertices."
+    why = "A basic solution of the program, which has |X| equations, uses at most |X| vertices."
     return invariant(check, setting, setting.count(10, 150), why)
 
 

@@ -195,8 +195,8 @@ def direct(belief: Floats, cost: Floats, epsilon: float) -> float:
 
 
 @reproduces("S-EQ30")
-def batch_programme(setting: Setting) -> Reproduced:
-    """The programme of (30) against the one in structure form."""
+def batch_program(setting: Setting) -> Reproduced:
+    """The program of (30) against the one in structure form."""
     rng, gap = np.random.default_rng(30), 0.0
     for _ in range(5 if setting.quick else 50):
         words = in_words(*random_chain(rng, 2), int(rng.integers(1, 4)), 1.0 - np.eye(2))
@@ -207,5 +207,5 @@ def batch_programme(setting: Setting) -> Reproduced:
     return Reproduced(
         f"optima within {gap:.1g} of each other",
         verdict(gap < 1e-6),
-        "The same programme in the variables K and Q, which solves faster and more accurately.",
+        "The same program in the variables K and Q, which solves faster and more accurately.",
     )

@@ -184,7 +184,7 @@ def figure_7(setting: Setting) -> Reproduced:
         f"mean distance in cells of RR, conditional RR, optimum: {listed(shown)} at 10 nats a second",
         Finding.NOT_REPRODUCIBLE,
         f"Shown on {split(MIDDLE, 1, 6 if setting.quick else 20).about}. The caption says a total budget of 10, the text 10 a second; a batch of ten "
-        "cells has more words than any programme can hold.",
+        "cells has more words than any program can hold.",
         (_apart(setting.quick),) if setting.figures else (),
     )
 

@@ -52,16 +52,16 @@ def chain(case: str) -> tuple[Floats, Floats]:
 
 
 def best_words(epsilon: float, cost: Floats) -> Kernels:
-    """The optimum for a metric on words: conditional randomised response where that is private, else by programme."""
+    """The optimum for a metric on words: conditional randomised response where that is private, else by program."""
     theta = Levels.of(epsilon).theta
-    programme, formula = cheapest(epsilon, cost), printed(epsilon)
+    program, formula = cheapest(epsilon, cost), printed(epsilon)
 
     def kernels(beliefs: Floats) -> Floats:
         known = (beliefs >= theta).all(axis=1)
         tables = np.empty((*beliefs.shape, cost.shape[1]))
         tables[known] = formula(beliefs[known])
         if not known.all():
-            tables[~known] = programme(beliefs[~known])
+            tables[~known] = program(beliefs[~known])
         return tables
 
     return kernels

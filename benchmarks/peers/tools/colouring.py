@@ -9,7 +9,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
-from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
+from privopt.benchmarks.peers.tools._programs import BACKENDS, minimum, needs, stochastic
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 
 
@@ -84,7 +84,7 @@ def _fits(backend: str) -> Any:
             return "it is written for a balanced or a free boundary"
         cells = problem.graph.size * problem.k
         return (
-            f"its programme has {cells} cells, more than {CELLS[backend]}" if cells > CELLS[backend] else None
+            f"its program has {cells} cells, more than {CELLS[backend]}" if cells > CELLS[backend] else None
         )
 
     return unfit

@@ -10,7 +10,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
-from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
+from privopt.benchmarks.peers.tools._programs import BACKENDS, minimum, needs, stochastic
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.trade_off.problem import TradeOff

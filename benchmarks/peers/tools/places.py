@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
-from privopt.benchmarks.peers.tools._programmes import BACKENDS, minimum, needs, stochastic
+from privopt.benchmarks.peers.tools._programs import BACKENDS, minimum, needs, stochastic
 from privopt.benchmarks.timings.places import plain_channel, promised
 from privopt.problems.metric_privacy.problem import MetricPrivacy
 
 MOST_OF_QIF = 40
-"""Points; its programmes have a row for every pair and release."""
+"""Points; its programs have a row for every pair and release."""
 
 
 def _with_method(method: str) -> Work:

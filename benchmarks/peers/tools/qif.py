@@ -9,13 +9,13 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, register_peer
-from privopt.benchmarks.peers.tools._programmes import stochastic
+from privopt.benchmarks.peers.tools._programs import stochastic
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 
 LARGEST = 40
-"""Symbols; its programmes have a row for every pair and column."""
+"""Symbols; its programs have a row for every pair and column."""
 
 
 def _not_itself(problem: LocalInformationPrivacy | DistortionPrivacy) -> str | None:

@@ -13,14 +13,14 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.benchmarks.peers.peer import PeerAnswer, Work, register_peer
-from privopt.benchmarks.peers.tools._programmes import (
+from privopt.benchmarks.peers.tools._programs import (
     BACKENDS,
     Linear,
     minimum,
     needs,
-    no_linear_programme,
+    no_linear_program,
     no_plain_ratios,
-    programme,
+    program,
     ratio_rows,
     stochastic,
 )
@@ -35,7 +35,7 @@ def with_backend(backend: str) -> Work:
         import cvxpy
 
         cp: Any = cvxpy  # much of it has no types
-        cost, rows = programme(problem)
+        cost, rows = program(problem)
         channel = cp.Variable(cost.shape, nonneg=True)
         rules = [cp.sum(channel, axis=1) == 1, rows @ channel <= 0]
         reached = minimum(cp.sum(cp.multiply(cost, channel)), rules, backend)
@@ -46,20 +46,18 @@ def with_backend(backend: str) -> Work:
 
 for _backend in BACKENDS:
     _work = with_backend(_backend)
-    register_peer("local_information_privacy", f"cvxpy-{_backend}", needs(_backend), no_linear_programme)(
-        _work
-    )
+    register_peer("local_information_privacy", f"cvxpy-{_backend}", needs(_backend), no_linear_program)(_work)
     register_peer("belief_release", f"cvxpy-{_backend}", needs(_backend))(_work)
 
 
-@register_peer("local_information_privacy", "highs", ("scipy",), no_linear_programme)
+@register_peer("local_information_privacy", "highs", ("scipy",), no_linear_program)
 @register_peer("belief_release", "highs", ("scipy",))
 def highs(problem: Linear, seconds: float) -> PeerAnswer:
     """The linear program through SciPy's ``linprog``."""
     from scipy import optimize
     from scipy.sparse import csr_array, eye_array, kron
 
-    cost, rows = programme(problem)
+    cost, rows = program(problem)
     n, m = cost.shape
     tool: Any = optimize  # its types know no sparse arrays of ours
     solution = tool.linprog(

@@ -34,7 +34,7 @@ def _cases(quick: bool) -> Iterator[Case]:
     yield "recursion, two states", 2, 0.02, lambda: markov_recursion(pair, 0.5).value
     yield "calibration, two states", 2, 0.3, lambda: calibrate(lambda t: markov_recursion(pair, t).value, 1.0)
     several, many = _chain(3 if quick else 6), _chain(3 if quick else 20)
-    yield "recursion, step by programmes", several.k, 10.0, lambda: markov_recursion(several, 0.5, step="lp")
+    yield "recursion, step by programs", several.k, 10.0, lambda: markov_recursion(several, 0.5, step="lp")
     yield "recursion, coarse step", many.k, 1.0, lambda: markov_recursion(many, 0.5, step="coarse")
     for m in (100,) if quick else (500, 2000):
         near, row = _weak(m), _row(m)

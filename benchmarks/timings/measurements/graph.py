@@ -21,7 +21,7 @@ from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring.closed_forms import Balanced
 from privopt.solvers.boundary_colouring.equal_boundary import Shift
-from privopt.solvers.boundary_colouring.linear_programs import Solved, solve_programme
+from privopt.solvers.boundary_colouring.linear_programs import Solved, solve_program
 
 TOLERANCE = 1e-8
 EPSILONS, DELTAS = (0.0, 0.05, 0.4, 1.0, 3.0), (0.0, 0.0, 0.01, 0.2)
@@ -261,7 +261,7 @@ def _networkx(graph: DatasetGraph, sources: Ints) -> tuple[Ints, float]:
     return far, seconds
 
 
-def programmes(sizes: Sequence[int]) -> Iterator[Timing]:
+def programs(sizes: Sequence[int]) -> Iterator[Timing]:
     """Unequal values on the boundary of a grid: two queues, and HiGHS on one row an arc and colour."""
     one = step(1.0, 0.0)
     for n in sizes:
@@ -277,11 +277,11 @@ def programmes(sizes: Sequence[int]) -> Iterator[Timing]:
         def queues() -> Pair:
             return extend(rows, first, sites, (values, 1.0 - values), one)  # noqa: B023 - run at once
 
-        def programme() -> Solved | None:
-            return solve_programme(edges, gains, one, 600.0, box)  # noqa: B023 - run at once
+        def program() -> Solved | None:
+            return solve_program(edges, gains, one, 600.0, box)  # noqa: B023 - run at once
 
         (p, _), seconds = clock(queues)
-        solved, its_seconds = clock(programme)
+        solved, its_seconds = clock(program)
         gap = float("inf") if solved is None else abs(float(gains @ (solved.p - p))) / graph.size
         note = "difference of the mean accuracies"
         row = Timing.against("unequal boundary", graph.size, seconds, ("HiGHS", its_seconds), gap, note)
@@ -311,4 +311,4 @@ def peers(quick: bool) -> Sequence[Timing]:
     """The same distances and the same optimum by others, then errors by distance of published mechanisms."""
     sizes = (10_000, 40_000) if quick else (10_000, 100_000, 1_000_000)
     smaller = (400,) if quick else (1_000, 10_000, 40_000)
-    return [*distances(sizes), *programmes(smaller), *published_errors()]
+    return [*distances(sizes), *programs(smaller), *published_errors()]

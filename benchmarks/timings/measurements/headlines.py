@@ -12,7 +12,7 @@ from privopt.benchmarks.papers import redaction_figures as frames
 from privopt.benchmarks.timings.headline import Headline, register_headline
 from privopt.benchmarks.timings.measurement import clock
 from privopt.benchmarks.timings.measurements.graph import distances
-from privopt.benchmarks.timings.measurements.redaction import programme
+from privopt.benchmarks.timings.measurements.redaction import program
 from privopt.core.dispatch import solve
 from privopt.core.problem import M, Problem
 from privopt.files.text import number
@@ -149,8 +149,8 @@ def redaction() -> Headline:
 @register_headline("redaction-relaxation")
 def relaxation() -> Headline:
     """Isotonic regression against a conic solver, m = 1000."""
-    bounds, weights = programme(1000)
-    solve_side(*programme(5), "clarabel")
+    bounds, weights = program(1000)
+    solve_side(*program(5), "clarabel")
     _, ours = clock(lambda: pooled(bounds, weights))
     conic, theirs = clock(lambda: solve_side(bounds, weights, "clarabel"))
     worse = float(np.exp(-conic).sum() / np.exp(-pooled(bounds, weights)).sum() - 1)

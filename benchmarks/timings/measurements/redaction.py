@@ -117,7 +117,7 @@ _CASE = "isotonic regression"
 _NOTE = "objective above the isotonic one, relative"
 
 
-def programme(size: int) -> tuple[Floats, Floats]:
+def program(size: int) -> tuple[Floats, Floats]:
     """Bounds on prefix sums, rising on the whole but not from each to the next, and equal weights."""
     rng = np.random.default_rng(size)
     return np.cumsum(rng.random(size)) * 3 / size + 0.2 * rng.random(size), np.ones(size)
@@ -130,7 +130,7 @@ def against_conic(sizes: Sequence[int]) -> list[Timing]:
 
 
 def _warm_up() -> None:
-    bounds, weights = programme(5)
+    bounds, weights = program(5)
     pooled(bounds, weights)
     for backend in BACKENDS:
         if find_spec(backend) is not None:
@@ -138,7 +138,7 @@ def _warm_up() -> None:
 
 
 def _rows(size: int) -> Iterator[Timing]:
-    bounds, weights = programme(size)
+    bounds, weights = program(size)
     ours, seconds = clock(lambda: pooled(bounds, weights))
     cost = float(np.exp(-ours).sum())
     for backend in BACKENDS:
@@ -150,7 +150,7 @@ def _rows(size: int) -> Iterator[Timing]:
 
 
 def _isotonic_row(size: int, seconds: float, cost: float, backend: Backend) -> Timing:
-    bounds, weights = programme(size)
+    bounds, weights = program(size)
     try:
         theirs, theirs_seconds = clock(lambda: solve_side(bounds, weights, backend))
     except ArithmeticError as cause:

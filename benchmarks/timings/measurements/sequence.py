@@ -1,4 +1,4 @@
-"""Sequence release: agreement, speed, programmes, batches and invariants."""
+"""Sequence release: agreement, speed, programs, batches and invariants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.benchmarks.timings.measurement import Timing, register_measurement
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.programme import solve_structure
+from privopt.mechanisms.policy.formulas.program import solve_structure
 from privopt.mechanisms.policy.formulas.words import solve_words
 from privopt.mechanisms.policy.hamming import HammingKernel, release_many
 from privopt.mechanisms.policy.policy import SequencePolicy
@@ -161,7 +161,7 @@ def agreement(count: int) -> Iterator[Timing]:
             differences.append(abs(error - best))
     note = "largest difference of expected errors"
     row = Timing.against(
-        "closed form and programme", count, ours, ("structure LP", theirs), max(differences), note
+        "closed form and program", count, ours, ("structure LP", theirs), max(differences), note
     )
     yield replace(row, holds=max(differences) <= AGREE)
     yield Timing(
@@ -174,10 +174,10 @@ def agreement(count: int) -> Iterator[Timing]:
     )
 
 
-def programmes(sizes: tuple[int, ...], largest_plain: int) -> Iterator[Timing]:
-    """The programme in K and Q against that in a(y | x), absolute distance of numbers, in one run.
+def programs(sizes: tuple[int, ...], largest_plain: int) -> Iterator[Timing]:
+    """The program in K and Q against that in a(y | x), absolute distance of numbers, in one run.
 
-    Beyond ``largest_plain`` letters there is no comparison: the plain programme takes minutes.
+    Beyond ``largest_plain`` letters there is no comparison: the plain program takes minutes.
     """
     rng = np.random.default_rng(5)
     for n in sizes:
@@ -197,7 +197,7 @@ def programmes(sizes: tuple[int, ...], largest_plain: int) -> Iterator[Timing]:
             continue
         best = levels.low * float((p @ cost) @ solved.marginal) + levels.room * value(p, cost, solved.kernel)
         off = (best - value(p, cost, theirs)) / best
-        note = "relative excess of our cost over that of the plain programme"
+        note = "relative excess of our cost over that of the plain program"
         row = Timing.against("structure LP", n, middle - start, ("plain LP", end - middle), off, note)
         yield replace(row, holds=off <= 1e-6)
 
@@ -256,7 +256,7 @@ def speed(quick: bool) -> Sequence[Timing]:
 )
 def structure(quick: bool) -> Sequence[Timing]:
     """Absolute distance, one size a row."""
-    return list(programmes((8, 16) if quick else (64, 96, 128), 96))
+    return list(programs((8, 16) if quick else (64, 96, 128), 96))
 
 
 @register_measurement("sequence-batches", "Sequence release: batches of up to 4096 words, with proved gaps")

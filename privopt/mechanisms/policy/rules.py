@@ -121,4 +121,4 @@ def cost_of(name: str) -> Cost:
     (True, False)
     """
     rule = find_rule(name)
-    return rule.cost if isinstance(rule, Formula) else Cost.PROGRAMME
+    return rule.cost if isinstance(rule, Formula) else Cost.PROGRAM

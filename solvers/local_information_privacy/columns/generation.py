@@ -17,7 +17,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE
 from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import FINEST, LARGEST, Search, written
-from privopt.solvers.local_information_privacy.columns.programme import (
+from privopt.solvers.local_information_privacy.columns.program import (
     BoxLP,
     Pricing,
     descend,
@@ -91,13 +91,13 @@ MOST = 60
 PEELS = 6
 
 STALL = 1e-9
-"""A round that lowers the value by less, relatively, although columns came in, shows that the programme is degenerate."""
+"""A round that lowers the value by less, relatively, although columns came in, shows that the program is degenerate."""
 
 STALLS = 12
 """Such rounds in a row after which exact pricing begins: where lifts hardly differ, nothing gains more."""
 
 EXTREME = 0.15
-"""Share of the programme's own prices in the prices of the next round then."""
+"""Share of the program's own prices in the prices of the next round then."""
 
 MIXTURES = 2
 """Mixtures that are peeled then."""
@@ -125,7 +125,7 @@ WANDERS = (0, 3, 10)
 
 
 class Generation:
-    """The columns so far, the master programme over them, and three ways to find more.
+    """The columns so far, the master program over them, and three ways to find more.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Generation:
     Attributes
     ----------
     prices : array (n,)
-        Duals of the master programme, in nats.
+        Duals of the master program, in nats.
     value : float
         Its value, the entropy left of X after the release.
     """
@@ -185,7 +185,7 @@ class Generation:
         self._enter_whole(self.edges.inside(points, self.p))
 
     def walk(self, budget: Budget) -> bool:
-        """One round of walks along edges and of the master programme; whether any column came in."""
+        """One round of walks along edges and of the master program; whether any column came in."""
         if not self._corners and not self._bases:
             return False
         self._aim = self._mild() if self._stalls else self.prices
@@ -273,7 +273,7 @@ class Generation:
         return added > 0
 
     def _mild(self) -> Floats:
-        """Prices between those of the programme, extreme where it is degenerate, and what each observation pays now.
+        """Prices between those of the program, extreme where it is degenerate, and what each observation pays now.
 
         An observation w pays - sum_y P(y | w) ln P(w | y), which adds up to the same value.
         """
@@ -305,7 +305,7 @@ def _first(pair: tuple[float, NDArray[np.float64] | Ints]) -> float:
 
 
 ENOUGH = 20
-"""Exact pricing pauses for the master programme once a posterior is cheaper than its price by so many tolerances."""
+"""Exact pricing pauses for the master program once a posterior is cheaper than its price by so many tolerances."""
 
 SLICE = 400
 """Boxes of exact pricing between walks at first; twice as many every time."""
@@ -398,7 +398,7 @@ class Anytime:
                 return True
 
     def _priced(self, search: Search, enough: float, boxes: float) -> None:
-        """Go on with a search; until the turn, it pauses for the master programme."""
+        """Go on with a search; until the turn, it pauses for the master program."""
         before = search.nodes
         if time.monotonic() >= self.turn:
             enough, boxes = -np.inf, np.inf
@@ -427,6 +427,6 @@ class Anytime:
             "vertices": len(self.columns.master.costs),
             "searches": self.searches,
             "boxes": self.boxes,
-            "programmes": self.columns.lp.solved,
+            "programs": self.columns.lp.solved,
             "stop": stop,
         }

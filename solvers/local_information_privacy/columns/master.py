@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.solvers.local_information_privacy.columns.programme import engine
+from privopt.solvers.local_information_privacy.columns.program import engine
 
 CLOSE = 1e-9
 """A refined solution counts if it is at most so much worse than what HiGHS returned."""
@@ -38,7 +38,7 @@ class Master:
 
 
 def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf) -> Master:
-    """Solve the master programme with HiGHS, and its basis again to the last digits.
+    """Solve the master program with HiGHS, and its basis again to the last digits.
 
     Parameters
     ----------
@@ -157,9 +157,7 @@ class Restricted:
             self._highs.run()
         status = self._highs.getModelStatus()
         if status != highspy.HighsModelStatus.kOptimal:
-            raise ArithmeticError(
-                f"the master programme ended as {self._highs.modelStatusToString(status)!r}"
-            )
+            raise ArithmeticError(f"the master program ended as {self._highs.modelStatusToString(status)!r}")
         solution = self._highs.getSolution()
         weights, prices = np.array(solution.col_value), np.array(solution.row_dual)
         return weights, prices, float(self.costs @ weights)

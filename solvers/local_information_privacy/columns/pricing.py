@@ -14,7 +14,7 @@ from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import priced_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.columns.programme import BoxLP, Pricing, phi, pricing_of
+from privopt.solvers.local_information_privacy.columns.program import BoxLP, Pricing, phi, pricing_of
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Search:
             kept = bound
             if bound >= above - NOISE or not math.isfinite(above):
                 node.keep(row)
-            else:  # the programme went wrong: the multipliers of the box around prove as much as there
+            else:  # the program went wrong: the multipliers of the box around prove as much as there
                 kept = max(bound, float(self._bounds([box], node.full(self._rows)[None])[0]))
                 if kept == bound:
                     node.keep(row)

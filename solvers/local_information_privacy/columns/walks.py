@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
-from privopt.solvers.local_information_privacy.columns.programme import Pricing, phi
+from privopt.solvers.local_information_privacy.columns.program import Pricing, phi
 
 ROUNDING = 1e-13
 """Values of a vertex below this are 0."""

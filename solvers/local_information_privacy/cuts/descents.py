@@ -10,14 +10,14 @@ from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import Layers
 from privopt.solvers.common.highs import silent_highs
-from privopt.solvers.local_information_privacy.columns.programme import phi
+from privopt.solvers.local_information_privacy.columns.program import phi
 from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
 
 FLOOR = 1e-4
 """Entries below this count as this in the slope -ln t."""
 
 STEPS = 12
-"""Most programmes for one start."""
+"""Most programs for one start."""
 
 PEAKS = 10
 """Starts of a round that are high at a few symbols and level elsewhere."""
@@ -52,7 +52,7 @@ class Allowed:
         self._places = np.arange(len(self.p), dtype=np.int32)
 
     def least(self, cost: Floats) -> Floats | None:
-        """The posterior that costs least; None where the programme fails."""
+        """The posterior that costs least; None where the program fails."""
         import highspy
 
         n = len(self.p)

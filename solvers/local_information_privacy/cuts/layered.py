@@ -89,7 +89,7 @@ class Layered:
         return priced_bound(self.problem, tree.at, ends[0]), dual
 
     def _descend(self, prices: Floats, amounts: Floats) -> None:
-        """Round what the programmes of boxes mix to single posteriors, and go down from there."""
+        """Round what the programs of boxes mix to single posteriors, and go down from there."""
         until, allowed = self.until(DESCENDING), self.allowed
         tree, rng = self.tree, np.random.default_rng(until.seed)
         cells, chances, share = self.cells, amounts + 1e-3, 1.0
@@ -97,7 +97,7 @@ class Layered:
             now = share * prices + (1.0 - share) * self.cuts.prices
             points: list[Floats] = []
             for place in rng.choice(len(cells), STARTS, p=chances / chances.sum()).tolist():
-                solved = tree.programmes.solve(cells[place], now) if until.remaining > 0 else None
+                solved = tree.programs.solve(cells[place], now) if until.remaining > 0 else None
                 if isinstance(solved, Solved):
                     points += allowed.descend(now, solved.drawn(rng, self.layers.p.mid), until)
             if points:

@@ -16,7 +16,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import OWN, Cells, Layers, parts, stacked
 from privopt.solvers.common.highs import silent_highs
-from privopt.solvers.local_information_privacy.columns.programme import phi, rounded
+from privopt.solvers.local_information_privacy.columns.program import phi, rounded
 
 STEPS = 10
 """Parts of the range of d at first."""
@@ -84,7 +84,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """The programme of a box: how likely each symbol has each of the values of m between which costs are concave.
+    """The program of a box: how likely each symbol has each of the values of m between which costs are concave.
 
     ``atoms`` has shape (q, n), ``table`` (rows, q, n) and ``most`` (rows,): the rows are at most that in expectation.
     """
@@ -128,22 +128,22 @@ class Solved:
     shares: Floats
     full: Floats
     nu: float
-    programme: Relaxed
+    program: Relaxed
 
     @property
     def mean(self) -> Floats:
         """Expected m."""
-        return np.asarray((self.shares * self.programme.atoms).sum(axis=0))
+        return np.asarray((self.shares * self.program.atoms).sum(axis=0))
 
     def drawn(self, rng: np.random.Generator, p: Floats) -> Floats:
         """A posterior, each symbol with one of its values at random."""
         steps = np.cumsum(self.shares, axis=0)
         chosen = np.minimum((steps < rng.random(steps.shape[1]) * steps[-1]).sum(axis=0), len(steps) - 1)
-        mass = p * self.programme.atoms[chosen, np.arange(len(p))]
+        mass = p * self.program.atoms[chosen, np.arange(len(p))]
         return np.asarray(mass / mass.sum() if mass.sum() > 0 else p)
 
 
-class Programmes:
+class Programs:
     """Linear programs of boxes, one after the other."""
 
     def __init__(self, layers: Layers) -> None:
@@ -158,36 +158,36 @@ class Programmes:
 
     def solve(self, cell: Cells, prices: Floats) -> Solved | Floats | None:
         """The optimum of a box; a ray of multipliers (rows, then the sum) where it is empty; None where neither is known."""
-        programme = Relaxed.of(self.layers, cell)
-        self._highs.passModel(self._model(programme, programme.costs(self.layers, prices)))
-        return self._run(programme)
+        program = Relaxed.of(self.layers, cell)
+        self._highs.passModel(self._model(program, program.costs(self.layers, prices)))
+        return self._run(program)
 
-    def _run(self, programme: Relaxed) -> Solved | Floats | None:
+    def _run(self, program: Relaxed) -> Solved | Floats | None:
         import highspy
 
-        highs, n = self._highs, programme.atoms.shape[1]
+        highs, n = self._highs, program.atoms.shape[1]
         highs.run()
         self.solved += 1
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:
             solution = highs.getSolution()
             duals = np.array(solution.row_dual)
-            shares = np.maximum(np.array(solution.col_value).reshape(programme.atoms.shape), 0.0)
+            shares = np.maximum(np.array(solution.col_value).reshape(program.atoms.shape), 0.0)
             full = rounded(np.maximum(-duals[n + 1 :], 0.0))
-            return Solved(highs.getInfo().objective_function_value, shares, full, float(duals[n]), programme)
+            return Solved(highs.getInfo().objective_function_value, shares, full, float(duals[n]), program)
         if status == highspy.HighsModelStatus.kInfeasible and (ray := highs.getDualRay())[1]:
             values = -np.asarray(ray[2])
             return np.append(np.maximum(values[n + 1 :], 0.0), -values[n])
         highs.clearSolver()
         return None
 
-    def _model(self, programme: Relaxed, costs: Floats) -> Any:
+    def _model(self, program: Relaxed, costs: Floats) -> Any:
         import highspy
 
         q, n = costs.shape
-        r = len(programme.most)
-        masses = self.layers.p.mid * programme.atoms
-        dense = np.concatenate([np.ones((1, q * n)), masses.reshape(1, -1), programme.table.reshape(r, -1)])
+        r = len(program.most)
+        masses = self.layers.p.mid * program.atoms
+        dense = np.concatenate([np.ones((1, q * n)), masses.reshape(1, -1), program.table.reshape(r, -1)])
         own = np.tile(np.arange(n), q)[:, None]
         index = np.concatenate([own, np.tile(np.arange(n, n + 1 + r), (q * n, 1))], axis=1)
         lp = highspy.HighsLp()
@@ -195,7 +195,7 @@ class Programmes:
         lp.col_cost_ = costs.ravel()
         lp.col_lower_, lp.col_upper_ = np.zeros(q * n), np.full(q * n, np.inf)
         lp.row_lower_ = np.concatenate([np.ones(n + 1), np.full(r, -np.inf)])
-        lp.row_upper_ = np.concatenate([np.ones(n + 1), programme.most])
+        lp.row_upper_ = np.concatenate([np.ones(n + 1), program.most])
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = np.arange(q * n + 1) * (r + 2)
         lp.a_matrix_.index_, lp.a_matrix_.value_ = index.ravel(), dense.T.ravel()
@@ -203,16 +203,16 @@ class Programmes:
 
     def largest(self, cell: Cells, budget: Budget) -> list[tuple[float, Floats]]:
         """The largest m of a box, with the multipliers (rows, then the sum) that say so, for the first symbols for which time allows; none if it is empty."""
-        programme = Relaxed.of(self.layers, cell)
-        q, n = programme.atoms.shape
-        self._highs.passModel(self._model(programme, np.zeros((q, n))))
+        program = Relaxed.of(self.layers, cell)
+        q, n = program.atoms.shape
+        self._highs.passModel(self._model(program, np.zeros((q, n))))
         places = np.arange(q * n, dtype=np.int32)
         found: list[tuple[float, Floats]] = []
         for w in range(n):
             costs = np.zeros((q, n))
-            costs[:, w] = -programme.atoms[:, w]
+            costs[:, w] = -program.atoms[:, w]
             self._highs.changeColsCost(q * n, places, costs.ravel())
-            optimum = self._run(programme) if budget.remaining > 0 else None
+            optimum = self._run(program) if budget.remaining > 0 else None
             if not isinstance(optimum, Solved):
                 break
             found.append((-optimum.value, np.append(optimum.full, optimum.nu)))
@@ -233,30 +233,30 @@ class Programmes:
         amounts = np.array(solution.col_value)
         return np.array(solution.row_dual)[:n], np.maximum(amounts[ends], 0.0)
 
-    def _joint(self, programmes: Sequence[Relaxed]) -> tuple[Any, Ints]:
-        """The programme of all boxes, each used to an amount, whose place is given; they average to P(w)."""
+    def _joint(self, programs: Sequence[Relaxed]) -> tuple[Any, Ints]:
+        """The program of all boxes, each used to an amount, whose place is given; they average to P(w)."""
         import highspy
 
         n, r = self.layers.p.shape[0], self.count
         starts, index, values, costs = [np.zeros(1, dtype=np.int64)], [], [], []
         first = n
-        for programme in programmes:
-            q = len(programme.atoms)
-            masses, lines = (self.layers.p.mid * programme.atoms).ravel(), np.tile(np.arange(n), q)
-            dense = np.column_stack([masses, np.ones(q * n), masses, programme.table.reshape(r, -1).T])
+        for program in programs:
+            q = len(program.atoms)
+            masses, lines = (self.layers.p.mid * program.atoms).ravel(), np.tile(np.arange(n), q)
+            dense = np.column_stack([masses, np.ones(q * n), masses, program.table.reshape(r, -1).T])
             rest = np.tile(np.arange(r) + first + n + 1, (q * n, 1))
             where = np.column_stack([lines, first + lines, np.full(q * n, first + n), rest])
             index += [where.ravel(), first + np.arange(n + 1 + r)]
-            values += [dense.ravel(), np.concatenate([np.full(n + 1, -1.0), -programme.most])]
+            values += [dense.ravel(), np.concatenate([np.full(n + 1, -1.0), -program.most])]
             starts.append(starts[-1][-1] + np.cumsum(np.append(np.full(q * n, r + 3), n + 1 + r)))
-            costs.append(np.append(programme.costs(self.layers, np.zeros(n)).ravel(), 0.0))
+            costs.append(np.append(program.costs(self.layers, np.zeros(n)).ravel(), 0.0))
             first += n + 1 + r
         lp = highspy.HighsLp()
         lp.col_cost_ = np.concatenate(costs)
         lp.num_col_, lp.num_row_ = len(lp.col_cost_), first
         lp.col_lower_, lp.col_upper_ = np.zeros(lp.num_col_), np.full(lp.num_col_, np.inf)
         lower = np.concatenate([np.zeros(n + 1), np.full(r, -np.inf)])
-        lp.row_lower_ = np.concatenate([self.layers.p.mid, np.tile(lower, len(programmes))])
+        lp.row_lower_ = np.concatenate([self.layers.p.mid, np.tile(lower, len(programs))])
         lp.row_upper_ = np.concatenate([self.layers.p.mid, np.zeros(first - n)])
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = np.concatenate(starts)
@@ -279,8 +279,8 @@ class LayerTree:
     """
 
     def __init__(self, layers: Layers) -> None:
-        self.layers, self.programmes = layers, Programmes(layers)
-        self.root = Node(layers.root, np.zeros(self.programmes.count), 0.0)
+        self.layers, self.programs = layers, Programs(layers)
+        self.root = Node(layers.root, np.zeros(self.programs.count), 0.0)
         self.at = np.zeros(layers.p.shape[0])
         self.size = 0
         self.closed = math.inf
@@ -317,7 +317,7 @@ class LayerTree:
     def _cut_off(self, node: Node, budget: Budget) -> Node:
         """Cut off, symbol by symbol, what a box does not allow; what is left of it."""
         node.whole = False
-        found = self.programmes.largest(stacked([node.cell]), budget)
+        found = self.programs.largest(stacked([node.cell]), budget)
         at = {w: most * (1.0 + BEYOND) for w, (most, _) in enumerate(found)}
         worth = [w for w, t in at.items() if 0.0 < t < WORTH * node.cell.high[0, w]]
         if not worth:
@@ -347,7 +347,7 @@ class LayerTree:
 
     def prices(self, seconds: float) -> tuple[Floats, Floats] | None:
         """Prices for these boxes, and how much of each is used."""
-        return self.programmes.joint_prices(self.tight, seconds)
+        return self.programs.joint_prices(self.tight, seconds)
 
     def begin(self, prices: Floats, budget: Budget) -> None:
         """Bound all open boxes at prices; what time does not allow keeps its multipliers."""
@@ -396,7 +396,7 @@ class LayerTree:
         narrow = stacked([node.cell])
         if narrow.d[0][0] > narrow.u[1][0]:
             return math.inf
-        found = self.programmes.solve(narrow, self.at)
+        found = self.programs.solve(narrow, self.at)
         if isinstance(found, Solved):
             node.full, node.nu = found.full, found.nu
             heapq.heappush(self._open, _Open(max(above, found.value), next(self._number), node, found))
@@ -426,9 +426,9 @@ class LayerTree:
         return tried[best, :-1], float(tried[best, -1]), float(bounds[best])
 
     def _choice(self, node: Node, solved: Solved) -> dict[str, object] | None:
-        """Where to split a box: where the programme mixes values of a symbol most, or d or u if they leave more open."""
+        """Where to split a box: where the program mixes values of a symbol most, or d or u if they leave more open."""
         cell, layers = stacked([node.cell]), self.layers
-        atoms, p, mean = solved.programme.atoms, layers.p.mid, solved.mean
+        atoms, p, mean = solved.program.atoms, layers.p.mid, solved.mean
         gaps = phi(p * mean) - (solved.shares * phi(p * atoms)).sum(axis=0)
         w = int(gaps.argmax())
         left = self._left_open(cell, solved)
@@ -454,12 +454,12 @@ class LayerTree:
 
     def _left_open(self, cell: Cells, solved: Solved) -> float:
         """What the multipliers would gain if the branches of all layers were known."""
-        layers, programme = self.layers, solved.programme
+        layers, program = self.layers, solved.program
         rows = layers.above.shape[0]
         used = solved.full[:rows]
         left = 1.0 - layers.least.mid.sum(axis=1)
         exact = used @ (_extremes(solved, layers, left, layers.above.mid, layers.below.mid))
-        stated = used @ ((programme.table[:rows] * solved.shares).sum(axis=(1, 2)) - programme.most[:rows])
+        stated = used @ ((program.table[:rows] * solved.shares).sum(axis=(1, 2)) - program.most[:rows])
         return float(exact - stated)
 
 
@@ -472,7 +472,7 @@ def _between(value: float, low: float, high: float, margin: float) -> float:
 
 def _quantile(solved: Solved, weights: Floats, share: float) -> float:
     """The quantile of the expected distribution of m under weights."""
-    flat = solved.programme.atoms.ravel()
+    flat = solved.program.atoms.ravel()
     order = np.argsort(flat, kind="stable")
     mass = np.cumsum((solved.shares * weights).ravel()[order])
     return float(flat[order][min(int(np.searchsorted(mass, share - 1e-9)), len(flat) - 1)])
@@ -482,7 +482,7 @@ def _extremes(
     solved: Solved, layers: Layers, left: Floats, above: Floats, below: Floats
 ) -> NDArray[np.float64]:
     """The bounds of ratios, above . hi - below . lo, at the expected distribution of m."""
-    atoms, shares = solved.programme.atoms, solved.shares
+    atoms, shares = solved.program.atoms, solved.shares
     base = layers.least.mid @ solved.mean
     high, low = base.copy(), base.copy()
     for s, (width, room) in enumerate(zip(layers.width.mid, left, strict=True)):

@@ -18,7 +18,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.solvers.common.separation import Separation
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy.columns.master import master
-from privopt.solvers.local_information_privacy.columns.programme import entropies, pricing_of
+from privopt.solvers.local_information_privacy.columns.program import entropies, pricing_of
 
 POOL = 3000
 """Posteriors that are kept for mixtures."""

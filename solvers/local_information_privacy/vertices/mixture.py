@@ -32,7 +32,7 @@ class Best:
 
 
 def best_mixture(problem: LocalInformationPrivacy, posteriors: Floats, seconds: float = math.inf) -> Best:
-    """Solve the master programme over these posteriors and the one that says nothing.
+    """Solve the master program over these posteriors and the one that says nothing.
 
     Parameters
     ----------
@@ -101,5 +101,5 @@ def _cheapest(losses: Floats, rows: Floats) -> Floats:
         method="highs",
     )
     if solution.ineqlin.marginals is None:
-        raise ArithmeticError(f"the programme of the multipliers ended as {solution.message!r}")
+        raise ArithmeticError(f"the program of the multipliers ended as {solution.message!r}")
     return np.asarray(np.maximum(-solution.ineqlin.marginals, 0.0)).reshape(count, len(rows))

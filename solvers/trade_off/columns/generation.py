@@ -14,7 +14,7 @@ from privopt.core.solver import Budget, Proposal
 from privopt.problems.trade_off.bound import analytic_bound, from_weighed, weighed_bound
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.columns.pool import Pool, Prices, first_columns
-from privopt.solvers.trade_off.columns.programme import Programme, channel_of, kept
+from privopt.solvers.trade_off.columns.program import Program, channel_of, kept
 from privopt.solvers.trade_off.columns.search import Search
 from privopt.solvers.trade_off.mergings import impossible, proposed
 
@@ -67,7 +67,7 @@ def generate(
     problem: TradeOff, columns: Floats, budget: Budget, tolerance: float, *, hopeful: bool
 ) -> Proposal:
     """Column generation from some posteriors, besides their average, the single symbols and the blocks of mergings."""
-    every = np.vstack([first_columns(Programme(problem), budget), columns])
+    every = np.vstack([first_columns(Program(problem), budget), columns])
     try:
         run = Generation(problem, every, budget, tolerance, hopeful=hopeful)
         run.run()
@@ -122,7 +122,7 @@ class Generation:
         self._local = budget.earlier(1 - (LOCAL if hopeful else LOCAL_ONLY))
         self._took, self._hard = 0.0, False
         self._exact = budget.earlier(1 - EXACT)
-        self.pool = Pool(Programme(problem), columns, budget.seed, self._exact.deadline)
+        self.pool = Pool(Program(problem), columns, budget.seed, self._exact.deadline)
 
     @property
     def bound(self) -> float:

@@ -13,7 +13,7 @@ from privopt.problems.trade_off.bound import from_weighed, weighed_bound
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.problems.trade_off.tree import Cost, cost_of
 from privopt.solvers.trade_off.columns.descent import alternate, descend, marginal_costs, reduced_costs
-from privopt.solvers.trade_off.columns.programme import Master, Programme
+from privopt.solvers.trade_off.columns.program import Master, Program
 from privopt.solvers.trade_off.mergings import merging_table
 from privopt.solvers.trade_off.pairs import PairRule, merge_path
 
@@ -68,8 +68,8 @@ class Pool:
         Master programs solved.
     """
 
-    def __init__(self, programme: Programme, columns: Floats, seed: int, deadline: float = math.inf) -> None:
-        self.programme, self.columns, self.deadline = programme, columns, deadline
+    def __init__(self, program: Program, columns: Floats, seed: int, deadline: float = math.inf) -> None:
+        self.program, self.columns, self.deadline = program, columns, deadline
         self.rng = np.random.default_rng(seed)
         self.rounds = 0
         self.best: Prices | None = None
@@ -78,16 +78,16 @@ class Pool:
     @property
     def objective(self) -> float:
         """Of the problem, at the master's optimum."""
-        return self.programme.objective(self.master.value)
+        return self.program.objective(self.master.value)
 
     @property
     def scale(self) -> float:
         """What gaps are compared with, at the master's optimum."""
-        return self.programme.scale(self.master.weights, self.columns)
+        return self.program.scale(self.master.weights, self.columns)
 
     def resolve(self) -> None:
         """Solve the master program over all columns."""
-        p, m = self.programme, self.programme.mixed(self.columns)
+        p, m = self.program, self.program.mixed(self.columns)
         self.master = m
         self.rounds += 1
         if len(self.columns) > MOST:
@@ -104,19 +104,19 @@ class Pool:
             return
         used = self.columns[self.master.weights > 0]
         joint = self.master.weights[self.master.weights > 0, None] * used
-        joint = alternate(at.cost, self.programme.p_w, joint, TOGETHER, deadline=self.deadline)
+        joint = alternate(at.cost, self.program.p_w, joint, TOGETHER, deadline=self.deadline)
         moved = joint / joint.sum(axis=1, keepdims=True)
         self._add(moved)
-        smooth = Prices(at.multiplier, marginal_costs(at.cost, self.programme.p_w, joint), at.cost)
+        smooth = Prices(at.multiplier, marginal_costs(at.cost, self.program.p_w, joint), at.cost)
         others = self.columns[self.rng.integers(len(self.columns), size=len(used))]
         count = max(60, min(800, CELLS // used.shape[1]))
         starts = np.vstack(
-            [random_starts(self.programme, np.vstack([used, others]), count, self.rng), used, moved]
+            [random_starts(self.program, np.vstack([used, others]), count, self.rng), used, moved]
         )
         met = self.price(smooth, starts)
         if at.cost.sloped and len(met):
             joint = alternate(
-                at.cost, self.programme.p_w, with_more(joint, met[:TRIED]), TOGETHER, deadline=self.deadline
+                at.cost, self.program.p_w, with_more(joint, met[:TRIED]), TOGETHER, deadline=self.deadline
             )
             self._add(joint / joint.sum(axis=1, keepdims=True))
         self.price(at, starts)
@@ -147,17 +147,17 @@ class Pool:
         return fresh
 
     def _remember(self, at: Prices, least: float) -> None:
-        weighed = weighed_bound(self.programme.problem, at.multiplier, at.prices, least)
-        bound = from_weighed(self.programme.problem, at.multiplier, weighed)
+        weighed = weighed_bound(self.program.problem, at.multiplier, at.prices, least)
+        bound = from_weighed(self.program.problem, at.multiplier, weighed)
         if bound is not None and (self.best is None or bound < self.best.bound):
             self.best = Prices(at.multiplier, at.prices, at.cost, bound)
 
     def _prices(self) -> Prices | None:
         """Those of the master; None where they do not say what a posterior is worth."""
-        scaled = self.programme.scaled(self.master.prices, self.master.dual)
+        scaled = self.program.scaled(self.master.prices, self.master.dual)
         if scaled is None:
             return None
-        cost = cost_of(self.programme.problem, scaled[0])
+        cost = cost_of(self.program.problem, scaled[0])
         return None if cost.convex <= 0 else Prices(*scaled, cost)
 
     def _add(self, columns: Floats) -> None:
@@ -192,14 +192,14 @@ def _different(columns: Floats, most: int) -> Floats:
     return columns[kept]
 
 
-def first_columns(programme: Programme, budget: Budget) -> Floats:
+def first_columns(program: Program, budget: Budget) -> Floats:
     """The distribution itself, every single symbol, and the blocks of some mergings, shape (m, n)."""
-    n = len(programme.p_w)
-    columns = [np.eye(n), programme.p_w[None]]
+    n = len(program.p_w)
+    columns = [np.eye(n), program.p_w[None]]
     if 2 < n <= MOST_MERGED:
         for multiplier in WEIGHTS:
             if budget.remaining > 0:
-                columns.append(merged_posteriors(programme.problem, multiplier, budget))
+                columns.append(merged_posteriors(program.problem, multiplier, budget))
     return np.vstack(columns)
 
 
@@ -214,15 +214,15 @@ def merged_posteriors(problem: TradeOff, multiplier: float, budget: Budget) -> F
     return np.vstack(met)
 
 
-def random_starts(programme: Programme, used: Floats, count: int, rng: np.random.Generator) -> Floats:
+def random_starts(program: Program, used: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Posteriors to walk from: few symbols at random, and columns in use mixed with their average and with each other."""
-    n = len(programme.p_w)
-    most = min(n, len(programme.secret) + 1)
+    n = len(program.p_w)
+    most = min(n, len(program.secret) + 1)
     sizes = rng.integers(min(2, n), most + 1, size=count)
     keys = rng.random((count, n)).argsort(axis=1).argsort(axis=1)
     few = rng.exponential(size=(count, n)) * (keys < sizes[:, None])
     share = rng.random((count // 2, 1)) ** 2
     first, second = used[rng.integers(len(used), size=(2, count // 2))]
-    partner = np.where(rng.random((count // 2, 1)) < 0.5, second, programme.p_w[None])
+    partner = np.where(rng.random((count // 2, 1)) < 0.5, second, program.p_w[None])
     starts = np.vstack([few, (1 - share) * first + share * partner])
     return np.asarray(starts / starts.sum(axis=1, keepdims=True))

@@ -105,8 +105,8 @@ def _relax_box(
     spare = (1.0 - low.sum(axis=1, keepdims=True)) / (high - low).sum(axis=1, keepdims=True)
     start = low + np.clip(spare, 0.0, 1.0) * (high - low)
     matrix = np.ascontiguousarray(cost.tangents[:, index].transpose(1, 0, 2))
-    programme = Relaxation(tilt, cost.convex, matrix, None, np.hstack([high, -low]))
-    return programme.solve(start / start.sum(axis=1, keepdims=True), deadline=deadline)[0]
+    program = Relaxation(tilt, cost.convex, matrix, None, np.hstack([high, -low]))
+    return program.solve(start / start.sum(axis=1, keepdims=True), deadline=deadline)[0]
 
 
 def _relax_rows(
@@ -126,11 +126,11 @@ def _relax_rows(
         high - low > THIN * fine, PADDING * fine, 1.0
     )  # a side without width has no interior: its rows are left out
     limits = np.hstack([high + room, room - low, np.zeros((b, n))])
-    programme = Relaxation(
+    program = Relaxation(
         tilt, cost.convex, None if cost.plain else cost.tangents, coordinates, limits, CENTRE * fine
     )
     more = 0 if fine == 1 else EXTRA
-    points, multipliers = programme.solve(np.full((b, n), 1.0 / n), steps + more, deadline)
+    points, multipliers = program.solve(np.full((b, n), 1.0 / n), steps + more, deadline)
     points = np.maximum(points, 0.0)
     points /= points.sum(axis=1, keepdims=True)
     kept = multipliers[:, : 2 * cost.dimension]
@@ -141,7 +141,7 @@ def _relax_rows(
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """Minimise g . v + d sum (D v) ln (D v) over a box of the simplex, for a batch of b programmes.
+    """Minimise g . v + d sum (D v) ln (D v) over a box of the simplex, for a batch of b programs.
 
     With G = (C, -C, -1), or (1, -1) where C is the identity, the box is G v <= h.
 
@@ -173,7 +173,7 @@ class Relaxation:
         start : array (b, n)
             Sums to 1, with h - G v > 0 wherever that keeps v positive.
         steps : int
-            Newton steps; more of them make the multipliers of an empty programme larger.
+            Newton steps; more of them make the multipliers of an empty program larger.
         deadline : float
             On the clock of ``time.monotonic()``.
         """
@@ -184,7 +184,7 @@ class Relaxation:
         n = v.shape[1]
         pairs = None if self.C is None or (self.D is None and n > DENSE) else _pairs(self.C)
         sigma = np.full((len(v), 1), 0.2)
-        with np.errstate(all="ignore"):  # multipliers of an empty programme run away, and are dropped below
+        with np.errstate(all="ignore"):  # multipliers of an empty program run away, and are dropped below
             for _ in range(steps):
                 if time.monotonic() > deadline:
                     break

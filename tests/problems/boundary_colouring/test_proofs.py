@@ -24,7 +24,7 @@ from privopt.benchmarks.timings.settings import settings
 from privopt.core.judge import judge
 from privopt.core.registry import solvers_of
 from privopt.problems.boundary_colouring.bound import prove
-from privopt.solvers.boundary_colouring.forest import ForestProgramme
+from privopt.solvers.boundary_colouring.forest import ForestProgram
 from privopt.solvers.boundary_colouring.oracle import Oracle
 
 
@@ -160,7 +160,7 @@ def test_star(leaves: int, share: float) -> None:
     problem = po.BoundaryColouring(
         oracle.leaves(leaves), LN2, boundary=None, weights=np.r_[hub, np.ones(leaves)]
     )
-    solution = judge(problem, ForestProgramme().run(problem, po.Budget()), certify=True)
+    solution = judge(problem, ForestProgram().run(problem, po.Budget()), certify=True)
     solution = replace(solution, problem=problem.fingerprint)
     assert solution.status is po.Status.OPTIMAL
     assert solution.certificate is not None

@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.examples import lecture_joint
-from privopt.solvers.local_information_privacy.columns.programme import Pricing, phi
+from privopt.solvers.local_information_privacy.columns.program import Pricing, phi
 
 JOINT = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["ill", "well"], ["a", "b", "c"])
 

@@ -1,4 +1,4 @@
-"""Bounds by value of the secret, and on a divergence of every release, against definitions in fractions and cone programmes."""
+"""Bounds by value of the secret, and on a divergence of every release, against definitions in fractions and cone programs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def solved(problem: po.LocalInformationPrivacy, solver: str | None = None) -> tu
 
 
 def least_hamming(notion: str, bound: float) -> float:
-    """The least Hamming error by a cone programme of its own: joint probabilities of symbols and releases."""
+    """The least Hamming error by a cone program of its own: joint probabilities of symbols and releases."""
     cvxpy: Any = pytest.importorskip("cvxpy")
     table: Floats = THREE.table
     prior, p = table.sum(axis=1), table.sum(axis=0)
@@ -131,13 +131,13 @@ def least_hamming(notion: str, bound: float) -> float:
             rules.append(cvxpy.norm2(cvxpy.multiply(moved, prior**-0.5)) <= math.sqrt(bound) * mass)
         else:
             rules.append(cvxpy.sum(cvxpy.rel_entr(of_s, prior * mass)) <= bound * mass)
-    programme = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(q, HAMMING))), rules)
-    programme.solve(solver="CLARABEL")
-    return float(programme.value)
+    program = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(cvxpy.multiply(q, HAMMING))), rules)
+    program.solve(solver="CLARABEL")
+    return float(program.value)
 
 
 @pytest.mark.parametrize(("notion", "bound"), BOUNDS.items())
-def test_the_least_distortion_is_that_of_a_cone_programme(notion: str, bound: float) -> None:
+def test_the_least_distortion_is_that_of_a_cone_program(notion: str, bound: float) -> None:
     problem = po.LocalInformationPrivacy(THREE, bound, notion=notion, utility=HAMMING)
     solution, utility, most = solved(problem)
     assert solution.status.name == "OPTIMAL"

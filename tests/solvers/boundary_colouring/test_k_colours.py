@@ -1,4 +1,4 @@
-"""Three colours and more: the programme against all events, prefixes against published values, and what dominates."""
+"""Three colours and more: the program against all events, prefixes against published values, and what dominates."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_bound_on_the_worst_case_is_not_tight_for_five_colours() -> None:
     assert problem.check_bound(0.0, {"kind": "minimax"}) == pytest.approx(0.56791965, abs=5e-9)
 
 
-def test_programme_is_that_of_all_events() -> None:
+def test_program_is_that_of_all_events() -> None:
     rng = np.random.default_rng(0)
     for turn in range(30):
         sample = graph(rng, colours=3 + turn % 2, most=7)
@@ -78,7 +78,7 @@ def test_prefixes_of_one_distribution(delta: float, rows: list[list[float]]) -> 
     assert solution.mechanism.probabilities == pytest.approx(np.array(rows), abs=1e-12)
 
 
-def test_one_law_is_continued_as_well_as_any_programme_does() -> None:
+def test_one_law_is_continued_as_well_as_any_program_does() -> None:
     rng = np.random.default_rng(1)
     for _ in range(25):
         tree = [(v, int(rng.integers(0, v))) for v in range(1, 9)]
@@ -87,9 +87,9 @@ def test_one_law_is_continued_as_well_as_any_programme_does() -> None:
         problem = po.BoundaryColouring(
             sample, epsilon, delta, boundary={0: rng.dirichlet(np.ones(3)).tolist()}
         )
-        prefix, programme = po.solve(problem, "rainbow"), po.solve(problem, "k-colour-lp")
+        prefix, program = po.solve(problem, "rainbow"), po.solve(problem, "k-colour-lp")
         assert prefix.status is po.Status.OPTIMAL
-        assert prefix.utility == pytest.approx(programme.utility, abs=1e-7)
+        assert prefix.utility == pytest.approx(program.utility, abs=1e-7)
 
 
 def test_several_laws_need_not_have_an_envelope() -> None:

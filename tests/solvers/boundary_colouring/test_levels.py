@@ -1,4 +1,4 @@
-"""Levels of two-coloured answers in 60 digits or more, and programmes on them where levels come next to 0."""
+"""Levels of two-coloured answers in 60 digits or more, and programs on them where levels come next to 0."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_levels_are_the_orbits_and_steps_end_on_them(epsilon: float) -> None:
         (13.0, 1e-9), (0.1, 1 - 1e-13), (704.0, 1 / 3),
     ],
 )  # fmt: skip
-def test_programmes_reach_the_bounds_that_they_prove(epsilon: float, delta: float) -> None:
+def test_programs_reach_the_bounds_that_they_prove(epsilon: float, delta: float) -> None:
     rng = np.random.default_rng(int(1000 * epsilon + 7))
     for turn in range(6):
         n = int(rng.integers(2, 40))

@@ -1,4 +1,4 @@
-"""Choosing the boundary of two colours: programmes, cuts and shifts against each other and against brute force."""
+"""Choosing the boundary of two colours: programs, cuts and shifts against each other and against brute force."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_balanced_votes() -> None:
 
 
 @pytest.mark.long
-def test_programmes_cuts_and_brute_force_agree() -> None:
+def test_programs_cuts_and_brute_force_agree() -> None:
     rng = np.random.default_rng(1)
     for _ in range(100):
         problem = choice(rng, graph(rng))
@@ -69,7 +69,7 @@ def test_programmes_cuts_and_brute_force_agree() -> None:
         assert lp.utility == pytest.approx(best_of_events(problem), abs=1e-7)
 
 
-def test_forests_paths_and_programmes_agree() -> None:
+def test_forests_paths_and_programs_agree() -> None:
     rng = np.random.default_rng(2)
     for turn in range(60):
         sample = tree(rng)

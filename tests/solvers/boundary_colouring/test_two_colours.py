@@ -1,4 +1,4 @@
-"""Two colours: balanced, line and propagation against published values, each other, and the programme written out."""
+"""Two colours: balanced, line and propagation against published values, each other, and the program written out."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_published_errors_and_distances() -> None:
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_propagation_agrees_with_the_programme(seed: int) -> None:
+def test_propagation_agrees_with_the_program(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, most=9)
     sites = np.flatnonzero(graph.boundary() & ((graph.codes == 0) | (rng.random(graph.size) < 0.3)))
@@ -284,7 +284,7 @@ def test_a_pullback_is_private_and_as_accurate(seed: int) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, LN2, 1.0])
 @pytest.mark.parametrize("delta", [0.5, 0.25, 0.01])
-def test_the_programme_on_forests_closes_its_gap(epsilon: float, delta: float) -> None:
+def test_the_program_on_forests_closes_its_gap(epsilon: float, delta: float) -> None:
     """At delta = 1/2 the levels of one step from 0 and from 1 meet in one half but for rounding."""
     for seed in range(4):
         rng = np.random.default_rng(seed)

@@ -23,7 +23,7 @@ from privopt.solvers.local_information_privacy.column_generation import ColumnGe
 from privopt.solvers.local_information_privacy.columns import generation
 from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import prove
-from privopt.solvers.local_information_privacy.columns.programme import BoxLP, pricing_of
+from privopt.solvers.local_information_privacy.columns.program import BoxLP, pricing_of
 from privopt.solvers.local_information_privacy.columns.walks import Edges, Walks
 
 
@@ -330,7 +330,7 @@ def test_it_refuses_other_utilities_and_perfect_privacy() -> None:
         assert solver.refuse(other) is not None
 
 
-def test_the_master_programme_keeps_its_optimum_as_columns_come() -> None:
+def test_the_master_program_keeps_its_optimum_as_columns_come() -> None:
     rng = np.random.default_rng(1)
     p = rng.dirichlet(np.ones(6))
     columns = np.vstack([p, rng.dirichlet(np.full(6, 0.2), size=60)])

@@ -1,4 +1,4 @@
-"""Distortions under local information privacy: direct programme, closed forms, conic back ends, proofs."""
+"""Distortions under local information privacy: direct program, closed forms, conic back ends, proofs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def distorted(seed: int) -> po.LocalInformationPrivacy:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_direct_programme_against_oracle_and_vertices(seed: int) -> None:
+def test_direct_program_against_oracle_and_vertices(seed: int) -> None:
     problem = distorted(seed)
     direct = po.solve(problem, "direct-lp")
     assert direct.certified
@@ -142,7 +142,7 @@ def test_conic_answers_break_the_budget_until_repaired() -> None:
 
 
 @pytest.mark.parametrize("squared", [False, True])
-def test_a_large_programme_closes_its_gap(squared: bool) -> None:
+def test_a_large_program_closes_its_gap(squared: bool) -> None:
     table = np.random.default_rng(0).uniform(size=(10, 150))
     places = np.arange(150) / 150
     matrix = (places[:, None] - places) ** 2 if squared else 1.0 - np.eye(150)

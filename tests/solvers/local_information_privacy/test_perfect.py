@@ -84,7 +84,7 @@ def test_random_tables(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_distortion_against_a_programme_over_the_channel(seed: int) -> None:
+def test_distortion_against_a_program_over_the_channel(seed: int) -> None:
     n = len(perfect(seed).observation.p_x)
     matrix = np.random.default_rng(seed).uniform(size=(n, 3))
     problem = perfect(seed, matrix)

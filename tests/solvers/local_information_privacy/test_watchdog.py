@@ -173,7 +173,7 @@ def test_randomised_boosting_on_the_lecture_table(delta: float, bits: float) -> 
     solution = po.solve(problem, "randomised-boosting")
     assert solution.certified
     assert stat(solution, "repaired") == 0
-    # reference: the same programme over vertices in exact arithmetic (pplpy) and single symbols alone
+    # reference: the same program over vertices in exact arithmetic (pplpy) and single symbols alone
     assert useful(solution) / BITS >= bits - 5e-5
     for other in ("watchdog-boosting", "vertices-systems"):
         assert useful(solution) > useful(po.solve(problem, other)) + 0.02
@@ -280,7 +280,7 @@ def test_one_merged_symbol_is_the_best_choice(seed: int, count_merged: bool) -> 
 
 
 @pytest.mark.parametrize("n", [1, 3, 5])
-def test_dynamic_programme_against_all_partitions(n: int) -> None:
+def test_dynamic_program_against_all_partitions(n: int) -> None:
     value = np.random.default_rng(n).normal(size=1 << n)
     value[np.random.default_rng(n + 9).random(1 << n) < 0.2] = -math.inf
     best = best_values(value)

@@ -43,7 +43,7 @@ def random_problem(seed: int, longest: int) -> po.Redaction:
 
 
 def dense_optimum(problem: po.Redaction) -> float:
-    """The same programme written out by hand, with outputs as tuples, every set of records allowed."""
+    """The same program written out by hand, with outputs as tuples, every set of records allowed."""
     from scipy.optimize import linprog
 
     n, chain, growth = problem.length, problem.chain, math.exp(problem.epsilon)
@@ -96,7 +96,7 @@ def test_public_value() -> None:
         po.Redaction(po.MarkovChain([[0.0, 1.0], [0.5, 0.5]]), 3, 1, 0.5),
     ],
 )
-def test_it_is_the_optimum_of_the_programme_written_out(problem: po.Redaction) -> None:
+def test_it_is_the_optimum_of_the_program_written_out(problem: po.Redaction) -> None:
     assert bound_of(problem) == pytest.approx(dense_optimum(problem), abs=1e-7)
 
 

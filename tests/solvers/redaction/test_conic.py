@@ -1,4 +1,4 @@
-"""Conic back ends against the isotonic solution of the same programmes."""
+"""Conic back ends against the isotonic solution of the same programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def objective(u: Floats, weights: Floats) -> float:
     return math.fsum((weights * np.exp(-u)).tolist())
 
 
-def programme(seed: int) -> tuple[Floats, Floats]:
+def program(seed: int) -> tuple[Floats, Floats]:
     """Budgets in any order or rising, some of them zero; equal and unequal weights, some of them zero."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 101))
@@ -45,7 +45,7 @@ def problem(epsilon: float, length: int = 10, private: int = 0) -> po.Redaction:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("seed", range(30))
 def test_back_ends_find_the_isotonic_solution(backend: Backend, seed: int) -> None:
-    bounds, weights = programme(seed)
+    bounds, weights = program(seed)
     u = solve_side(bounds, weights, backend)
     assert np.all(u >= 0)
     assert np.all(np.cumsum(u) <= bounds + 1e-5)
@@ -53,7 +53,7 @@ def test_back_ends_find_the_isotonic_solution(backend: Backend, seed: int) -> No
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_edges_of_programmes(backend: Backend) -> None:
+def test_edges_of_programs(backend: Backend) -> None:
     one = solve_side(np.array([0.7]), np.array([2.0]), backend)
     np.testing.assert_allclose(one, [0.7], atol=1e-6)
     nothing = solve_side(np.zeros(3), np.ones(3), backend)
@@ -107,7 +107,7 @@ def test_extreme_budgets(epsilon: float, expected: float) -> None:
     proposal = ConicClarabel().run(redaction, po.Budget())
     assert proposal.mechanism is not None
     assert redaction.evaluate(redaction.check(proposal.mechanism)).utility == pytest.approx(expected)
-    assert proposal.stats == {"status": "no programme", "programmes": 0, "iterations": 0}
+    assert proposal.stats == {"status": "no program", "programs": 0, "iterations": 0}
 
 
 @pytest.mark.parametrize("length", [10, 3000, 200_000])

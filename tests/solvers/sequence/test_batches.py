@@ -1,4 +1,4 @@
-"""Kernels on words: published values, other programmes as oracles, and invariants."""
+"""Kernels on words: published values, other programs as oracles, and invariants."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.core.balls import Balls
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.programme import Table, solve_programme
+from privopt.mechanisms.policy.formulas.program import Table, solve_program
 from privopt.mechanisms.policy.formulas.types import joint_types
 from privopt.mechanisms.policy.formulas.words import (
     WordAnswer,
@@ -102,8 +102,8 @@ def check(p: Floats, cost: Floats, epsilon: float, answer: WordAnswer | None, ga
 )
 def test_published_values_of_chains(length: int, epsilon: float, value: float) -> None:
     p, cost = words(STEP, np.array([0.5, 0.5]), length)
-    for programme in (None, solve_programme):
-        answer = solve_words(p, cost, epsilon, 60.0, *([programme] if programme else []))
+    for program in (None, solve_program):
+        answer = solve_words(p, cost, epsilon, 60.0, *([program] if program else []))
         assert check(p, cost, epsilon, answer) == pytest.approx(value, abs=1e-9)
 
 
@@ -168,9 +168,7 @@ def test_few_releases_are_as_good_as_all() -> None:
     p, places = rng.dirichlet(np.ones(100)), rng.random((100, 2))
     cost = np.linalg.norm(places[:, None] - places[None], axis=2)
     few = check(p, cost, 2.0, solve_words(p, cost, 2.0, 60.0))
-    assert few == pytest.approx(
-        check(p, cost, 2.0, solve_words(p, cost, 2.0, 60.0, solve_programme)), abs=1e-8
-    )
+    assert few == pytest.approx(check(p, cost, 2.0, solve_words(p, cost, 2.0, 60.0, solve_program)), abs=1e-8)
 
 
 def test_more_releases_never_cost_more() -> None:

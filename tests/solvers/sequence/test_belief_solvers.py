@@ -1,4 +1,4 @@
-"""Solvers of one step: the closed form and the structured programme against the definition, invariants, edge cases."""
+"""Solvers of one step: the closed form and the structured program against the definition, invariants, edge cases."""
 
 from __future__ import annotations
 

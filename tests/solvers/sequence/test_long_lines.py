@@ -1,4 +1,4 @@
-"""Lines of letters that are merged before they are solved: against the whole programme, other solvers, and other orders."""
+"""Lines of letters that are merged before they are solved: against the whole program, other solvers, and other orders."""
 
 from __future__ import annotations
 

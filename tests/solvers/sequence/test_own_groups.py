@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.programme import Table, solve_programme
+from privopt.mechanisms.policy.formulas.program import Table, solve_program
 from privopt.models import MarkovChain
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.steps import steps
@@ -22,7 +22,7 @@ def words(length: int, epsilon: float, stay: float = 0.9) -> tuple[np.ndarray, n
 
 
 @pytest.mark.parametrize(("length", "epsilon", "near"), [(4, 1.6, 1.2), (5, 1.5, 1.2), (6, 1.2, 3.0)])
-def test_groups_are_private_and_near_the_programme(length: int, epsilon: float, near: float) -> None:
+def test_groups_are_private_and_near_the_program(length: int, epsilon: float, near: float) -> None:
     p, cost = words(length, epsilon)
     level = length * epsilon
     table = Table.of(p, cost, Levels.of(level))
@@ -37,7 +37,7 @@ def test_groups_are_private_and_near_the_programme(length: int, epsilon: float, 
     ratio = kernel[:, used] / out[used]
     assert np.abs(np.log(ratio)).max() <= level + 1e-9
     assert float(p @ (kernel * cost).sum(axis=1)) == pytest.approx(groups.value, rel=1e-9)
-    solved = solve_programme(p, cost, table.levels, 60.0)
+    solved = solve_program(p, cost, table.levels, 60.0)
     assert solved is not None
     optimum = float((table.levels.room * p[:, None] * cost * solved.kernel).sum())
     optimum += table.levels.low * float(solved.marginal @ (p @ cost))
@@ -54,5 +54,5 @@ def test_a_thousand_words_at_ten_nats() -> None:
     p, cost = words(10, 1.0)
     answer = solve_aggregated(p, cost, 10.0, 60.0)
     assert answer is not None
-    assert answer.value < 2e-4  # programmes that begin with 192 releases stop at 1.3e-3
+    assert answer.value < 2e-4  # programs that begin with 192 releases stop at 1.3e-3
     assert 0 <= answer.value - answer.bound <= 0.1 * answer.value

@@ -21,7 +21,7 @@ def near(letters: int, stay: float) -> po.MarkovChain:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_many_programmes_at_once_are_those_of_highs(seed: int) -> None:
+def test_many_programs_at_once_are_those_of_highs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, count = int(rng.integers(2, 5)), 12
     points = np.concatenate(
@@ -61,7 +61,7 @@ def test_it_is_nearer_than_prices_of_single_releases(
 
 
 @pytest.mark.long
-def test_chains_with_impossible_moves_have_a_bound_that_further_programmes_only_lower() -> None:
+def test_chains_with_impossible_moves_have_a_bound_that_further_programs_only_lower() -> None:
     """A walk on a line: at a corner one letter cannot follow, and its price means nothing."""
     walk = po.MarkovChain([[0.8, 0.2, 0.0], [0.2, 0.6, 0.2], [0.0, 0.2, 0.8]])
     problem = Ask(walk, 0.7, horizon=100)

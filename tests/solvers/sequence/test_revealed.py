@@ -1,4 +1,4 @@
-"""The bound with the state before revealed: against programmes, against policies that look ahead, on long horizons."""
+"""The bound with the state before revealed: against programs, against policies that look ahead, on long horizons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privopt.core.solver import Budget
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.problems.sequence_information_privacy.bound import check_dual, costs_of, sequence_bound
 from privopt.solvers.sequence.prices import (
-    _programme,
+    _program,
     hamming_prices,
     revealed_prices,
 )
@@ -59,7 +59,7 @@ def test_prices_prove_the_optimum_of_the_definition(epsilon: float, seed: int) -
         (rng.random((n, n + 1)), None),
     ):
         optimum = least(row, cost, epsilon)
-        solved = _programme(row, cost, levels) if prices is None else prices[0]
+        solved = _program(row, cost, levels) if prices is None else prices[0]
         assert solved is not None
         assert least_costs(row[None], cost, epsilon, solved[None])[0] == pytest.approx(optimum, abs=1e-6)
         wild = rng.normal(size=(1, n)) * 0.2

@@ -67,7 +67,7 @@ def test_slopes_bound_every_posterior_of_a_box(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_bounds_are_those_of_the_relaxation_over_posteriors(seed: int) -> None:
-    """The same convex programme, solved in the n variables of the posterior."""
+    """The same convex program, solved in the n variables of the posterior."""
     cost, prices = priced(seed, 4, 9)
     low, high = boxes(cost, seed)
     _, tangents, multipliers = relax(cost, prices, low, high, 30)

@@ -184,7 +184,7 @@ class PublishedGradientRule(Formula):
     """Coordinates that descend until a bound stops them."""
 
     name: str = "published-gradient"
-    cost: ClassVar[Cost] = Cost.PROGRAMME
+    cost: ClassVar[Cost] = Cost.PROGRAM
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels for beliefs (M, n), shape (M, n, n)."""

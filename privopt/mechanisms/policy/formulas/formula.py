@@ -15,14 +15,14 @@ class Cost(Enum):
 
     Examples
     --------
-    >>> Cost.PLAIN.same_everywhere, Cost.QUICK.same_everywhere, Cost.QUICK.quick, Cost.PROGRAMME.quick
+    >>> Cost.PLAIN.same_everywhere, Cost.QUICK.same_everywhere, Cost.QUICK.quick, Cost.PROGRAM.quick
     (True, False, True, False)
     """
 
     INSTANT = "plain arithmetic that is faster than looking a kernel up"
     PLAIN = "plain arithmetic in a fixed order"
     QUICK = "arithmetic whose last digits may differ between machines"
-    PROGRAMME = "an optimisation for each belief, which may have other optima on another machine"
+    PROGRAM = "an optimisation for each belief, which may have other optima on another machine"
 
     @property
     def same_everywhere(self) -> bool:
@@ -32,7 +32,7 @@ class Cost(Enum):
     @property
     def quick(self) -> bool:
         """Whether many thousands of beliefs may be asked about."""
-        return self is not Cost.PROGRAMME
+        return self is not Cost.PROGRAM
 
 
 class Rule(Protocol):
@@ -52,7 +52,7 @@ class Formula(ABC):
     """A rule with its class of cost. A rule of another kind counts as an optimisation."""
 
     name: str
-    cost: ClassVar[Cost] = Cost.PROGRAMME
+    cost: ClassVar[Cost] = Cost.PROGRAM
 
     @abstractmethod
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""One release at one belief, for any distortion: by a sparse programme, by intervals of a line, or by the definition.
+"""One release at one belief, for any distortion: by a sparse program, by intervals of a line, or by the definition.
 
 A release is private exactly when it is (1 - L) K(y | x) + L Q(y), where L = e^-epsilon, theta = 1 / (e^epsilon + 1), K has
 the output distribution Q, and K(y | x) <= Q(y) / theta. Each algorithm gives a kernel and a price for each letter.
@@ -22,7 +22,7 @@ from privopt.files.labels import Labels
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
-from privopt.mechanisms.policy.formulas.programme import cheapest_row, solve_structure
+from privopt.mechanisms.policy.formulas.program import cheapest_row, solve_structure
 from privopt.mechanisms.policy.setting import Setting
 from privopt.models import JointDistribution
 
@@ -40,12 +40,12 @@ BITS = 80
 """Of the entries of K in rationals."""
 
 FAINT = 1e-12
-"""Letters of less probability are left out of the programme and then go wherever is cheapest for them."""
+"""Letters of less probability are left out of the program and then go wherever is cheapest for them."""
 NEGLIGIBLE = 1e-11
 """A column this small, relative to theta, is rounding rather than part of the answer."""
 MAX_CELLS = 100_000
 MOST = 20.0
-"""The level at which larger budgets are solved: 1 / theta is a coefficient of the programme, and the loss is 2e-9 a letter."""
+"""The level at which larger budgets are solved: 1 / theta is a coefficient of the program, and the loss is 2e-9 a letter."""
 
 PIECES = 8
 """Letters heavier than theta / PIECES are cut into equal parts, at most twice as many."""
@@ -178,9 +178,9 @@ def _grouped(step: Step, stats: Stats) -> Answer | None:
 
 
 def refuse_structure(step: Step) -> str | None:
-    """The sentence for a programme that is too large."""
+    """The sentence for a program that is too large."""
     if (cells := len(step.support) * step.cost.shape[1]) > MAX_CELLS:
-        return f"its programme has {cells} cells, more than {MAX_CELLS}"
+        return f"its program has {cells} cells, more than {MAX_CELLS}"
     return None
 
 
@@ -282,7 +282,7 @@ def _split(mass: Floats, worth: Floats, least: float) -> tuple[list[int], list[i
 
 
 def refuse_definition(step: Step) -> str | None:
-    """The sentence for more than a few letters, and for budgets that the numbers of the programme do not hold."""
+    """The sentence for more than a few letters, and for budgets that the numbers of the program do not hold."""
     if step.cost.size > MAX_WRITTEN:
         return f"it writes {step.cost.size} cells out, more than {MAX_WRITTEN}"
     if 12 < step.budget < math.inf:

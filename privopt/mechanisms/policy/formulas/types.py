@@ -1,4 +1,4 @@
-"""Words of independent letters: pairs of words counted by type, the programme over types, and uniform letters.
+"""Words of independent letters: pairs of words counted by type, the program over types, and uniform letters.
 
 A permutation of the positions of a word changes neither its probability nor a distortion that is a mean over
 positions. So an optimal kernel may be taken to depend on the joint type of the two words only, how often each letter of
@@ -19,13 +19,13 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.programme import cheapest_row
+from privopt.mechanisms.policy.formulas.program import cheapest_row
 
 TOLERANCE = 1e-10
 MOST = 20.0
-"""1 / theta is a coefficient of the programme."""
+"""1 / theta is a coefficient of the program."""
 FAINT = 1e-13
-"""Types of input of less probability are left out of the programme, and then go wherever is cheapest for them."""
+"""Types of input of less probability are left out of the program, and then go wherever is cheapest for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def solve_orbits(types: JointTypes, mass: Floats, cost: Floats, epsilon: float) 
     levels = Levels.of(min(epsilon, MOST))
     means = _sum(types.target, mass[types.source] * types.share * cost)
     heavy = mass >= FAINT
-    solved = _programme(types, mass, cost, means, heavy, levels)
+    solved = _program(types, mass, cost, means, heavy, levels)
     if solved is None:
         return None
     kept, tops, prices, iterations = solved
@@ -175,7 +175,7 @@ def solve_orbits(types: JointTypes, mass: Floats, cost: Floats, epsilon: float) 
     return OrbitAnswer(kernel, marginal, value, bound, lam, iterations)
 
 
-def _programme(
+def _program(
     types: JointTypes, mass: Floats, cost: Floats, means: Floats, heavy: Any, levels: Levels
 ) -> tuple[Floats, Floats, Floats, int] | None:
     """K on the heavy types, Q / theta and prices of the rows."""

@@ -15,11 +15,11 @@ from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
-from privopt.mechanisms.policy.formulas.programme import (
+from privopt.mechanisms.policy.formulas.program import (
     Solved,
     Table,
     cheapest_row,
-    solve_programme,
+    solve_program,
     solve_restricted,
 )
 from privopt.mechanisms.policy.formulas.types import (
@@ -34,11 +34,11 @@ from privopt.mechanisms.policy.setting import Setting
 LARGEST = 34.0
 """Beyond, e^-epsilon would be lost in rounding; what is private at a lower level is private."""
 FAINT = 1e-12
-"""Inputs of less probability are left out of the programme and then go wherever is cheapest for them."""
+"""Inputs of less probability are left out of the program and then go wherever is cheapest for them."""
 NEGLIGIBLE = 1e-11
 """A release this rare, relative to theta, is rounding rather than part of the answer."""
 MOST = 20.0
-"""Larger budgets are solved at this level: 1 / theta is a coefficient of the programme."""
+"""Larger budgets are solved at this level: 1 / theta is a coefficient of the program."""
 QUICK = 192
 
 KEPT_CELLS = 2**14
@@ -158,11 +158,11 @@ def _rounding(cost: Floats) -> float:
     return (len(cost) + 16) * 2.0**-51 * float(np.abs(cost).max())
 
 
-Programme = Callable[[Floats, Floats, Levels, float], Solved | None]
+Program = Callable[[Floats, Floats, Levels, float], Solved | None]
 
 
 def solve_words(
-    p: Floats, cost: Floats, epsilon: float, seconds: float, programme: Programme = solve_restricted
+    p: Floats, cost: Floats, epsilon: float, seconds: float, program: Program = solve_restricted
 ) -> WordAnswer | None:
     """The optimal kernel with its proof, for any distribution and cost; None if there is none in time.
 
@@ -174,8 +174,8 @@ def solve_words(
     epsilon : float
         Budget of the release in nats, >= 0, perhaps inf.
     seconds : float
-    programme : function
-        ``solve_restricted``, or ``solve_programme`` for all releases at once.
+    program : function
+        ``solve_restricted``, or ``solve_program`` for all releases at once.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def solve_words(
     levels = Levels.of(min(epsilon, MOST))
     unit = float(np.abs(cost).max()) or 1.0
     heavy = np.flatnonzero(p >= FAINT)
-    solved = programme(p[heavy], cost[heavy] / unit, levels, seconds)
+    solved = program(p[heavy], cost[heavy] / unit, levels, seconds)
     if solved is None:
         return None
     kernel, tops = without_rounding(solved, levels)
@@ -248,7 +248,7 @@ def gather(p: Floats, cost: Floats, count: int) -> Groups:
 
 
 def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The same from one programme, without raising the prices: no clock enters, so equal distributions give equal kernels.
+    """The same from one program, without raising the prices: no clock enters, so equal distributions give equal kernels.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def extended(
 
 
 def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The optimal kernel for all words of independent letters; None if the programme fails.
+    """The optimal kernel for all words of independent letters; None if the program fails.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def _kept(formula: WordFormula, setting: Setting, belief: tuple[float, ...]) -> 
 
 
 def _all_releases(setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
-    return solve_words(p, setting.cost, level, seconds, solve_programme)
+    return solve_words(p, setting.cost, level, seconds, solve_program)
 
 
 def _some_releases(setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:

@@ -109,7 +109,7 @@ def solve_master(
 
 
 @dataclass(frozen=True, eq=False)
-class Programme:
+class Program:
     """Minimise costs . w over w >= 0 with sum w v = p and, under a bound, row . w <= limit."""
 
     problem: TradeOff
@@ -181,7 +181,7 @@ class Programme:
         return solve_master(columns, self.costs(columns), self.p_w, row, limit)
 
     def objective(self, value: float) -> float:
-        """The objective of the problem at a value of the programme."""
+        """The objective of the problem at a value of the program."""
         of_s, of_x = self.whole
         if self.problem.mode == "trade_off":
             tau = self.problem.budget
@@ -201,7 +201,7 @@ class Programme:
         return self.problem.magnitude(*self.problem.split(*said))
 
     def scaled(self, prices: Floats, dual: float) -> tuple[float, Floats] | None:
-        """The multiplier and the prices of a ``pricing`` dual, from those of the programme; None if there is none."""
+        """The multiplier and the prices of a ``pricing`` dual, from those of the program; None if there is none."""
         if self.problem.mode == "trade_off":
             return self.problem.budget, prices
         if self.problem.is_funnel and self.problem.is_cap:

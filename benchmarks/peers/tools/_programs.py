@@ -45,7 +45,7 @@ def minimum(objective: Any, rules: list[Any], backend: str) -> float:
 Linear: TypeAlias = LocalInformationPrivacy | BeliefRelease
 
 
-def no_linear_programme(problem: LocalInformationPrivacy) -> str | None:
+def no_linear_program(problem: LocalInformationPrivacy) -> str | None:
     """Why a problem on ratios is not one linear program over P(y | x); None if it is."""
     if problem.matrix is None:
         return "this utility is not linear in the channel"
@@ -61,7 +61,7 @@ def no_plain_ratios(problem: LocalInformationPrivacy) -> str | None:
     return None
 
 
-def programme(problem: Linear) -> tuple[Floats, Floats]:
+def program(problem: Linear) -> tuple[Floats, Floats]:
     """Cost p(x) D[x, y], shape (n_x, n_y), and rows G, shape (r, n_x), with G Q <= 0 for every column of Q."""
     ratios = _of_belief(problem) if isinstance(problem, BeliefRelease) else problem
     if ratios.matrix is None:

@@ -259,7 +259,7 @@ FLOOR = 1e-4
 """Entries below this count as this in the slope -ln t, which would be infinite at 0."""
 
 STEPS = 30
-"""Most programmes for one start; a descent takes about four."""
+"""Most programs for one start; a descent takes about four."""
 
 
 def entropies(pricing: Pricing, posteriors: Floats) -> Floats:

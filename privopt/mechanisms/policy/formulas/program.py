@@ -7,7 +7,7 @@ K and Q / theta every number is of the size of 1.
 For nu = (1 - L) lam the cost of release y is L Dbar(y) + mean of (1 - L) D(x, y) - nu(x) over the cheapest mass theta of
 inputs, and no private kernel has a distortion below nu . p + the least cost of a release (from the structure of
 private kernels: see the bound on the utility of one step of belief release). Most optimal kernels use a fraction of the
-releases: the prices of a programme with some of them prove its value for all as soon as none of the others is cheaper.
+releases: the prices of a program with some of them prove its value for all as soon as none of the others is cheaper.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOLERANCE = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Answer of the programme: K (k, m), Q (m,) and prices (k,) in the unit of the distortion.
+    """Answer of the program: K (k, m), Q (m,) and prices (k,) in the unit of the distortion.
 
     ``prices`` are those of the rows of K, divided by (1 - L).
     """
@@ -40,7 +40,7 @@ class Solved:
     message: str
 
 
-def solve_programme(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
+def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
     """The least (1 - L) sum p D K + theta L sum Dbar z  with K stochastic, sum_x p K / theta = z and K <= z; None in time.
 
     Parameters
@@ -197,7 +197,7 @@ def _cheapest(values: Floats, p: Floats, theta: float) -> tuple[Ints, Floats]:
 
 SLACK = 1e-9
 MANY = 80
-"""Releases beyond which only some enter the programme at first; the others are priced."""
+"""Releases beyond which only some enter the program at first; the others are priced."""
 
 
 def order_of_releases(p: Floats, cost: Floats) -> Ints:
@@ -232,7 +232,7 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
     m, chosen = cost.shape[1], first_releases(p, cost, levels)
     table, best, steps = Table.of(p, cost, levels), None, 0
     while True:
-        solved = solve_programme(p, cost[:, chosen], levels, until - time.perf_counter())
+        solved = solve_program(p, cost[:, chosen], levels, until - time.perf_counter())
         if solved is None:
             return best
         steps += solved.iterations
@@ -254,7 +254,7 @@ def _widen(solved: Solved, chosen: Ints, m: int, steps: int) -> Solved:
 
 def solve_structure(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
     """The optimum for positive probabilities p (k,) and distortions (k, m) of the size of 1; None if not in time."""
-    solve = solve_restricted if cost.shape[1] > MANY else solve_programme
+    solve = solve_restricted if cost.shape[1] > MANY else solve_program
     return solve(p, cost, levels, seconds)
 
 
