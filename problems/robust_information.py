@@ -76,7 +76,7 @@ def read(reader: SetReader, matrix: Floats) -> Reading:
     matrix = matrix[:, (matrix > 0).any(axis=0)]
     if (matrix == matrix[0]).all():
         return Reading(0.0, np.zeros((len(reader.rows), matrix.shape[1])), np.log(matrix[0]))
-    low, high = reader.extremes(matrix)
+    low, high = (np.maximum(ends, 0.0) for ends in reader.extremes(matrix))
     slopes, feet = secants(low, high)
     r = np.maximum(0.5 * (low + high)[reader.possible].mean(axis=0), TINY)
     r, best = r / r.sum(), Reading(math.inf, slopes, np.zeros(len(r)))

@@ -148,7 +148,8 @@ class Spread:
             room = np.expm1(level)
             need = (pair[0] - mixed) - (room + 1.0) * (pair[1] - mixed)
             over = self.used & (pair[0] > (room + 1.0) * pair[1])
-            shares = np.where(over, room * mixed / np.where(need > 0, need, 1.0), 1.0)
+            positive = np.where(need > 0, need, 1.0)
+            shares = np.where(over, np.minimum(room * mixed, positive) / positive, 1.0)
             kept = np.minimum(kept, shares.min(axis=0, initial=1.0))
         return kept
 

@@ -22,6 +22,9 @@ from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy import by_value, divergences
 from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
 
+LARGEST = 1e300
+"""Products that may be larger are not made."""
+
 
 @dataclass(frozen=True, init=False)
 class LocalInformationPrivacyData:
@@ -294,12 +297,10 @@ def _rows(data: LocalInformationPrivacyData) -> Floats:
         return np.zeros((0, posteriors.shape[1]))
     further = data.polytope.further(observed.p_w)
     if data.notion == "ldp":
-        lifts, pairs = (
-            _lifts(posteriors, prior),
-            data.polytope.names[: len(data.polytope.names) - len(further)],
-        )
+        lifts = lifts_of(posteriors, prior)
+        pairs = data.polytope.names[: len(data.polytope.names) - len(further)]
         first, second = [s for s, _ in pairs], [t for _, t in pairs]
-        return np.concatenate([lifts[first] - rounded_exp(data.budget) * lifts[second], further])
+        return np.concatenate([above(lifts[first], lifts[second], rounded_exp(data.budget)), further])
     parts = []
     if upper < math.inf:
         parts.append(posteriors - rounded_exp(upper) * prior)
@@ -309,8 +310,28 @@ def _rows(data: LocalInformationPrivacyData) -> Floats:
     return np.concatenate([*parts, further])
 
 
-def _lifts(posteriors: Floats, prior: Floats) -> Floats:
-    """P(s | w) / P(s), all times one number where a prior is so small that they would be infinite."""
+def above(first: Floats, second: Floats, ratio: float) -> Floats:
+    """By how much the first exceed the second times a ratio, shapes that broadcast; divided by it where that is infinite.
+
+    Examples
+    --------
+    >>> above(np.array([3.0]), np.array([1.0]), 2.0), above(np.array([0.0]), np.array([1e300]), 1e300)
+    (array([1.]), array([-1.e+300]))
+    """
+    if float(second.max(initial=0.0)) > LARGEST / ratio:
+        return first / ratio - second
+    return first - ratio * second
+
+
+def lifts_of(posteriors: Floats, prior: Floats) -> Floats:
+    """P(s | w) / P(s), all times one number where a prior is so small that they would be infinite.
+
+    Examples
+    --------
+    >>> lifts_of(np.array([[0.5], [0.5]]), np.array([[0.25], [0.75]])).round(3)
+    array([[2.   ],
+           [0.667]])
+    """
     with np.errstate(over="ignore"):
         lifts = posteriors / prior
     return lifts if np.isfinite(lifts).all() else posteriors * (prior.min() / prior)

@@ -343,7 +343,7 @@ class Setting:
         Its first full release asks for ``log(1 + 1 / left)``, the right one for ``log(1 + 1 / right)``.
         """
         left_gone, left_rest = (1 / (1 + left), left / (1 + left)) if left < math.inf else (0.0, 1.0)
-        spent = self.whole.rest / right if right > 0 else math.inf
+        spent = self.whole.rest / right if right > _TINY else math.inf
         low_gone = max(0.0, (self.whole.gone - spent) - 8 * U * (self.whole.gone + spent))
         low_rest = min(1.0, (self.whole.rest + spent) * (1 + 8 * U))
         high_gone = min(self.whole.gone * (1 + 4 * U), left_gone * (1 + 8 * U))

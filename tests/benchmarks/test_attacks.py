@@ -59,15 +59,16 @@ def test_nan_foreign_exceptions_warnings_and_contradictions_are_noticed(
     problem = po.BeliefRelease([0.5, 0.5], 1.0)
     solution = po.solve(problem, "closed-form")
     assert solution.objective is not None
-    attacks._examined(tally, "nan", problem, replace(solution, utility=float("nan")))
+    members = attacks._members(problem)
+    attacks._examined(tally, "nan", members, replace(solution, utility=float("nan")))
     attacks._examined(
-        tally, "text", problem, po.Solution(po.Status.FAILED, reason="ZeroDivisionError: division by zero")
+        tally, "text", members, po.Solution(po.Status.FAILED, reason="ZeroDivisionError: division by zero")
     )
     attacks._tried(tally, "warning", lambda: warnings.warn("strange", RuntimeWarning, stacklevel=1))
     attacks._tried(tally, "exception", lambda: 1 / 0)
     attacks._compare(tally, "bound", [solution, replace(solution, bound=solution.objective - 0.1)])
     assert [len(x) for x in (tally.nan, tally.foreign, tally.contradictions)] == [1, 3, 1]
-    attacks._examined(tally, "fine", problem, solution)
+    attacks._examined(tally, "fine", members, solution)
     attacks._compare(tally, "fine", [solution, solution])
     assert len(tally.faults) == 5
 
@@ -89,8 +90,8 @@ def test_members_lie_in_their_sets_and_show_what_leaks_at_one() -> None:
     problem = po.LocalInformationPrivacy(near, 0.25)
     truth = po.Channel([[1.0, 0.0], [0.0, 1.0]])
     at_nominal = po.LocalInformationPrivacy(near.nominal, 0.25)
-    assert attacks._is_private(at_nominal, truth) is True
-    assert attacks._is_private(problem, truth) is False
+    assert attacks._is_private(attacks._members(at_nominal), truth) is True
+    assert attacks._is_private(attacks._members(problem), truth) is False
 
 
 def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:
@@ -103,3 +104,22 @@ def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:
     never = IntegerRow((0, 1), 1)
     assert measured.p_value(np.array([1, 10**5]), never) == 0.0
     assert find_measurement("sampler").run is measured.sampler
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("judged", 3007235),
+        ("judged", 3003776),
+        pytest.param("solved", 3000218, marks=pytest.mark.long),
+        ("solved", 3000060),
+        ("solved", 4009404),
+        ("solved", 3000945),
+        ("solved", 3001905),
+        ("solved", 4004045),
+    ],
+)
+def test_faults_of_earlier_attacks_do_not_come_back(kind: str, seed: int) -> None:
+    tally = attacks.judged(25, seed) if kind == "judged" else attacks.solved(1, seed)
+    assert tally.faults == []
+    assert tally.statuses

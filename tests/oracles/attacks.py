@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -105,7 +105,7 @@ def _tried(tally: Tally, told: str, act: Callable[[], T], seconds: int = PATIENC
     return None
 
 
-def _examined(tally: Tally, told: str, problem: po.Problem[Any], solution: po.Solution[Any]) -> None:
+def _examined(tally: Tally, told: str, members: Sequence[Json], solution: po.Solution[Any]) -> None:
     """Count what is wrong with a judged or found answer."""
     tally.statuses[solution.status.name] += 1
     numbers = (solution.utility, solution.leakage, solution.objective, solution.bound, solution.gap)
@@ -118,17 +118,21 @@ def _examined(tally: Tally, told: str, problem: po.Problem[Any], solution: po.So
     if not solution.certified:
         return
     tally.certified += 1
-    private = _is_private(problem, solution.mechanism)
+    private = _is_private(members, solution.mechanism)
     tally.decided += private is not None
     if private is False:
         tally.above.append(f"{told}: certified, and exact arithmetic says no")
 
 
-def _is_private(problem: po.Problem[Any], mechanism: po.Mechanism) -> bool | None:
+def _members(problem: po.Problem[Any]) -> list[Json]:
+    """What a problem is decided at: its document, or those at some members of its set; the same for all of its mechanisms."""
+    return list(hostile_sets.members(problem, np.random.default_rng(0))) or [problem.to_dict()]
+
+
+def _is_private(members: Sequence[Json], mechanism: po.Mechanism) -> bool | None:
     """Whether exact arithmetic finds a mechanism private; over a set at some of its members, as it is at all of them."""
     answer = mechanism.to_dict()
-    members = list(hostile_sets.members(problem, np.random.default_rng(0)))
-    found = [_decided(fields, answer) for fields in members or [problem.to_dict()]]
+    found = [_decided(fields, answer) for fields in members]
     return False if False in found else None if None in found else True
 
 
@@ -166,6 +170,7 @@ def judged(count: int, first: int = 0, tally: Tally | None = None) -> Tally:
         tally.problems += 1
         if problem is None:
             continue
+        members = _members(problem)
         for number in range(min(MECHANISMS, goal - tally.mechanisms)):
             name = f"{told}.{number} {kind}"
             tally.mechanisms += 1
@@ -175,7 +180,7 @@ def judged(count: int, first: int = 0, tally: Tally | None = None) -> Tally:
                 continue
             solution = _tried(tally, name, partial(judge, problem, Proposal(made), certify=True))
             if solution is not None:
-                _examined(tally, name, problem, solution)
+                _examined(tally, name, members, solution)
     return tally
 
 
@@ -190,6 +195,7 @@ def solved(count: int, first: int = 0, tally: Tally | None = None) -> Tally:
         if problem is None:
             continue
         answers: list[po.Solution[Any]] = []
+        members = _members(problem)
         for name in (None, *_some(tally, told, problem, rng)):
             begun = time.perf_counter()
             act = partial(po.solve, problem, name, time_limit=LIMIT)
@@ -198,7 +204,7 @@ def solved(count: int, first: int = 0, tally: Tally | None = None) -> Tally:
                 continue
             if time.perf_counter() - begun > LIMIT + LATE:
                 tally.hangs.append(f"{told} {name}: {time.perf_counter() - begun:.0f} s")
-            _examined(tally, f"{told} {name}", problem, solution)
+            _examined(tally, f"{told} {name}", members, solution)
             answers.append(solution)
         _compare(tally, told, answers)
     return tally

@@ -260,7 +260,8 @@ def _two_informations(problem: Json, mechanism: Json) -> Truth:
     if "min_utility" in problem:
         kept = bool(utility >= arb(level) - FLOOR)
     else:
-        kept = "trade_off" in problem or level == math.inf or bool(leakage <= level)
+        cap = level if level in (0.0, math.inf) else math.nextafter(level, math.inf)  # as documented
+        kept = "trade_off" in problem or level == math.inf or bool(leakage <= cap)
     return Truth(kept, _both(utility), _both(leakage))
 
 

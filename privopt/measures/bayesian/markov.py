@@ -30,6 +30,9 @@ STEP_SECONDS = (4e-5, 4e-5, 5e-5, 8e-5, 1.5e-4, 4e-4, 5e-3)
 TREES = (1, 1, 2, 6, 32, 250, 2592)
 """Extreme rays that are looked at, by states."""
 
+LARGEST_TILT = 700.0
+"""Nats of noise between two values of one record beyond which the bound of sums is inf: ratios leave the floats."""
+
 FAMILY = "markov-"
 """What the names of these bounds begin with."""
 
@@ -262,6 +265,8 @@ def laplace_tail(
 
 
 def _one_tail(chain: MarkovChain, exponents: Floats, length: int | None, clock: Clock | None) -> float:
+    if np.ptp(exponents) > LARGEST_TILT:
+        return math.inf
     left, right = both_sides(chain, length, Tilted(np.exp(exponents - exponents.max()), 1e-290), clock)
     own = np.exp(exponents[:, None] - exponents[None, :])
     product = largest_product(left, right, length, own)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
-from privopt.problems.local_information_privacy.data import posterior_rows
+from privopt.problems.local_information_privacy.data import above, lifts_of, posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.local_information_privacy.vertices import (
     BATCH,
@@ -69,9 +69,9 @@ def system(problem: LocalInformationPrivacy) -> System:
     if problem.notion != "ldp" or not len(rows):
         return System(rows, rows, grouped(secret_groups(problem.polytope)))
     seen = observed.p_s > 0
-    lifts = (observed.s_given_w[seen] / observed.p_s[seen][:, None])[:, observed.support]
+    lifts = lifts_of(observed.s_given_w[seen], observed.p_s[seen][:, None])[:, observed.support]
     n, ratio = len(lifts), math.exp(min(problem.budget, 700.0))
-    tightened = (lifts[:, None, :] - ratio * lifts[None, :, :]).reshape(n * n, -1)  # row s n + t
+    tightened = above(lifts[:, None, :], lifts[None, :, :], ratio).reshape(n * n, -1)  # row s n + t
     return System(rows, _unit(tightened), pairs_of_secrets(n))
 
 

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from oracles import attacks
 
 import privopt as po
 
@@ -64,3 +65,8 @@ def test_letters_with_hardly_any_mass_do_not_divide_by_zero() -> None:
         solution = po.solve(problem, "cuts", time_limit=30.0)
     assert solution.status.ok, solution.reason
     assert solution.certified
+
+
+def test_releases_next_to_the_budget_are_repaired_without_overflow() -> None:
+    for seed in (3001736, 4008216):
+        assert attacks.judged(25, seed).faults == []
