@@ -31,6 +31,9 @@ NEAR = 1e-9
 LAPLACE_TAIL = 12.0
 """The same for planar Laplace noise, whose remainder goes to the nearest cells."""
 
+COARSEST = 400.0
+"""Width of a cell, in scales of the noise, beyond which no density of a point may be left in the middle of any cell."""
+
 SMALLEST = 1e-150
 """Least budget, per unit of distance, of planar Laplace noise."""
 
@@ -128,6 +131,13 @@ def _finite(problem: MetricPrivacy) -> str | None:
     return "an infinite budget needs no noise" if problem.epsilon == math.inf else None
 
 
+def _cells(places: Floats, epsilon: float) -> tuple[Floats, Floats, float]:
+    """Both corners of what the noise around some places reaches, and the side of the cells that fill it."""
+    scale = 1.0 / epsilon
+    low, high = places.min(axis=0) - LAPLACE_TAIL * scale, places.max(axis=0) + LAPLACE_TAIL * scale
+    return low, high, max(FINEST * scale, float(np.prod(high - low) / MOST_CELLS) ** (1 / places.shape[1]))
+
+
 @register
 @dataclass(frozen=True)
 class PlanarLaplace(Solver[MetricPrivacy]):
@@ -162,15 +172,17 @@ class PlanarLaplace(Solver[MetricPrivacy]):
             return "at a budget of 0 its noise is without end"
         if problem.epsilon < SMALLEST:
             return f"below a budget of {SMALLEST:g} its noise reaches beyond what can be squared in floats"
-        return _finite(problem)
+        if problem.epsilon == math.inf:
+            return _finite(problem)
+        if _cells(problem.metric.places, problem.epsilon)[2] * problem.epsilon > COARSEST:
+            return f"its noise is too fine for {MOST_CELLS} cells over all the points"
+        return None
 
     def run(self, problem: MetricPrivacy, budget: Budget) -> Proposal:
         """Propose it."""
-        places = problem.metric.places
-        assert places is not None
-        scale = 1.0 / problem.epsilon
-        low, high = places.min(axis=0) - LAPLACE_TAIL * scale, places.max(axis=0) + LAPLACE_TAIL * scale
-        side = max(FINEST * scale, float(np.prod(high - low) / MOST_CELLS) ** (1 / places.shape[1]))
+        assert problem.metric.places is not None
+        places = problem.metric.places - problem.metric.places.min(axis=0)
+        low, high, side = _cells(places, problem.epsilon)
         axes = [np.arange(a + side / 2, b + side / 2, side) for a, b in zip(low, high, strict=True)]
         cells = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
         matrix = np.zeros(problem.losses.shape)

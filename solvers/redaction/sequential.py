@@ -164,6 +164,7 @@ def _over(part: float, whole: float) -> float:
 
 Arms = tuple[SequentialArm, SequentialArm]
 _SHARES = 9
+_LARGEST = 700.0  # nats that are split where the budget is more: what is above releases all
 _FINE = 4e-5  # share of epsilon to which a split is searched
 
 
@@ -286,7 +287,8 @@ def _same(
         tried.append(Answer(*plans, (branch, branch)))
         return tried[-1].cost
 
-    grid = np.linspace(0.0, epsilon, _SHARES)
+    epsilon = min(epsilon, _LARGEST)
+    grid = epsilon * np.linspace(0.0, 1.0, _SHARES)
     i = int(np.argmin([cost(float(share)) for share in grid]))
     around = float(grid[max(0, i - 1)]), float(grid[min(_SHARES - 1, i + 1)])
     minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": _FINE * epsilon})

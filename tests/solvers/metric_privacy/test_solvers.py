@@ -254,3 +254,16 @@ def test_the_first_order_method_begins_at_the_best_answer(seed: int, monkeypatch
         reached.append(problem.evaluate(problem.repair(problem.check(raw), 2.0**-44)).utility)
     assert reached[1] > reached[0]
     assert reached[1] <= problem.evaluate(best).utility + 1e-9
+
+
+def test_planar_laplace_noise_of_points_far_from_the_origin_or_far_apart() -> None:
+    near, far = (po.Metric.euclidean([[x, 0.0], [x + 2.0**20, 0.0]]) for x in (0.0, 2.0**60))
+    mechanisms = [
+        po.solve(po.MetricPrivacy(m, [0.5, 0.5], "distance", 2.0**-18), "planar-laplace") for m in (near, far)
+    ]
+    assert mechanisms[0].status.ok
+    assert mechanisms[0].mechanism.to_dict() == mechanisms[1].mechanism.to_dict()
+    wide = po.MetricPrivacy(
+        po.Metric.euclidean([[1e150, 1e150], [0.0, 0.0], [1e150, 0.0]]), [0.5, 0.25, 0.25], "distance", 0.001
+    )
+    assert "too fine" in po.solve(wide, "planar-laplace").reason

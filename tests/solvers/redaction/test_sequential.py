@@ -115,3 +115,12 @@ def test_a_local_mechanism_does_not_answer_a_sequential_question() -> None:
     with pytest.raises(po.errors.InvalidMechanism, match="sequential=1"):
         problem.evaluate(po.RedactionMechanism(np.ones((3, 2))))
     assert po.solve(problem, "optimal").status is po.Status.REFUSED
+
+
+def test_without_a_budget_nothing_is_hidden_for_its_sake() -> None:
+    chain = po.MarkovChain([[1e-300, 1.0], [1.0, 1e-310]], initial=[1.0, 0.0])
+    free, bound = (po.Redaction(chain, 4, 2, epsilon, form="sequential") for epsilon in (math.inf, 1.0))
+    found = [po.solve(problem, "sequential") for problem in (free, bound)]
+    assert found[0].status.ok
+    assert found[0].objective is not None
+    assert found[1].objective is None or found[0].objective >= found[1].objective
