@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.core.solver import Budget
@@ -39,15 +40,22 @@ ROUNDS = 20
 
 def solve_inside(part: Part, answer: Answer, budget: Budget) -> bool:
     """Solve a part from the inside and enter what it gives; False where the method does not suit it or does not close in."""
-    outputs = part.cost.shape[1]
-    rows = len(part.first) * outputs
+    rows = len(part.first) * part.cost.shape[1]
     if not LEAST_ROWS < rows or len(part.points) > MOST_POINTS or not numba_installed():
         return False
     above = part.cost - part.cost.min(axis=1, keepdims=True)
     unit = float(above.mean())
     if float(part.growth.min()) < 1.0 + THIN or unit == 0.0:
         return False
-    needed, cost = _needed(part), above / unit
+    import scipy.linalg  # noqa: F401 - only what is loaded is limited
+
+    # several threads wait for each other in loops where the machine is busy, and gain nothing on tables of this size
+    with threadpool_limits(1, user_api="blas"):
+        return _solved(part, above / unit, unit, answer, budget)
+
+
+def _solved(part: Part, cost: Floats, unit: float, answer: Answer, budget: Budget) -> bool:
+    needed, outputs = _needed(part), cost.shape[1]
     for _ in range(ROUNDS):
         if 2 * int(needed.sum()) * outputs > MOST_ROWS:
             return False
