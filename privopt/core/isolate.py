@@ -26,7 +26,8 @@ from privopt.core.folders import is_own
 from privopt.core.problem import Problem
 from privopt.core.solver import Budget, Proposal, Solver
 from privopt.core.trace import Course
-from privopt.mechanisms import Mechanism
+from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.mechanisms import Mechanism, is_stored_kind, mechanism_from_dict
 
 PATIENCE = 1.0
 """Seconds, at most, that starting the child may add to a deadline."""
@@ -34,6 +35,8 @@ STARTING = 60.0
 """Seconds after which a child that is not ready is ended."""
 START = "start_seconds"
 """The statistic of a run in a process of its own: the seconds until that was ready, with the packages of the solver imported."""
+MOST_STORED = 2**21
+"""Bytes of a pickled incumbent, some 10^5 records, above which it is not brought into its stored form: that would take seconds."""
 RETURNING = 0.25
 """Seconds after its deadline in which a child that polls it may still hand over what it has."""
 
@@ -167,21 +170,41 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def copied_incumbent(mechanism: Mechanism | None) -> bytes | None:
-    """The mechanism that a solver in a process of its own starts from, pickled; None, too, where it cannot be."""
+def copied_incumbent(mechanism: Mechanism | None, stored: bool = False) -> bytes | None:
+    """The mechanism that a solver in a process of its own starts from, pickled; None, too, where it cannot be.
+
+    ``stored`` for a solver from outside: it sees what a file would hold, and nothing else of the caller. Millions of
+    numbers, whose stored form takes seconds, and mechanisms of a kind of one's own stay as they are.
+
+    Examples
+    --------
+    >>> from privopt.mechanisms import RedactionMechanism
+    >>> mechanism = RedactionMechanism([[1, 1], [0.5, 1]])
+    >>> read_incumbent(copied_incumbent(mechanism, stored=True)) == mechanism
+    True
+    """
     if mechanism is None:
         return None
     try:
-        return pack(mechanism, mechanism)
+        pickled = pack(mechanism, mechanism)
     except SolverFailure:
         return None
+    if not stored or len(pickled) > MOST_STORED or not is_stored_kind(mechanism):
+        return pickled
+    try:
+        return pack(mechanism.to_dict())
+    except (InvalidMechanism, InvalidProblem):  # such as a query that is a function
+        return pickled
 
 
 def read_incumbent(copied: bytes | None) -> Mechanism | None:
     """In the child: what :func:`copied_incumbent` packed."""
     import cloudpickle
 
-    mechanism: Mechanism | None = None if copied is None else cloudpickle.loads(copied)
+    if copied is None:
+        return None
+    content = cloudpickle.loads(copied)
+    mechanism: Mechanism = mechanism_from_dict(content) if isinstance(content, dict) else content
     return mechanism
 
 
@@ -195,7 +218,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     from loky.process_executor import BrokenProcessPool
 
     payload = pack((solver, problem), solver, problem)
-    copied = copied_incumbent(budget.incumbent)
+    copied = copied_incumbent(budget.incumbent, stored=not of_the_package(solver))
     begun = time.monotonic()
     executor = get_reusable_executor(max_workers=1, timeout=300)
     try:

@@ -3,6 +3,7 @@
 from privopt.mechanisms.base import Mechanism as Mechanism
 from privopt.mechanisms.channel import Channel as Channel
 from privopt.mechanisms.colouring import Colouring as Colouring
+from privopt.mechanisms.load import is_stored_kind as is_stored_kind
 from privopt.mechanisms.load import mechanism_from_dict as mechanism_from_dict
 from privopt.mechanisms.merging import Merging as Merging
 from privopt.mechanisms.noise.noisy_query import NoisyQuery as NoisyQuery
@@ -23,5 +24,6 @@ __all__ = [
     "Query",
     "RedactionMechanism",
     "SequencePolicy",
+    "is_stored_kind",
     "mechanism_from_dict",
 ]

@@ -23,6 +23,17 @@ VERSION = 1
 """Of the documents of all mechanisms."""
 
 
+def is_stored_kind(mechanism: Mechanism) -> bool:
+    """Whether :func:`mechanism_from_dict` gives back what ``mechanism.to_dict()`` writes: a kind of the package, not one of one's own.
+
+    Examples
+    --------
+    >>> is_stored_kind(RedactionMechanism([[1, 1], [0.5, 1]]))
+    True
+    """
+    return type(mechanism) in _TYPES.values()
+
+
 def mechanism_from_dict(fields: Mapping[str, Any]) -> Mechanism:
     """The mechanism that ``mechanism.to_dict()`` wrote.
 
