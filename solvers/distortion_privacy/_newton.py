@@ -8,6 +8,7 @@ products stay near each other and what is left falls; corrections for curvature 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ from privopt.core.solver import Budget
 from privopt.solvers.distortion_privacy._space import Space
 
 MOST_STEPS = 60
-CLOSE = 1e-9
-"""What is left, relative to the objective, at which it ends."""
+CLOSE = (1e-7, 1e-8, 1e-9)
+"""What is left, relative to the objective, at which it is worth a look; further on, rounding may take more than steps bring."""
 LONGEST = 0.95
 """Share of the way to the border that a step goes."""
 CURVED = 2.0
@@ -135,21 +136,24 @@ class _Program:
         return self.limit - _Reading(self, _Point(x, x, 0.0, 0.0, x[0])).used
 
 
-def newton(space: Space, budget: Budget) -> Reached | None:
-    """The optimum to some eight digits, or what there is when the time ends; None where precision ends before."""
+def newton(space: Space, budget: Budget) -> Iterator[Reached]:
+    """The optimum to some six digits, to seven, to eight; or what there is when the time ends, and no more where precision does."""
     program = _Program(space)
     at = program.start()
     if not at.spare > 0:
-        return None
-    read = _Reading(program, at)
+        return
+    read, close = _Reading(program, at), list(CLOSE)
     for steps in range(MOST_STEPS):
-        if read.left <= CLOSE * read.value or budget.remaining <= 0:
-            return Reached(at.x.T / at.x.sum(axis=0)[:, None], _posteriors(program, at, read), steps)
+        late = budget.remaining <= 0
+        if late or read.left <= close[0] * read.value:
+            yield Reached(at.x.T / at.x.sum(axis=0)[:, None], _posteriors(program, at, read), steps)
+            close = [level for level in close if read.left > level * read.value]
+        if late or not close:
+            return
         after = _step(program, at, read)
         if after is None:
-            return None
+            return
         at, read = after
-    return None
 
 
 def _posteriors(program: _Program, at: _Point, read: _Reading) -> Floats:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -27,7 +27,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.distortion_privacy.repair import largest_share
 from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_posteriors
-from privopt.solvers.distortion_privacy._newton import fits, newton, newton_seconds
+from privopt.solvers.distortion_privacy._newton import Reached, fits, newton, newton_seconds
 from privopt.solvers.distortion_privacy._space import Space, at_once
 from privopt.solvers.distortion_privacy.direct_lp import silent_release
 
@@ -222,14 +222,25 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
 
 def _quick(space: Space, budget: Budget) -> Proposal | None:
     """What Newton's method finds, where that closes the gap or the time is over."""
-    problem, given = space.problem, budget.remaining
+    given = budget.remaining
     if space.room == 0 or not fits(space.excess.shape[1], len(space.seen)):
         return None
+    last = None
     with np.errstate(all="ignore"):  # what is not finite closes no gap
-        reached = newton(space, budget.earlier(SHARE_KEPT))
-    if reached is None or not np.isfinite(reached.matrix).all():
+        for reached in newton(space, budget.earlier(SHARE_KEPT)):
+            if not np.isfinite(reached.matrix).all():
+                break
+            last, closed = _brought_within(space, reached)
+            if closed:
+                return last
+    if last is None or math.isinf(given) or budget.remaining > SHARE_KEPT * given:
         return None
-    matrix = reached.matrix
+    return replace(last, stats={**last.stats, "stop": "out of time"})
+
+
+def _brought_within(space: Space, reached: Reached) -> tuple[Proposal, bool]:
+    """A channel of Newton's method within the limits with its bound, and whether these meet."""
+    problem, matrix = space.problem, reached.matrix
     if problem.max_leakage is None:
         logs = np.log(np.maximum(matrix, TINY))
         matrix, _ = _project(logs, space.excess / space.weights[:, None], space, space.room, 0.0)
@@ -238,12 +249,9 @@ def _quick(space: Space, budget: Budget) -> Proposal | None:
     bound, dual = best_bound(space, reached.posteriors)
     release = space.release(matrix)
     reading = problem.evaluate(release)
-    stop = "Newton's steps have converged"
-    if bound is None or bound - reading.objective > CLOSED * problem.scale(reading):
-        if math.isinf(given) or budget.remaining > SHARE_KEPT * given:
-            return None
-        stop = "out of time"
-    return Proposal(release, bound, dual, stats={"iterations": reached.steps, "stop": stop})
+    closed = bound is not None and bound - reading.objective <= CLOSED * problem.scale(reading)
+    stats = {"iterations": reached.steps, "stop": "Newton's steps have converged"}
+    return Proposal(release, bound, dual, stats=stats), closed
 
 
 def _near(information: float, price: float) -> float:
