@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -169,6 +169,28 @@ def most_expected(ambiguity: JointAmbiguity, values: Sequence[Fraction]) -> Frac
     of_s = [row.largest(raised)[1] * (common // row.denominator) for row in ambiguity.rows]
     most = Fraction(ambiguity.prior.largest(of_s)[1], common * ambiguity.prior.denominator)
     return (most + least) / below
+
+
+def most_likely(ambiguity: JointAmbiguity, release: Release, pairs: Iterable[tuple[int, int]]) -> Fraction:
+    """At least the largest probability of some pairs (s, y), by position, over a set of joints; exact but for chi-squared sets.
+
+    Examples
+    --------
+    >>> from privopt.mechanisms import Channel
+    >>> near = JointAmbiguity.total_variation(JointDistribution([[0.25, 0.25], [0, 0.5]]), Fraction(1, 4))
+    >>> most_likely(near, Channel([[1, 0], [0, 1]]), [(0, 0), (1, 0)])
+    Fraction(1, 2)
+    """
+    columns, below = _columns(release), _denominator(ambiguity.rows)
+    sums = [[0] * len(ambiguity.useful) for _ in ambiguity.rows]
+    for s, y in pairs:
+        sums[s] = [a + b for a, b in zip(sums[s], columns[y], strict=True)]
+    of_s = [
+        row.largest(values)[1] * (below // row.denominator)
+        for row, values in zip(ambiguity.rows, sums, strict=True)
+    ]
+    shared = below * math.lcm(*(row.total for row in _rows(release))) * ambiguity.prior.denominator
+    return Fraction(ambiguity.prior.largest(of_s)[1], shared)
 
 
 def never_seen(ambiguity: JointAmbiguity) -> list[int]:

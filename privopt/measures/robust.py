@@ -21,7 +21,8 @@ def robust_level(problem: Problem[Any], mechanism: Mechanism, ambiguity: Ambigui
 
     Exact for bounds on ratios (local information privacy, pointwise maximal leakage, distortion with ratios, beliefs): rational
     numbers, with logarithms rounded outward. For averages (mutual information, maximal leakage) an upper bound, and below it what the
-    release leaks at some joint of the set.
+    release leaks at some joint of the set. With delta > 0 likewise: pairs that are beyond the level at some joint count at all, and
+    the lower end is that of the nominal joint.
 
     Source: derived for product sets of rows and a set of priors, as in Lopuhaa-Zwakenberg and Goseling, "Mechanisms for Robust
     Local Differential Privacy" (Entropy 2024).

@@ -35,11 +35,16 @@ AVERAGE = (
 )
 """Why there is no file of an information that is bounded over a set."""
 
+EXCEPTIONS = "proof files do not cover delta > 0 over a set of distributions: privopt verify proves it, or set delta to 0"
+"""Why there is no file of a release that may break its bounds now and then."""
+
 UNPROVED = "how much better any mechanism that is private on the whole set could be"
 
 
 def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Draft:
     """A channel under bounds of lifts or ratios, whichever distribution of the set the data follow."""
+    if data.delta > 0:
+        raise InvalidProblem(EXCEPTIONS)
     named = {"upper": data.upper, "lower": data.lower} if data.notion == "lip" else {"upper": data.budget}
     draft = _draft(_set_of(data.ambiguity), data.observation, data.notion, solution)
     if data.matrix is not None:

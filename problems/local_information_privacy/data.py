@@ -177,6 +177,18 @@ class LocalInformationPrivacyData:
         object.__setattr__(made, "_cuts", (*self.further_rows, *cuts))
         return made
 
+    def alone(self, joint: Joint | None = None) -> Self:
+        """The problem at one joint, the nominal one if none is given, with its delta; at another one without its utility."""
+        return type(self)(
+            self.nominal if joint is None else joint,
+            lower=self._side(self.lower),
+            upper=self._side(self.upper),
+            delta=self.delta,
+            notion=self.notion,
+            utility=np.zeros((len(observation(joint).p_x), 1)) if joint is not None else self.utility,
+            outputs=self.outputs if joint is None else None,
+        )
+
     def without(self, free: frozenset[int]) -> Self:
         """The problem of one distribution with delta = 0 that keeps no bounds of some secrets, by their row of the polytope's table."""
         made = self.relaxed(())
@@ -254,10 +266,6 @@ def _check_beyond(fields: Mapping[str, object]) -> None:
 
 def _check_set(fields: Mapping[str, object]) -> None:
     """Refuse what has no form that holds for every joint of a set."""
-    if fields["delta"]:
-        raise InvalidProblem(
-            "with delta > 0 the leakage over a set of distributions is not known: set delta to 0, or give .nominal"
-        )
     if callable(fields["utility"]):
         raise InvalidProblem(
             "a cost of the posterior is not minimised over a set of distributions: use mutual information or a distortion matrix"

@@ -9,15 +9,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt.arrays import Floats
 from privopt.core.certificate import Terms
 from privopt.core.exact import MAX_BITS, log_enclosure
-from privopt.core.problem import FEASIBILITY, Evaluation
+from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release, release_name, release_rows
 from privopt.problems.exact_joint import leaking_joint
+from privopt.problems.local_information_privacy import exceptions_over_set as exceptions
 from privopt.problems.local_information_privacy.certificate import (
     BREAKS,
     Limit,
@@ -45,9 +45,17 @@ def evaluate(data: LocalInformationPrivacyData, reader: SetReader, release: Rele
     (rise, fall), (below, above) = reader.spread(release.matrix, data.notion).levels(), sides(data)
     rise, fall = rise if above else np.zeros_like(rise), fall if below else np.zeros_like(fall)
     used = np.maximum(rise, fall)
-    leakage, utility = float(used.max(initial=0.0)), utility_of(data, release)
-    upper = data.budget if data.notion == "ldp" else data.upper
-    violation = max(_beyond(rise, upper), _beyond(fall, data.lower))
+    utility, bounds = (
+        utility_of(data, release),
+        (data.budget if data.notion == "ldp" else data.upper, data.lower),
+    )
+    excess = exceptions.over((rise, fall), bounds)
+    leakage, violation = (
+        float(levels.max(initial=0.0))
+        if data.delta == 0
+        else exceptions.reading(reader, release.matrix, levels, data.delta)
+        for levels in (used, excess)
+    )
     feasible = violation <= FEASIBILITY * max(1.0, min(data.budget, 1e6))
     reading = Evaluation(utility, leakage, utility, feasible, violation)
     if leakage == 0:
@@ -55,11 +63,6 @@ def evaluate(data: LocalInformationPrivacyData, reader: SetReader, release: Rele
     s, y = np.unravel_index(int(np.argmax(used)), used.shape)
     names = data.observation.leaking.sensitive[s], release.outputs[y]
     return replace(reading, worst=names, where=where(names, release))
-
-
-def _beyond(levels: Floats, bound: float) -> float:
-    most = float(levels.max(initial=0.0))
-    return 0.0 if most <= bound else most - bound
 
 
 def where(names: tuple[Label, ...], release: Release) -> str:
@@ -73,6 +76,8 @@ def certify(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, releas
     Symbols that no joint of the set gives a positive probability must keep them around the distribution of the output at
     the nominal one.
     """
+    if data.delta:
+        return _certify_but_for(data, ambiguity, release)
     count, broken, undecided = 0, 0, 0
     worst, least = None, NOTHING
     upper, lower = Limit(data.budget if data.notion == "ldp" else data.upper), Limit(data.lower)
@@ -106,6 +111,24 @@ def certify(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, releas
     )
 
 
+def _certify_but_for(
+    data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, release: Release
+) -> Verdict:
+    """The same but for a probability of at most delta."""
+    verdict = exceptions.certify(data, ambiguity, release, list(_counted(data, ambiguity, release)))
+    outside = uncovered(data, ambiguity, release)
+    reason = verdict.reason
+    if verdict.ok and outside:
+        reason = f"{few(outside)} of probability 0 {BREAKS}: repair releases it like the average symbol"
+    told = where(verdict.worst, release) if verdict.worst else ""
+    return replace(verdict, ok=verdict.ok and not outside, reason=reason, where=told)
+
+
+def level_beyond(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, release: Release) -> Enclosure:
+    """Floats around the level over a set beyond which pairs are as likely as delta at most."""
+    return exceptions.level(data, ambiguity, release, list(_counted(data, ambiguity, release)))[0]
+
+
 def _counted(
     data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, release: Release
 ) -> Iterator[Shift]:
@@ -126,6 +149,9 @@ def is_worst(
     named: tuple[Hashable, ...],
 ) -> bool:
     """Whether a pair of labels reaches the largest leakage over the set."""
+    if data.delta:
+        found = list(_counted(data, ambiguity, release))
+        return exceptions.is_worst(data, ambiguity, release, found, named)
     most, of_pair = NOTHING, NOTHING
     sensitive = data.observation.leaking.sensitive
     for shift in _counted(data, ambiguity, release):
@@ -161,8 +187,11 @@ def repair(
     """
     marginal = data.observation.p_w @ release.matrix
     marginal = marginal / marginal.sum()
-    shares = reader.spread(release.matrix, data.notion).shares(marginal, inside(data, margin))
-    keep = float(shares.min())
+    aims = inside(data, margin)
+    if data.delta:
+        keep = exceptions.share(data, reader, release.matrix, marginal, aims)
+    else:
+        keep = float(reader.spread(release.matrix, data.notion).shares(marginal, aims).min())
     if keep < 1.0:
         keep = max(0.0, math.nextafter(keep, 0.0))
         matrix = keep * release.matrix + (1.0 - keep) * marginal[None, :]

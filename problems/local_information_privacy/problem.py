@@ -58,7 +58,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     Parameters
     ----------
     joint : JointDistribution, ObservedJoint or JointAmbiguity
-        With a set of joints the bounds hold for every one of them, and utilities are read at its nominal one.
+        With a set of joints the bounds hold for every one of them, and utilities are read at its nominal one. With delta > 0 a
+        pair counts at every joint if it breaks its bound at some.
     epsilon : float, optional
         Sets both bounds, in nats, >= 0, may be inf. With a notion that names a divergence, the bound on it: nats for
         "average", plain numbers for "l1" and "chi2".
@@ -305,10 +306,6 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
         """Floats around the largest leakage over a set of joints, in nats; see :func:`privopt.measures.robust_level`."""
-        if self.delta:
-            raise InvalidProblem(
-                "with delta > 0 the leakage over a set of distributions is not known: set delta to 0"
-            )
         if self.measured or self.per_value is not None:
             raise InvalidProblem(
                 "over a set of distributions the leakage is known for one bound on all lifts: give a number, and "
@@ -316,6 +313,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             )
         below, above = over_set.sides(self)
         joints = set_of_joints(self.observation, ambiguity)
+        if self.delta:
+            return over_set.level_beyond(self, joints, mechanism)
         return robust_level(joints, mechanism, self.notion, below=below, above=above)
 
     def neighbourhood(self, radius: Fraction, kind: str) -> Ambiguity:

@@ -22,6 +22,7 @@ from privopt.solvers.local_information_privacy.column_generation import SURE, Co
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
+from privopt.solvers.local_information_privacy.cuts.exceptions import with_exceptions
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
@@ -73,7 +74,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
     those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows vary in intervals and cuts leave something open, posteriors
-    are sought by descents, and a tree over the layers of posteriors proves more for large tables and wide intervals.
+    are sought by descents, and a tree over the layers of posteriors proves more for large tables and wide intervals. With delta > 0
+    a linear program mixes in posteriors that may break the bounds, and the bound is that of the nominal joint.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal where the gap is expected to close in seconds, otherwise bounded."""
-        return Guarantee.OPTIMAL if self.cost(problem) <= SURE else Guarantee.BOUNDED
+        return Guarantee.OPTIMAL if problem.delta == 0 and self.cost(problem) <= SURE else Guarantee.BOUNDED
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Some rounds of what the nominal problem takes."""
@@ -108,6 +110,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the best mixture that keeps the bounds on the whole set, and the best bound proved."""
         ambiguity = problem.ambiguity
+        if ambiguity is not None and problem.delta > 0:
+            return with_exceptions(problem, ambiguity, budget, self.run)
         mixtures = Curved(problem) if ambiguity is None else OverSet(problem, ambiguity)
         run = _Rounds(problem, mixtures, budget, self.tolerance)
         return run.linear() if problem.matrix is not None else run.informed()

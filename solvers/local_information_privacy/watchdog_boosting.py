@@ -233,17 +233,15 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
         free, mass = _blocks_beyond(blocks)
         columns = np.vstack([posteriors, p, free])
         price = costs(problem, columns)
-        mixture = _mixture(
-            price, columns, np.concatenate([spent, [0.0], mass]), p, problem.delta * (1 - ROOM)
-        )
+        best = mixture(price, columns, np.concatenate([spent, [0.0], mass]), p, problem.delta * (1 - ROOM))
         counts = {"iterations": 1, "vertices": len(posteriors), "blocks_offered": len(free)}
         complete = every and budget.remaining > 0
         stop = "the best mixture" if budget.remaining > 0 else "out of time before every vertex was found"
-        channel = channel_from_posteriors(problem, mixture.weights, columns)
+        channel = channel_from_posteriors(problem, best.weights, columns)
         if not complete:
             return Proposal(channel, stats={**counts, "stop": stop})
-        dual = {"kind": "spending", "pi": mixture.prices.tolist(), "price": mixture.price}
-        bound = priced_bound(problem, mixture.prices, 0.0) + mixture.price * problem.delta
+        dual = {"kind": "spending", "pi": best.prices.tolist(), "price": best.price}
+        bound = priced_bound(problem, best.prices, 0.0) + best.price * problem.delta
         return Proposal(channel, bound, dual, stats={**counts, "stop": stop})
 
 
@@ -311,7 +309,7 @@ def _offered(n: int) -> Bools:
 
 
 @dataclass(frozen=True, eq=False)
-class _Mixture:
+class Mixture:
     """Weights of the columns, prices of the observations, and the price of a violation."""
 
     weights: Floats
@@ -319,7 +317,7 @@ class _Mixture:
     price: float
 
 
-def _mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: float) -> _Mixture:
+def mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: float) -> Mixture:
     """Weights >= 0 of least price, whose posteriors average to p and whose violations stay within delta."""
     from scipy.optimize import linprog
 
@@ -328,4 +326,4 @@ def _mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: fl
         raise ArithmeticError(f"the mixture was not found: {solution.message}")
     prices = np.asarray(solution.eqlin.marginals, dtype=np.float64)
     weights = np.maximum(np.asarray(solution.x, dtype=np.float64), 0.0)
-    return _Mixture(weights, prices, max(0.0, -float(solution.ineqlin.marginals[0])))
+    return Mixture(weights, prices, max(0.0, -float(solution.ineqlin.marginals[0])))

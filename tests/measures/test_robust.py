@@ -163,8 +163,8 @@ def test_a_radius_brackets_where_the_level_is_crossed() -> None:
 def test_what_has_no_robust_form_says_so() -> None:
     channel = po.Channel(np.eye(4), COUNTED.useful)
     near = po.JointAmbiguity.total_variation(COUNTED, F(1, 10))
-    with pytest.raises(InvalidProblem, match="set delta to 0"):
-        robust_level(po.LocalInformationPrivacy(COUNTED, 1.0, delta=0.1), channel, near)
+    with pytest.raises(InvalidProblem, match="one bound on all lifts"):
+        robust_level(po.LocalInformationPrivacy(COUNTED, 1.0, notion="chi2"), channel, near)
     with pytest.raises(InvalidProblem, match="use PrivacyFunnel"):
         robust_level(po.InformationBottleneck(COUNTED, max_rate=0.1), channel, near)
     with pytest.raises(InvalidProblem, match="other symbols"):

@@ -192,8 +192,6 @@ def test_certificates_say_for_which_distributions_they_hold() -> None:
 
 def test_what_has_no_form_over_a_set_is_refused_in_a_sentence() -> None:
     near = po.JointAmbiguity.total_variation(SQUARE, 0.1)
-    with pytest.raises(InvalidProblem, match="delta"):
-        po.LocalInformationPrivacy(near, 0.5, delta=0.1)
     with pytest.raises(InvalidProblem, match="cost of the posterior"):
         po.LocalInformationPrivacy(near, 0.5, utility=lambda v: float(1 - v.max()))
     with pytest.raises(InvalidProblem, match="contiguous"):
