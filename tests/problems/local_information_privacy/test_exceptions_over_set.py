@@ -35,7 +35,7 @@ def largest(row: po.RowSet, values: Floats) -> float:
     """By a linear program."""
     bounds = [(float(a), float(b)) for a, b in zip(row.lower, row.upper, strict=True)]
     found = linprog(-values, A_eq=np.ones((1, len(values))), b_eq=[1.0], bounds=bounds)
-    return -float(found.fun)
+    return -float(found.fun or 0.0)
 
 
 @settings(max_examples=8, deadline=None)
